@@ -27,56 +27,56 @@ static const char *const nvidia_closed[] = {
 /* In order of preference for images that several targets accept. */
 static const struct gpubpf_target_info targets[] = {
 	{ .name = "ptx", .meaning = "NVIDIA PTX text", .ops = &gpubpf_target_ptx, .output = GPUBPF_IMAGE_PTX, .emits = true,
-	  .code_beside = true, .closed = nvidia_closed,
+	  .appends_code = true, .closed = nvidia_closed,
 	  .images = GPUBPF_IMAGES(PTX) | GPUBPF_IMAGES(CUBIN) | GPUBPF_IMAGES(FATBIN),
-	  .places = GPUBPF_TAKES(ENTRY) | GPUBPF_TAKES(EXIT) | GPUBPF_TAKES(CALL) | GPUBPF_TAKES(CALL_EXIT) |
-		    GPUBPF_TAKES(MEM) | GPUBPF_TAKES(MEM_SHARED) | GPUBPF_TAKES(MEM_LOCAL) | GPUBPF_TAKES(MEM_CONST) |
-		    GPUBPF_TAKES(MEM_ALL) | GPUBPF_TAKES(MEM_BEFORE) | GPUBPF_TAKES(MEM_BEFORE_ALL) |
-		    GPUBPF_TAKES(BLOCK_BEGIN) | GPUBPF_TAKES(BLOCK_END) | GPUBPF_TAKES(BARRIER) |
-		    GPUBPF_TAKES(BARRIER_EXIT) | GPUBPF_TAKES(ATOMIC) | GPUBPF_TAKES(BRANCH) | GPUBPF_TAKES(INSN) |
-		    GPUBPF_TAKES(LINE) | GPUBPF_TAKES(MARK) | GPUBPF_TAKES(MEM_CAPTURE) },
+	  .places = GPUBPF_SITE_BIT(ENTRY) | GPUBPF_SITE_BIT(EXIT) | GPUBPF_SITE_BIT(CALL) | GPUBPF_SITE_BIT(CALL_EXIT) |
+		    GPUBPF_SITE_BIT(MEM) | GPUBPF_SITE_BIT(MEM_SHARED) | GPUBPF_SITE_BIT(MEM_LOCAL) | GPUBPF_SITE_BIT(MEM_CONST) |
+		    GPUBPF_SITE_BIT(MEM_ALL) | GPUBPF_SITE_BIT(MEM_BEFORE) | GPUBPF_SITE_BIT(MEM_BEFORE_ALL) |
+		    GPUBPF_SITE_BIT(BLOCK_BEGIN) | GPUBPF_SITE_BIT(BLOCK_END) | GPUBPF_SITE_BIT(BARRIER) |
+		    GPUBPF_SITE_BIT(BARRIER_EXIT) | GPUBPF_SITE_BIT(ATOMIC) | GPUBPF_SITE_BIT(BRANCH) | GPUBPF_SITE_BIT(INSN) |
+		    GPUBPF_SITE_BIT(LINE) | GPUBPF_SITE_BIT(MARK) | GPUBPF_SITE_BIT(MEM_CAPTURE) },
 	{ .name = "wrap", .meaning = "OpenCL C source with wrapper kernels", .ops = &gpubpf_target_wrap,
-	  .worker = GPUBPF_WORKER_CLREAD, .output = GPUBPF_IMAGE_OPENCL_PARTS, .builds = true, .env_args = true,
+	  .worker = GPUBPF_WORKER_CLREAD, .output = GPUBPF_IMAGE_OPENCL_PARTS, .builds = true, .has_env_params = true,
 	  .queries = true, .images = GPUBPF_IMAGES(OPENCL_C) | GPUBPF_IMAGES(OPENCL_PARTS),
-	  .places = GPUBPF_TAKES(ENTRY) | GPUBPF_TAKES(EXIT) | GPUBPF_TAKES(BLOCK_BEGIN) | GPUBPF_TAKES(BLOCK_END),
+	  .places = GPUBPF_SITE_BIT(ENTRY) | GPUBPF_SITE_BIT(EXIT) | GPUBPF_SITE_BIT(BLOCK_BEGIN) | GPUBPF_SITE_BIT(BLOCK_END),
 	  .where = { GPUBPF_CAP_X86,
-		     GPUBPF_TAKES(MEM) | GPUBPF_TAKES(MEM_SHARED) | GPUBPF_TAKES(MEM_LOCAL) | GPUBPF_TAKES(MEM_CONST) |
-		     GPUBPF_TAKES(MEM_ALL) | GPUBPF_TAKES(MEM_BEFORE) | GPUBPF_TAKES(MEM_BEFORE_ALL) | GPUBPF_TAKES(ATOMIC) |
-		     GPUBPF_TAKES(BARRIER) | GPUBPF_TAKES(BARRIER_EXIT) | GPUBPF_TAKES(BRANCH) | GPUBPF_TAKES(MARK) |
-		     GPUBPF_TAKES(MEM_CAPTURE) | GPUBPF_TAKES(LINE) | GPUBPF_TAKES(CALL) | GPUBPF_TAKES(CALL_EXIT),
+		     GPUBPF_SITE_BIT(MEM) | GPUBPF_SITE_BIT(MEM_SHARED) | GPUBPF_SITE_BIT(MEM_LOCAL) | GPUBPF_SITE_BIT(MEM_CONST) |
+		     GPUBPF_SITE_BIT(MEM_ALL) | GPUBPF_SITE_BIT(MEM_BEFORE) | GPUBPF_SITE_BIT(MEM_BEFORE_ALL) | GPUBPF_SITE_BIT(ATOMIC) |
+		     GPUBPF_SITE_BIT(BARRIER) | GPUBPF_SITE_BIT(BARRIER_EXIT) | GPUBPF_SITE_BIT(BRANCH) | GPUBPF_SITE_BIT(MARK) |
+		     GPUBPF_SITE_BIT(MEM_CAPTURE) | GPUBPF_SITE_BIT(LINE) | GPUBPF_SITE_BIT(CALL) | GPUBPF_SITE_BIT(CALL_EXIT),
 		     "a GPU's compiler could change the arithmetic next to a probe" },
-	  .never = { { GPUBPF_TAKES(INSN), "OpenCL C source has no opcodes; programs that are SPIR-V have them" } },
+	  .never = { { GPUBPF_SITE_BIT(INSN), "OpenCL C source has no opcodes; programs that are SPIR-V have them" } },
 	  .probes = GPUBPF_IMAGES(SPIRV) | GPUBPF_IMAGES(OPENCL_C) },
 	/* LLVM 22 keys the ids of SPIR-V's blocks by address, even after their module is freed; so .once */
 	{ .name = "spirv", .meaning = "SPIR-V 1.4", .ops = &gpubpf_target_spirv, .output = GPUBPF_IMAGE_SPIRV,
-	  .emits = true, .once = true, .builds = true, .env_args = true,
+	  .emits = true, .once = true, .builds = true, .has_env_params = true,
 	  .images = GPUBPF_IMAGES(SPIRV) | GPUBPF_IMAGES(OPENCL_PARTS),
-	  .places = GPUBPF_TAKES(ENTRY) | GPUBPF_TAKES(EXIT) | GPUBPF_TAKES(MEM) | GPUBPF_TAKES(MEM_SHARED) |
-		    GPUBPF_TAKES(MEM_LOCAL) | GPUBPF_TAKES(MEM_CONST) | GPUBPF_TAKES(MEM_ALL) | GPUBPF_TAKES(MEM_BEFORE) |
-		    GPUBPF_TAKES(MEM_BEFORE_ALL) | GPUBPF_TAKES(ATOMIC) | GPUBPF_TAKES(BARRIER) | GPUBPF_TAKES(BARRIER_EXIT) |
-		    GPUBPF_TAKES(BLOCK_BEGIN) | GPUBPF_TAKES(MEM_CAPTURE) | GPUBPF_TAKES(LINE) | GPUBPF_TAKES(BRANCH) |
-		    GPUBPF_TAKES(INSN) | GPUBPF_TAKES(MARK) | GPUBPF_TAKES(CALL) | GPUBPF_TAKES(CALL_EXIT) |
-		    GPUBPF_TAKES(BLOCK_END) },
+	  .places = GPUBPF_SITE_BIT(ENTRY) | GPUBPF_SITE_BIT(EXIT) | GPUBPF_SITE_BIT(MEM) | GPUBPF_SITE_BIT(MEM_SHARED) |
+		    GPUBPF_SITE_BIT(MEM_LOCAL) | GPUBPF_SITE_BIT(MEM_CONST) | GPUBPF_SITE_BIT(MEM_ALL) | GPUBPF_SITE_BIT(MEM_BEFORE) |
+		    GPUBPF_SITE_BIT(MEM_BEFORE_ALL) | GPUBPF_SITE_BIT(ATOMIC) | GPUBPF_SITE_BIT(BARRIER) | GPUBPF_SITE_BIT(BARRIER_EXIT) |
+		    GPUBPF_SITE_BIT(BLOCK_BEGIN) | GPUBPF_SITE_BIT(MEM_CAPTURE) | GPUBPF_SITE_BIT(LINE) | GPUBPF_SITE_BIT(BRANCH) |
+		    GPUBPF_SITE_BIT(INSN) | GPUBPF_SITE_BIT(MARK) | GPUBPF_SITE_BIT(CALL) | GPUBPF_SITE_BIT(CALL_EXIT) |
+		    GPUBPF_SITE_BIT(BLOCK_END) },
 	{ .name = "amdgpu", .meaning = "AMD code object", .ops = &gpubpf_target_amdgpu, .output = GPUBPF_IMAGE_AMDGPU,
 	  .emits = true, .machine = true, .images = GPUBPF_IMAGES(AMDGPU) | GPUBPF_IMAGES(OFFLOAD_BUNDLE),
-	  .places = GPUBPF_TAKES(ENTRY) | GPUBPF_TAKES(EXIT) | GPUBPF_TAKES(MEM) | GPUBPF_TAKES(MEM_SHARED) |
-		    GPUBPF_TAKES(MEM_LOCAL) | GPUBPF_TAKES(MEM_CONST) | GPUBPF_TAKES(MEM_ALL) | GPUBPF_TAKES(MEM_BEFORE) |
-		    GPUBPF_TAKES(MEM_BEFORE_ALL) | GPUBPF_TAKES(ATOMIC) | GPUBPF_TAKES(BARRIER) | GPUBPF_TAKES(BARRIER_EXIT) |
-		    GPUBPF_TAKES(MEM_CAPTURE) | GPUBPF_TAKES(BLOCK_BEGIN) | GPUBPF_TAKES(BLOCK_END) | GPUBPF_TAKES(BRANCH) |
-		    GPUBPF_TAKES(INSN) | GPUBPF_TAKES(LINE) | GPUBPF_TAKES(MARK) | GPUBPF_TAKES(CALL) |
-		    GPUBPF_TAKES(CALL_EXIT) },
+	  .places = GPUBPF_SITE_BIT(ENTRY) | GPUBPF_SITE_BIT(EXIT) | GPUBPF_SITE_BIT(MEM) | GPUBPF_SITE_BIT(MEM_SHARED) |
+		    GPUBPF_SITE_BIT(MEM_LOCAL) | GPUBPF_SITE_BIT(MEM_CONST) | GPUBPF_SITE_BIT(MEM_ALL) | GPUBPF_SITE_BIT(MEM_BEFORE) |
+		    GPUBPF_SITE_BIT(MEM_BEFORE_ALL) | GPUBPF_SITE_BIT(ATOMIC) | GPUBPF_SITE_BIT(BARRIER) | GPUBPF_SITE_BIT(BARRIER_EXIT) |
+		    GPUBPF_SITE_BIT(MEM_CAPTURE) | GPUBPF_SITE_BIT(BLOCK_BEGIN) | GPUBPF_SITE_BIT(BLOCK_END) | GPUBPF_SITE_BIT(BRANCH) |
+		    GPUBPF_SITE_BIT(INSN) | GPUBPF_SITE_BIT(LINE) | GPUBPF_SITE_BIT(MARK) | GPUBPF_SITE_BIT(CALL) |
+		    GPUBPF_SITE_BIT(CALL_EXIT) },
 	{ .name = "clc", .meaning = "OpenCL C 1.2 text", .ops = &gpubpf_target_clc,
 	  .worker = GPUBPF_WORKER_CLREAD, .output = GPUBPF_IMAGE_OPENCL_C, .emits = true },
 	{ .name = "llvm", .meaning = "LLVM IR before linking, to read", .ops = &gpubpf_target_llvm,
 	  .output = GPUBPF_IMAGE_LLVM_IR, .emits = true },
 	{ .name = "sass", .meaning = "NVIDIA machine code", .ops = &gpubpf_target_sass, .output = GPUBPF_IMAGE_PTX, .emits = true,
 	  .assembled = true, .machine = true, .closed = nvidia_closed, .images = GPUBPF_IMAGES(CUBIN) | GPUBPF_IMAGES(FATBIN),
-	  .places = GPUBPF_TAKES(ENTRY) | GPUBPF_TAKES(EXIT) | GPUBPF_TAKES(MEM) | GPUBPF_TAKES(MEM_BEFORE) |
-		    GPUBPF_TAKES(MEM_CAPTURE) | GPUBPF_TAKES(MEM_SHARED) | GPUBPF_TAKES(MEM_LOCAL) | GPUBPF_TAKES(MEM_CONST) |
-		    GPUBPF_TAKES(MEM_ALL) | GPUBPF_TAKES(MEM_BEFORE_ALL) | GPUBPF_TAKES(ATOMIC) | GPUBPF_TAKES(BARRIER) |
-		    GPUBPF_TAKES(BARRIER_EXIT) | GPUBPF_TAKES(BRANCH) | GPUBPF_TAKES(INSN) | GPUBPF_TAKES(LINE) |
-		    GPUBPF_TAKES(BLOCK_BEGIN) | GPUBPF_TAKES(BLOCK_END) | GPUBPF_TAKES(CALL) | GPUBPF_TAKES(CALL_EXIT),
-	  .never = { { GPUBPF_TAKES(MARK), "NVIDIA's assembler drops marks; kernels with PTX have them" } } },
+	  .places = GPUBPF_SITE_BIT(ENTRY) | GPUBPF_SITE_BIT(EXIT) | GPUBPF_SITE_BIT(MEM) | GPUBPF_SITE_BIT(MEM_BEFORE) |
+		    GPUBPF_SITE_BIT(MEM_CAPTURE) | GPUBPF_SITE_BIT(MEM_SHARED) | GPUBPF_SITE_BIT(MEM_LOCAL) | GPUBPF_SITE_BIT(MEM_CONST) |
+		    GPUBPF_SITE_BIT(MEM_ALL) | GPUBPF_SITE_BIT(MEM_BEFORE_ALL) | GPUBPF_SITE_BIT(ATOMIC) | GPUBPF_SITE_BIT(BARRIER) |
+		    GPUBPF_SITE_BIT(BARRIER_EXIT) | GPUBPF_SITE_BIT(BRANCH) | GPUBPF_SITE_BIT(INSN) | GPUBPF_SITE_BIT(LINE) |
+		    GPUBPF_SITE_BIT(BLOCK_BEGIN) | GPUBPF_SITE_BIT(BLOCK_END) | GPUBPF_SITE_BIT(CALL) | GPUBPF_SITE_BIT(CALL_EXIT),
+	  .never = { { GPUBPF_SITE_BIT(MARK), "NVIDIA's assembler drops marks; kernels with PTX have them" } } },
 };
 
 static const struct backend {
@@ -108,7 +108,7 @@ const struct gpubpf_target_info *gpubpf_target_find(const char *name)
 	return NULL;
 }
 
-const struct gpubpf_target_info *gpubpf_target_taking(enum gpubpf_image_kind kind, const struct gpubpf_target_info *last)
+const struct gpubpf_target_info *gpubpf_target_next_accepting(enum gpubpf_image_kind kind, const struct gpubpf_target_info *last)
 {
 	for (size_t t = last ? last - targets + 1 : 0; t < COUNT(targets); t++)
 		if (targets[t].images >> kind & 1)
@@ -123,7 +123,7 @@ const struct gpubpf_target_info *gpubpf_target_route(const char *name)
 	return named && named->images ? named : NULL;
 }
 
-bool gpubpf_target_has_choice(const char *name)
+bool gpubpf_target_has_alternative(const char *name)
 {
 	const struct gpubpf_target_info *named = gpubpf_target_find(name);
 

@@ -89,7 +89,7 @@ static int fill(struct gpubpf_lower_job *job, struct gpubpf_site_desc *sites, co
 {
 	static uint32_t progs[GPUBPF_NSITES][64];
 	struct gpubpf_insertions to = { 0 };
-	char why[GPUBPF_WHY_NOT];
+	char why[GPUBPF_REFUSAL_SIZE];
 
 	for (uint32_t kind = 1; kind < GPUBPF_NSITES; kind++) {
 		struct gpubpf_site_desc *site = &sites[job->nsites];
@@ -101,7 +101,7 @@ static int fill(struct gpubpf_lower_job *job, struct gpubpf_site_desc *sites, co
 			if (job->unit->progs[i].site == kind)
 				progs[kind][site->nprogs++] = i;
 		if (!site->nprogs || gpubpf_place_kind(kind)->where == GPUBPF_WHERE_FUNCTION ||
-		    !gpubpf_target_takes(target, caps, kind, why))
+		    !gpubpf_target_supports(target, caps, kind, why))
 			continue;
 		if (gpubpf_insert(&to, job->nsites++, kind, kernel) < 0)
 			return -1;

@@ -94,14 +94,14 @@ struct cli_failure {
 	struct gpubpf_diag diag;
 };
 /* Store the first error from now on in *failure as well; NULL: stop. */
-void cli_keep_error(struct cli_failure *failure);
+void cli_capture_error(struct cli_failure *failure);
 void cli_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void cli_diag(const struct gpubpf_diag *diag);
 /* cli/commands/verify_maps.c: print the memory that the maps of verified programs need on devices. */
 struct gpubpf_unit;
 void cli_print_maps_memory(const struct gpubpf_unit *unit);
 /* Like cli_diag(), but prints `text` instead of the diagnostic's text. */
-void cli_refuse(const struct gpubpf_diag *diag, const char *text);
+void cli_diag_as(const struct gpubpf_diag *diag, const char *text);
 /* The most similar of n names to `name`, or NULL if none is similar. */
 const char *cli_nearest(const char *name, const char *const *names, size_t n);
 
@@ -157,7 +157,7 @@ void cli_program_close(struct cli_program *p);
  */
 int cli_program_add(const struct cli_program *p, struct gpubpf_session *s);
 /* Is `prog` of the session from this program's object? */
-bool cli_program_made(const struct cli_program *p, const struct gpubpf_session *s, const struct gpubpf_prog *prog);
+bool cli_program_owns(const struct cli_program *p, const struct gpubpf_session *s, const struct gpubpf_prog *prog);
 /*
  * The host side of the program. Call cli_program_begin() before the traced program starts. While it runs, call
  * cli_program_event() and cli_program_run(), which returns true when tracing shall end. Call cli_program_end() when the
@@ -169,7 +169,7 @@ bool cli_program_run(struct cli_program *p);
 uint64_t cli_program_due(const struct cli_program *p); /* time of the next run in ns, 0: none */
 void cli_program_end(struct cli_program *p);
 /* Does the session contain nothing else that needs a report? */
-bool cli_program_alone(const struct cli_program *p);
+bool cli_program_is_only(const struct cli_program *p);
 void cli_program_maps(struct cli_program *p, FILE *out);
 void cli_program_json(struct cli_program *p, struct json_object *document);
 /* --emit and --dump. Returns an exit status. */
@@ -229,7 +229,7 @@ struct gpubpf_report_opts cli_report_opts(const struct cli_args *args);
 int cli_session_find(const struct cli_args *args, char *path, size_t size);
 int cli_session_query(const struct cli_args *args, const char *path, uint32_t what, bool json, struct gpubpf_writer *more,
 		      FILE *out);
-int cli_session_ask(const struct cli_args *args, uint32_t what, struct gpubpf_writer *more);
+int cli_query_session(const struct cli_args *args, uint32_t what, struct gpubpf_writer *more);
 
 /* document.c: the JSON document of the run itself; s may be NULL. */
 struct json_object *cli_document(const struct cli_trace *trace, const struct gpubpf_session *s);
@@ -325,7 +325,7 @@ void cli_explain(struct gpubpf_session *s, const struct cli_program *text, const
 /* The same for loaders' programs: one line for each program that was attached and never ran. */
 void cli_explain_loaders(struct gpubpf_session *s);
 /* Were programs attached to kernels, but no launch probed? */
-bool cli_probed_nothing(struct gpubpf_session *s);
+bool cli_is_nothing_probed(struct gpubpf_session *s);
 
 #define GPUBPF_COMMAND(function, object, verb, arguments, page, options, summary) \
 	int gpubpf_cmd_##function(const struct cli_args *args);

@@ -26,7 +26,7 @@ static void send_devices(const char *backend, const char *named, int to)
 						   .cache = cli_env_cache_dir(cache, sizeof(cache)) };
 		struct gpubpf_device_caps caps;
 		struct gpubpf_device *device;
-		struct gpubpf_why why;
+		struct gpubpf_reason why;
 
 		if (ops->open(&how, &device, &why) < 0)
 			break;
@@ -63,7 +63,7 @@ static const char *no_device_reason(int status, const char *named)
 	return named ? "its runtime has no device of that name" : "its runtime has no device";
 }
 
-void cli_devices_ask(const char *backend, const char *named, struct cli_devices *f)
+void cli_devices_query(const char *backend, const char *named, struct cli_devices *f)
 {
 	int pipes[2], status = 0;
 	pid_t pid;

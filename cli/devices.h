@@ -16,6 +16,6 @@ struct cli_devices {
 };
 
 /* List the devices whose own or platform's name contains `named`; NULL: all. */
-void cli_devices_ask(const char *backend, const char *named, struct cli_devices *f);
+void cli_devices_query(const char *backend, const char *named, struct cli_devices *f);
 
 #endif

@@ -77,7 +77,7 @@ static void report_refusal(const struct lang *l)
 	gpubpf_diag_refuse(&diag, LANGUAGE, "%s", r->what);
 	gpubpf_diag_where(&diag, "%s", r->place);
 	gpubpf_diag_remedy(&diag, "%s", r->remedy);
-	cli_refuse(&diag, lang_why(l));
+	cli_diag_as(&diag, lang_why(l));
 }
 
 static int compile(struct cli_program *p, const struct lang_opts *opts)
@@ -168,7 +168,7 @@ static const char *shown(void *ctx, uint64_t kernel)
 {
 	struct cli_program *p = ctx;
 
-	return gpubpf_kernel_shown(p->host.s, kernel, cli_has(p->args, OPT_DEMANGLE));
+	return gpubpf_kernel_display_name(p->host.s, kernel, cli_has(p->args, OPT_DEMANGLE));
 }
 
 int cli_program_add(const struct cli_program *p, struct gpubpf_session *s)
@@ -182,7 +182,7 @@ int cli_program_add(const struct cli_program *p, struct gpubpf_session *s)
 	return object ? gpubpf_session__add_object_mem(s, p->l->name, object, size) : 0;
 }
 
-bool cli_program_made(const struct cli_program *p, const struct gpubpf_session *s, const struct gpubpf_prog *prog)
+bool cli_program_owns(const struct cli_program *p, const struct gpubpf_session *s, const struct gpubpf_prog *prog)
 {
 	return p && !strcmp(s->loaded->objects[prog->object].path, p->l->name);
 }
@@ -340,11 +340,11 @@ void cli_program_end(struct cli_program *p)
 		return;
 	lang_host_end(&p->host);
 	note_losses(p);
-	if (cli_program_alone(p))
+	if (cli_program_is_only(p))
 		note_unprobed(p);
 }
 
-bool cli_program_alone(const struct cli_program *p)
+bool cli_program_is_only(const struct cli_program *p)
 {
 	return p && !cli_has(p->args, OPT_VERBOSE) && !cli_has(p->args, OPT_PROBE) &&
 	       p->args->option[OPT_OBJECT].n == (p->file != NULL);

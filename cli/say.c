@@ -17,7 +17,7 @@ static void print_line(const char *fmt, va_list ap)
 
 static struct cli_failure *stored_failure;
 
-void cli_keep_error(struct cli_failure *failure)
+void cli_capture_error(struct cli_failure *failure)
 {
 	stored_failure = failure;
 }
@@ -50,10 +50,10 @@ void cli_diag(const struct gpubpf_diag *diag)
 	char text[4096];
 
 	gpubpf_diag_format(diag, text, sizeof(text));
-	cli_refuse(diag, text);
+	cli_diag_as(diag, text);
 }
 
-void cli_refuse(const struct gpubpf_diag *diag, const char *text)
+void cli_diag_as(const struct gpubpf_diag *diag, const char *text)
 {
 	if (stored_failure && !stored_failure->text[0])
 		stored_failure->diag = *diag;

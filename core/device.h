@@ -33,7 +33,7 @@ struct gpubpf_device_open {
 	const char *cache;     /* a folder of the user for a cache of code that open() compiles; NULL: no cache */
 };
 
-struct gpubpf_why {
+struct gpubpf_reason {
 	char text[240];
 };
 
@@ -60,7 +60,7 @@ struct gpubpf_device_ops {
 	const char *backend;   /* "opencl" */
 
 	/* Opens a device. May take milliseconds; never called on the launch path. */
-	int (*open)(const struct gpubpf_device_open *how, struct gpubpf_device **device, struct gpubpf_why *why);
+	int (*open)(const struct gpubpf_device_open *how, struct gpubpf_device **device, struct gpubpf_reason *why);
 	void (*close)(struct gpubpf_device *device);
 	const struct gpubpf_device_caps *(*caps)(const struct gpubpf_device *device);
 
@@ -70,7 +70,7 @@ struct gpubpf_device_ops {
 	 * content until arena_push or arena_zero. *address is the arena's address in twins. One arena per device.
 	 */
 	int (*arena_attach)(struct gpubpf_device *device, void *host, size_t size, uint64_t *address,
-			    struct gpubpf_why *why);
+			    struct gpubpf_reason *why);
 	/*
 	 * Copies a range of the arena from or to the device; no effect on a shared arena. Waits for no kernel if the
 	 * device can copy while one runs.
@@ -98,7 +98,7 @@ struct gpubpf_device_ops {
 	 * arena_detach(). Both functions are NULL if no capability promises such memory.
 	 */
 	int (*memory_get)(struct gpubpf_device *device, enum gpubpf_placement where, void *host, size_t size,
-			  struct gpubpf_device_memory *memory, struct gpubpf_why *why);
+			  struct gpubpf_device_memory *memory, struct gpubpf_reason *why);
 	void (*memory_put)(struct gpubpf_device *device, const struct gpubpf_device_memory *memory);
 	/*
 	 * Allocates and pins the mirror's memory of that range, as far as possible, so that the first pull is as fast
@@ -115,7 +115,7 @@ struct gpubpf_device_ops {
 	 * Replaces arena_attach in another process: the arena is that memory, and arena_pull copies from it. -EXDEV: it
 	 * belongs to another device. The caller still owns the descriptor.
 	 */
-	int (*arena_adopt)(struct gpubpf_device *device, int fd, void *host, size_t size, struct gpubpf_why *why);
+	int (*arena_adopt)(struct gpubpf_device *device, int fd, void *host, size_t size, struct gpubpf_reason *why);
 	/*
 	 * Waits until all earlier launches have ended, so that the next pull sees their results. 0, -ETIMEDOUT, or -EIO
 	 * if the device is broken. NULL: pulls wait, or the hooks follow each launch to its end.
@@ -134,15 +134,15 @@ struct gpubpf_device_ops {
 	 */
 	int (*module_load)(struct gpubpf_device *device, enum gpubpf_image_kind kind, const void *image,
 			   size_t size, const char *options, struct gpubpf_device_module **module,
-			   struct gpubpf_why *why);
+			   struct gpubpf_reason *why);
 	void (*module_unload)(struct gpubpf_device_module *module);
 	int (*kernel_get)(struct gpubpf_device_module *module, const char *name,
-			  struct gpubpf_device_kernel **kernel, struct gpubpf_why *why);
+			  struct gpubpf_device_kernel **kernel, struct gpubpf_reason *why);
 	void (*kernel_put)(struct gpubpf_device_kernel *kernel);
 
 	/* Launches and waits (test tool, gpu/run). The agent's adapters enqueue twins without it. */
 	int (*launch)(struct gpubpf_device_kernel *kernel, const struct gpubpf_device_launch *launch,
-		      struct gpubpf_why *why);
+		      struct gpubpf_reason *why);
 	/* Reads the device's clock, and CLOCK_MONOTONIC before and after, for calibration. -EOPNOTSUPP: no clock. */
 	int (*clock)(struct gpubpf_device *device, uint64_t *cycles, uint64_t *before_ns, uint64_t *after_ns);
 };

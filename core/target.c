@@ -10,7 +10,7 @@
 #include "core/model/diag.h"
 #include "wire/match.h"
 
-int gpubpf_twin_of_one(const struct gpubpf_lower_job *job, struct gpubpf_twin_image *out)
+int gpubpf_twin_init_single(const struct gpubpf_lower_job *job, struct gpubpf_twin_image *out)
 {
 	out->refused = calloc(job->nsites, sizeof(*out->refused));
 	out->twins = calloc(1, sizeof(*out->twins));
@@ -40,8 +40,8 @@ uint32_t gpubpf_target_places(const struct gpubpf_target_info *t, const struct g
 	return t->places | ((caps->bits & t->where.bits) == t->where.bits ? t->where.places : 0);
 }
 
-bool gpubpf_target_takes(const struct gpubpf_target_info *t, const struct gpubpf_device_caps *caps, enum gpubpf_site site,
-			 char why[GPUBPF_WHY_NOT])
+bool gpubpf_target_supports(const struct gpubpf_target_info *t, const struct gpubpf_device_caps *caps, enum gpubpf_site site,
+			 char why[GPUBPF_REFUSAL_SIZE])
 {
 	const char *reason = "see gpubpf kernel list --places";
 	size_t room;
@@ -55,11 +55,11 @@ bool gpubpf_target_takes(const struct gpubpf_target_info *t, const struct gpubpf
 	for (size_t i = 0; i < sizeof(t->never) / sizeof(t->never[0]); i++)
 		if (t->never[i].places >> site & 1)
 			reason = t->never[i].why;
-	n = snprintf(why, GPUBPF_WHY_NOT, "gpu/%s/ cannot be probed on : %s", gpubpf_place_kind(site)->name, reason);
-	assert(n + 16 < GPUBPF_WHY_NOT);
-	room = GPUBPF_WHY_NOT - 1 - n; /* bytes left for the device's name */
+	n = snprintf(why, GPUBPF_REFUSAL_SIZE, "gpu/%s/ cannot be probed on : %s", gpubpf_place_kind(site)->name, reason);
+	assert(n + 16 < GPUBPF_REFUSAL_SIZE);
+	room = GPUBPF_REFUSAL_SIZE - 1 - n; /* bytes left for the device's name */
 	cut = strlen(caps->name) > room;
-	snprintf(why, GPUBPF_WHY_NOT, "gpu/%s/ cannot be probed on %.*s%s: %s", gpubpf_place_kind(site)->name,
+	snprintf(why, GPUBPF_REFUSAL_SIZE, "gpu/%s/ cannot be probed on %.*s%s: %s", gpubpf_place_kind(site)->name,
 		 (int)(cut ? room - 3 : room), caps->name, cut ? "..." : "", reason);
 	return false;
 }
@@ -126,7 +126,7 @@ uint32_t gpubpf_site_at(struct gpubpf_inserting *in, enum gpubpf_site kind, cons
 	return UINT32_MAX;
 }
 
-int gpubpf_all_inserted(const struct gpubpf_inserting *in, struct gpubpf_diag *diag)
+int gpubpf_check_all_inserted(const struct gpubpf_inserting *in, struct gpubpf_diag *diag)
 {
 	uint32_t n = 0;
 
@@ -150,12 +150,12 @@ const char *gpubpf_worker_program(enum gpubpf_worker_kind kind)
 	return programs[kind];
 }
 
-bool gpubpf_caps_take(const struct gpubpf_device_caps *caps, enum gpubpf_image_kind kind)
+bool gpubpf_caps_accept_image(const struct gpubpf_device_caps *caps, enum gpubpf_image_kind kind)
 {
 	static const uint64_t bits[] = {
-		[GPUBPF_IMAGE_SPIRV] = GPUBPF_CAP_TAKES_SPIRV, [GPUBPF_IMAGE_OPENCL_C] = GPUBPF_CAP_TAKES_OPENCL_C,
-		[GPUBPF_IMAGE_PTX] = GPUBPF_CAP_TAKES_PTX, [GPUBPF_IMAGE_CUBIN] = GPUBPF_CAP_TAKES_PTX,
-		[GPUBPF_IMAGE_AMDGPU] = GPUBPF_CAP_TAKES_AMDGPU,
+		[GPUBPF_IMAGE_SPIRV] = GPUBPF_CAP_ACCEPTS_SPIRV, [GPUBPF_IMAGE_OPENCL_C] = GPUBPF_CAP_ACCEPTS_OPENCL_C,
+		[GPUBPF_IMAGE_PTX] = GPUBPF_CAP_ACCEPTS_PTX, [GPUBPF_IMAGE_CUBIN] = GPUBPF_CAP_ACCEPTS_PTX,
+		[GPUBPF_IMAGE_AMDGPU] = GPUBPF_CAP_ACCEPTS_AMDGPU,
 	};
 
 	return kind < sizeof(bits) / sizeof(bits[0]) && caps->bits & bits[kind];

@@ -74,7 +74,7 @@ struct gpubpf_target_info {
 	enum gpubpf_image_kind output; /* output of emit */
 	uint32_t images;           /* GPUBPF_IMAGES that inspect and inject accept. If several targets accept a kind,
 				    * the first one in the registry that does not decline the image gets it */
-	uint32_t places;           /* GPUBPF_TAKES of core/model/places.h, supported on every device */
+	uint32_t places;           /* GPUBPF_SITE_BIT of core/model/places.h, supported on every device */
 	struct {
 		uint64_t bits;     /* on devices with all of these enum gpubpf_cap_bits, */
 		uint32_t places;   /* it also supports these; */
@@ -88,12 +88,12 @@ struct gpubpf_target_info {
 				    * these GPUBPF_IMAGES */
 	bool emits;                /* it implements emit (gpubpf prog dump) */
 	bool builds;               /* GPUBPF_WORKER_BUILD must compile the pieces before the agent loads them */
-	bool env_args;             /* its twins get the arena's address and the launch's number as extra arguments */
+	bool has_env_params;             /* its twins get the arena's address and the launch's number as extra arguments */
 	const char *const *closed; /* globs of files with code that is changed only on the user's request, NULL at the
 				    * end; or NULL */
 	bool assembled;            /* inject receives the probes as machine code: GPUBPF_WORKER_ASSEMBLE assembles the
 				    * output of emit */
-	bool code_beside;          /* the text of its twins may be followed, after a NUL, by the output of
+	bool appends_code;          /* the text of its twins may be followed, after a NUL, by the output of
 				    * GPUBPF_WORKER_PTXAS for it. The piece's options select that, "" does not */
 	bool machine;              /* its images are machine code, in which probes share the kernel's registers: it
 				    * implements live */
@@ -174,11 +174,11 @@ const struct gpubpf_target_info *gpubpf_target_find(const char *name);
  * Returns the next target after `last` that accepts images of a kind, in order of preference. `last` is NULL for the
  * first.
  */
-const struct gpubpf_target_info *gpubpf_target_taking(enum gpubpf_image_kind kind, const struct gpubpf_target_info *last);
+const struct gpubpf_target_info *gpubpf_target_next_accepting(enum gpubpf_image_kind kind, const struct gpubpf_target_info *last);
 /* Returns the target of that name if it accepts images, else NULL. */
 const struct gpubpf_target_info *gpubpf_target_route(const char *name);
 /* Does another target accept a kind of image that the named target accepts? */
-bool gpubpf_target_has_choice(const char *name);
+bool gpubpf_target_has_alternative(const char *name);
 /* Asserts that each target linked here implements its mandatory operations. */
 void gpubpf_targets_check(void);
 
@@ -187,12 +187,12 @@ void gpubpf_targets_check(void);
 bool gpubpf_target_is_closed(const struct gpubpf_target_info *t, const char *file);
 /* Returns the places that a target supports on a device. All callers that need some place use this. */
 uint32_t gpubpf_target_places(const struct gpubpf_target_info *t, const struct gpubpf_device_caps *caps);
-#define GPUBPF_WHY_NOT 165 /* size of a reason, with its NUL */
+#define GPUBPF_REFUSAL_SIZE 165 /* size of a reason, with its NUL */
 /*
  * Does the target support the site on that device? If not, writes a reason to why[], a clause that is never truncated.
  */
-bool gpubpf_target_takes(const struct gpubpf_target_info *t, const struct gpubpf_device_caps *caps, enum gpubpf_site site,
-			 char why[GPUBPF_WHY_NOT]);
+bool gpubpf_target_supports(const struct gpubpf_target_info *t, const struct gpubpf_device_caps *caps, enum gpubpf_site site,
+			 char why[GPUBPF_REFUSAL_SIZE]);
 
 /* a growing list of insertions, malloc'd */
 struct gpubpf_insertions {
@@ -224,18 +224,18 @@ uint32_t gpubpf_site_at(struct gpubpf_inserting *in, enum gpubpf_site kind, cons
  * Call it after all places of the code: was each insertion found exactly once? 0, or -EINVAL and the number of missing
  * ones.
  */
-int gpubpf_all_inserted(const struct gpubpf_inserting *in, struct gpubpf_diag *diag);
+int gpubpf_check_all_inserted(const struct gpubpf_inserting *in, struct gpubpf_diag *diag);
 
 /*
  * Initializes *out for a target whose twins are images of one kernel: the kernel of the job's first site. Sites on
  * other kernels are refused. 0 or -ENOMEM.
  */
-int gpubpf_twin_of_one(const struct gpubpf_lower_job *job, struct gpubpf_twin_image *out);
+int gpubpf_twin_init_single(const struct gpubpf_lower_job *job, struct gpubpf_twin_image *out);
 
 /* Returns the program's name, such as "gpubpf-compile". */
 const char *gpubpf_worker_program(enum gpubpf_worker_kind kind);
 
 /* Can a device run images of that kind? */
-bool gpubpf_caps_take(const struct gpubpf_device_caps *caps, enum gpubpf_image_kind kind);
+bool gpubpf_caps_accept_image(const struct gpubpf_device_caps *caps, enum gpubpf_image_kind kind);
 
 #endif

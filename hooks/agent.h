@@ -39,26 +39,26 @@ int gpubpf_session_join(const char *backend);       /* called once per runtime; 
 void gpubpf_session_rejoin(void);                   /* in the child of a fork, once; otherwise costs one load */
 /* The process is about to exit: ask the tool to read the rings, and wait up to a limit for its answer. Acts once per
  * process. Does not wait for a lock and allocates no memory. */
-void gpubpf_session_read(void);
+void gpubpf_session_flush_rings(void);
 /* The process is about to exit without running its exit handlers: the reader thread does their work, and the caller
  * waits for it up to a limit. Takes no lock and allocates no memory. */
-void gpubpf_session_leave(void);
+void gpubpf_session_prepare_exit(void);
 /* The program installs a filter that forbids system call `nr`: end the session and make no further calls. */
 void gpubpf_session_seal(int nr);
 bool gpubpf_session_sealed(void);
 /* Number of a system call that probing needs and that an earlier filter kills the process for; -1: none found. If
- * call `nr` is forbidden, gpubpf_lockdown_lets_tell() says whether the agent can still write to standard error. */
-int gpubpf_lockdown_found(void);
-bool gpubpf_lockdown_lets_tell(int nr);
-bool gpubpf_lockdown_lets_look(void); /* can the agent make the calls that reading stacks takes? */
-/* Like gpubpf_hook_note(), but always to standard error, and also after a filter has ended the session. */
-void gpubpf_hook_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+ * call `nr` is forbidden, gpubpf_lockdown_allows_stderr() says whether the agent can still write to standard error. */
+int gpubpf_lockdown_find_call(void);
+bool gpubpf_lockdown_allows_stderr(int nr);
+bool gpubpf_lockdown_allows_stack_reads(void); /* can the agent make the calls that reading stacks takes? */
+/* Like gpubpf_log_once(), but always to standard error, and also after a filter has ended the session. */
+void gpubpf_log_stderr(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 bool gpubpf_session_up(void);
 bool gpubpf_session_joined(void);                   /* this process itself has joined once */
 bool gpubpf_session_owned(void);                    /* the same, and this is not the child of vfork() */
 bool gpubpf_session_enabled(void);                  /* up, and the tool allows twins */
 uint32_t gpubpf_session_generation(void);           /* changes in the child of a fork */
-void gpubpf_image_note_kept(uint64_t identity);     /* hooks/launch/images.c: the session has cached this image */
+void gpubpf_image_note_cached(uint64_t identity);     /* hooks/launch/images.c: the session has cached this image */
 struct gpubpf_kernel_table *gpubpf_session_kernel_table(void);    /* NULL before the first session */
 uint32_t gpubpf_session_process(void);
 uint32_t gpubpf_session_wait_ms(void);
@@ -70,16 +70,16 @@ uint32_t gpubpf_session_flags(void);           /* enum gpubpf_welcome_flags */
 
 /* Send a request; starts the reader thread. The caller waits with gpubpf_request_wait() and releases its reference
  * with gpubpf_request_drop(), once more per gpubpf_request_hold(). */
-int gpubpf_session_ask(enum gpubpf_msg type, const struct gpubpf_writer *payload, const int *fds,
+int gpubpf_client_request(enum gpubpf_msg type, const struct gpubpf_writer *payload, const int *fds,
 		       uint32_t nfds, struct gpubpf_request **request);
 /* Is there room for one more twin request? False if the tool has stopped reading its socket. */
-bool gpubpf_session_may_ask(void);
-int gpubpf_session_tell(enum gpubpf_msg type, const struct gpubpf_writer *payload);
+bool gpubpf_client_can_request(void);
+int gpubpf_client_notify(enum gpubpf_msg type, const struct gpubpf_writer *payload);
 /* Also sends a descriptor; -1: none. */
-int gpubpf_session_tell_fd(enum gpubpf_msg type, const struct gpubpf_writer *payload, int fd);
+int gpubpf_client_notify_fd(enum gpubpf_msg type, const struct gpubpf_writer *payload, int fd);
 /* 0, -ETIMEDOUT (may be called again), or -EPIPE: the session was lost. */
 int gpubpf_request_wait(struct gpubpf_request *request, uint64_t deadline_ns);
-bool gpubpf_request_settled(const struct gpubpf_request *request); /* one load; never waits */
+bool gpubpf_request_is_done(const struct gpubpf_request *request); /* one load; never waits */
 struct gpubpf_packet *gpubpf_request_answer(struct gpubpf_request *request);
 void gpubpf_request_hold(struct gpubpf_request *request);
 void gpubpf_request_drop(struct gpubpf_request *request);
@@ -108,15 +108,15 @@ static inline uint64_t gpubpf_plan_generation(void)
 
 /*
  * hooks/launch/wait_budget.c: until when this thread may wait for the session, in gpubpf_now_ns() time. It may not wait if that is 0 or
- * past. Each gpubpf_patience_begin() needs a gpubpf_patience_end(), which subtracts the time waited from the process's
+ * past. Each gpubpf_wait_budget_begin() needs a gpubpf_wait_budget_end(), which subtracts the time waited from the process's
  * --wait budget.
  */
-uint64_t gpubpf_patience_begin(void);
-void gpubpf_patience_end(void);
-void gpubpf_patience_give_up(void);                 /* the tool missed a deadline: stop waiting for it, */
-bool gpubpf_patience_gone(void);
-bool gpubpf_patience_left(void);                    /* a launch may wait now */
-void gpubpf_patience_renew(void);                   /* until the tool sends something again */
+uint64_t gpubpf_wait_budget_begin(void);
+void gpubpf_wait_budget_end(void);
+void gpubpf_wait_budget_suspend(void);                 /* the tool missed a deadline: stop waiting for it, */
+bool gpubpf_wait_budget_is_suspended(void);
+bool gpubpf_wait_budget_is_left(void);                    /* a launch may wait now */
+void gpubpf_wait_budget_resume(void);                   /* until the tool sends something again */
 
 /* hooks/launch/kernel_table.c: shared counters of one kernel name on one device, and counters private to this process */
 struct gpubpf_kernel_entry {
@@ -132,12 +132,12 @@ struct gpubpf_kernel_entry {
 
 /* begun: the kernel is launched, or recorded for a later launch. */
 struct gpubpf_kernel_entry *gpubpf_kernel_entry(const char *name, const struct gpubpf_hook_device *device, bool begun);
-void gpubpf_kernel_table_begin(struct gpubpf_kernel_entry *entry);
-void gpubpf_kernel_table_state(struct gpubpf_kernel_entry *entry, enum gpubpf_kernel_state state, const char *reason);
+void gpubpf_kernel_table_note_launched(struct gpubpf_kernel_entry *entry);
+void gpubpf_kernel_table_set_state(struct gpubpf_kernel_entry *entry, enum gpubpf_kernel_state state, const char *reason);
 void gpubpf_kernel_table_add(uint64_t *word, uint64_t n);
 /* A copy of the device's maps begins, or has finished: record how many launches it covers. */
-void gpubpf_kernel_table_copying(const struct gpubpf_hook_device *device);
-void gpubpf_kernel_table_copied(const struct gpubpf_hook_device *device);
+void gpubpf_kernel_table_begin_copy(const struct gpubpf_hook_device *device);
+void gpubpf_kernel_table_end_copy(const struct gpubpf_hook_device *device);
 
 /* hooks/launch/device.c */
 struct gpubpf_hook_device {
@@ -149,14 +149,14 @@ struct gpubpf_hook_device {
 	enum { DEVICE_NEW, DEVICE_READY, DEVICE_REFUSED } state;
 	atomic_int users;                           /* threads that load or unload twins on the device */
 	atomic_bool gone;                           /* the application destroyed its context */
-	struct gpubpf_why why;
+	struct gpubpf_reason why;
 	struct gpubpf_device *device;
 	struct gpubpf_request *asked;               /* pending request for the arena */
 	void *host;                                 /* host mapping of the arena, */
 	int memory;                                 /* and its memfd until the device has the arena; then -1 */
 	size_t size, own, filled; /* bytes: of the whole arena, of the device's own part, of its filled part */
 	uint32_t rows;                              /* rows of the arena's map table that the device has */
-	struct gpubpf_elsewhere *elsewhere;         /* maps among these that lie outside the arena (hooks/launch/external_maps.c) */
+	struct gpubpf_external_map *elsewhere;         /* maps among these that lie outside the arena (hooks/launch/external_maps.c) */
 	uint64_t arena;                             /* device address of the arena, passed to twins */
 	/* hooks/launch/allocations.c */
 	struct gpubpf_hook_device *next_table;
@@ -168,12 +168,12 @@ struct gpubpf_hook_device {
 	bool kept;                                  /* the tool also holds its memory and must learn of the last copy */
 	atomic_bool dirty;                          /* twins ran since the last copy */
 	atomic_int running;                         /* twins that have not ended */
-	atomic_bool unfollowed;                     /* other twins run whose end the runtime does not report */
+	atomic_bool has_untracked;                     /* other twins run whose end the runtime does not report */
 	atomic_uint_fast64_t next_pull_ns;
 	uint64_t next_clock_ns;                     /* earliest time of the next clock comparison */
 	/* hooks/launch/drain.c */
 	atomic_bool fresh;                          /* twins were launched since the drain thread last looked */
-	atomic_bool asleep;                         /* the drain thread polls at its slowest rate */
+	atomic_bool drain_sleeps;                         /* the drain thread polls at its slowest rate */
 	bool draining;
 	atomic_bool stop;
 	uint64_t drain_threads, drain_bytes;        /* from the environment; 0: automatic */
@@ -185,19 +185,19 @@ struct gpubpf_hook_device {
 
 /* Open the device and attach its arena once; later calls return the stored result. -EAGAIN: the session has not
  * answered yet, and a later launch may try again. */
-int gpubpf_device_ready(struct gpubpf_hook_device *device, struct gpubpf_why *why);
+int gpubpf_device_make_ready(struct gpubpf_hook_device *device, struct gpubpf_reason *why);
 /* Copy maps of objects that joined the session later to a ready device. The arena already holds all maps that a twin
  * needs if the twin was requested after its plan was read. Returns 0 or -errno with the reason. */
-int gpubpf_device_fill(struct gpubpf_hook_device *device, struct gpubpf_why *why);
+int gpubpf_device_fill(struct gpubpf_hook_device *device, struct gpubpf_reason *why);
 /*
  * hooks/launch/external_maps.c: maps placed outside the device's own memory. The caller holds the device's lock. A call of
- * gpubpf_elsewhere_fill() allocates memory for such maps among the first `rows` rows and reports their addresses to the
- * device. External memory is copied to the arena by gpubpf_elsewhere_copy(), also while kernels run, unless the two
- * share pages. Finally gpubpf_elsewhere_end() frees everything.
+ * gpubpf_external_maps_fill() allocates memory for such maps among the first `rows` rows and reports their addresses to the
+ * device. External memory is copied to the arena by gpubpf_external_maps_copy(), also while kernels run, unless the two
+ * share pages. Finally gpubpf_external_maps_free() frees everything.
  */
-int gpubpf_elsewhere_fill(struct gpubpf_hook_device *device, uint32_t rows, struct gpubpf_why *why);
-void gpubpf_elsewhere_copy(struct gpubpf_hook_device *device);
-void gpubpf_elsewhere_end(struct gpubpf_hook_device *device);
+int gpubpf_external_maps_fill(struct gpubpf_hook_device *device, uint32_t rows, struct gpubpf_reason *why);
+void gpubpf_external_maps_copy(struct gpubpf_hook_device *device);
+void gpubpf_external_maps_free(struct gpubpf_hook_device *device);
 /* hooks/launch/shared_arena.c: maps the arena in that memfd, for all devices that use host memory. Returns MAP_FAILED and errno
  * on failure. A call of gpubpf_shared_arena_part() maps these pages from `fd` instead, now and in future mappings.
  * It takes ownership of `fd` and returns false and errno on failure. */
@@ -218,19 +218,19 @@ void gpubpf_allocations_after_fork(void);
  * frames and keeps at most `depth`. 0: unknown, or not answered yet. The number goes into the spare bits of the launch
  * word with the process id, as gpubpf_stack_word() places it.
  */
-uint32_t gpubpf_stack_here(uint32_t skip, uint32_t depth);
+uint32_t gpubpf_stack_current_number(uint32_t skip, uint32_t depth);
 uint64_t gpubpf_stack_word(uint32_t number);
 void gpubpf_stacks_after_fork(void);
 /* Update the mirror of the numbered device; `asked` is the number of the tool's request. */
 void gpubpf_device_pull(uint32_t number, uint32_t asked);
 void gpubpf_device_after_fork(void);
 /* Process exit: copy back arenas outside host memory for the last time. Waits at most 2 s for other threads. */
-void gpubpf_device_leave(void);
-bool gpubpf_device_copied(void);                    /* does such an arena exist? */
+void gpubpf_device_copy_all_at_exit(void);
+bool gpubpf_device_any_copied_arena(void);                    /* does such an arena exist? */
 
 /* Tell the tool that the final copy is complete, or that the agent cannot copy and the tool must. The caller holds
  * the device's lock. */
-void gpubpf_device_end_kept(struct gpubpf_hook_device *device, bool copied);
+void gpubpf_device_report_final_copy(struct gpubpf_hook_device *device, bool copied);
 
 /*
  * hooks/launch/drain.c: one thread per device that continuously copies ring records to the mirror. Needs a device that can copy
@@ -260,18 +260,18 @@ bool gpubpf_same_file(int fd, const struct stat *known);
  * hooks/launch/hold.c: a consistent snapshot of the maps for the tool. Launches of twins pause briefly while the agent waits for
  * running twins and copies the maps. A launch of a followed twin counts itself as running with gpubpf_hold_enter().
  */
-void gpubpf_hold(uint32_t ms);
+void gpubpf_hold_launches(uint32_t ms);
 void gpubpf_hold_enter(struct gpubpf_hook_device *device);
 /* hooks/launch/device.c: copy all devices' mirrors while nothing runs, until the deadline. */
-enum gpubpf_held gpubpf_device_pull_held(uint64_t deadline_ns);
+enum gpubpf_held gpubpf_device_pull_snapshot(uint64_t deadline_ns);
 
 /* hooks/launch/clock.c */
-void gpubpf_clock_start(void);                      /* takes the first of two readings */
+void gpubpf_clock_read_baseline(void);                      /* takes the first of two readings */
 void gpubpf_clock_calibrate(struct gpubpf_hook_device *device);
-void gpubpf_clock_again(struct gpubpf_hook_device *device); /* the caller holds the device's lock; the device is idle */
+void gpubpf_clock_recalibrate(struct gpubpf_hook_device *device); /* the caller holds the device's lock; the device is idle */
 
 /* hooks/launch/twin_module.c */
-struct gpubpf_twin_set;                             /* the twins of a program on a device */
+struct gpubpf_twin_module;                             /* the twins of a program on a device */
 
 struct gpubpf_hook_program {
 	const struct gpubpf_hook_ops *ops;
@@ -280,7 +280,7 @@ struct gpubpf_hook_program {
 	uint32_t generation;
 	pthread_mutex_t lock;
 	pthread_cond_t cond;
-	struct gpubpf_twin_set *sets;
+	struct gpubpf_twin_module *sets;
 	bool closed;                                /* the last owner is gone: nothing of it stays loaded */
 	char *_Atomic kernels;                      /* all kernel names, separated by ';', or NULL before the query */
 };
@@ -292,7 +292,7 @@ struct gpubpf_hook_program {
  */
 struct gpubpf_hook_binding {
 	struct gpubpf_hook_binding *next;
-	const struct gpubpf_twin_set *set;          /* NULL: out of memory, or too many modules */
+	const struct gpubpf_twin_module *set;          /* NULL: out of memory, or too many modules */
 	void *twin;                                 /* NULL: refused */
 	uint32_t twin_flags;
 	bool listed;                                /* refused without a reason: the kernel was only inspected */
@@ -302,8 +302,8 @@ struct gpubpf_hook_binding {
 
 #define GPUBPF_NO_PLAN UINT64_MAX
 
-struct gpubpf_hook_choice {                         /* dispatch entry: what launches of a kernel on a device run */
-	struct gpubpf_hook_choice *next;
+struct gpubpf_dispatch_entry {                         /* dispatch entry: what launches of a kernel on a device run */
+	struct gpubpf_dispatch_entry *next;
 	struct gpubpf_hook_kernel *kernel;
 	struct gpubpf_hook_device *device;
 	struct gpubpf_kernel_entry *entry;
@@ -324,7 +324,7 @@ struct gpubpf_hook_kernel {
 	atomic_uint refs;
 	uint32_t generation;
 	pthread_mutex_t lock;
-	_Atomic(struct gpubpf_hook_choice *) choices;
+	_Atomic(struct gpubpf_dispatch_entry *) choices;
 	char name[GPUBPF_NAME_SIZE];                /* name as the session knows it, */
 	char whole[];                               /* full name */
 };
@@ -333,17 +333,17 @@ struct gpubpf_hook_kernel {
  * Refresh the binding of an entry whose generation differs from the plan's. Waits for the session as long as the user
  * allows (--wait); without `may_wait` it builds nothing. True: the plan matches this kernel.
  */
-bool gpubpf_twin_settle(struct gpubpf_hook_choice *choice, bool may_wait);
+bool gpubpf_twin_refresh_binding(struct gpubpf_dispatch_entry *choice, bool may_wait);
 /* Request the twins without waiting, so that a program that exits soon has still requested them all (gpubpf
  * prepare). */
-void gpubpf_twin_ask(struct gpubpf_hook_choice *choice);
+void gpubpf_twin_request(struct gpubpf_dispatch_entry *choice);
 /* A program was detached long ago and the entry's twin still contains it: make launches run the original. */
-void gpubpf_twin_drop_detached(struct gpubpf_hook_choice *choice);
+void gpubpf_twin_drop_detached(struct gpubpf_dispatch_entry *choice);
 /* Launches leave room for only `registers` registers per thread: invalidate the binding unless the limit was known. */
-void gpubpf_twin_narrow(struct gpubpf_hook_choice *choice, uint32_t registers);
-void gpubpf_twin_sets_destroy(struct gpubpf_hook_program *program);
+void gpubpf_twin_limit_registers(struct gpubpf_dispatch_entry *choice, uint32_t registers);
+void gpubpf_twin_modules_destroy(struct gpubpf_hook_program *program);
 /* Unload the modules of the program's twins. */
-void gpubpf_twin_sets_close(struct gpubpf_hook_program *program);
+void gpubpf_twin_modules_unload(struct gpubpf_hook_program *program);
 
 /* hooks/launch/launch.c: references to a kernel's record; they do not cover adapter state */
 void gpubpf_hook_kernel_hold(struct gpubpf_hook_kernel *kernel);
@@ -353,20 +353,20 @@ void gpubpf_hook_kernel_put(struct gpubpf_hook_kernel *kernel);
  * hooks/launch/async_twins.c: start an agent thread that refreshes the binding. Never waits. False: not possible now; a later launch
  * may try again.
  */
-bool gpubpf_aside_start(struct gpubpf_hook_choice *choice);
-/* Is this an agent thread? Its waits do not count against --wait. It waits in slices while gpubpf_aside_goes_on(). */
-bool gpubpf_aside(void);
-bool gpubpf_aside_goes_on(void);
-uint64_t gpubpf_aside_slice(void);
+bool gpubpf_agent_job_start(struct gpubpf_dispatch_entry *choice);
+/* Is this an agent thread? Its waits do not count against --wait. It waits in slices while gpubpf_agent_job_may_continue(). */
+bool gpubpf_is_agent_thread(void);
+bool gpubpf_agent_job_may_continue(void);
+uint64_t gpubpf_agent_job_slice_end(void);
 /* In other threads these do nothing. False: the kernel or device is gone, or the process is exiting; then do not
  * leave. The agent may call the device's runtime between use and leave. It uses the adapter's kernel and program
  * only with the kernel's lock held. */
-bool gpubpf_aside_use_device(void);
-void gpubpf_aside_leave_device(void);
-bool gpubpf_aside_use_kernel(void);
-void gpubpf_aside_leave_kernel(void);
+bool gpubpf_agent_job_use_device(void);
+void gpubpf_agent_job_leave_device(void);
+bool gpubpf_agent_job_use_kernel(void);
+void gpubpf_agent_job_leave_kernel(void);
 /* The process is exiting: no agent thread calls the runtime again. */
-void gpubpf_aside_end(void);
-void gpubpf_aside_after_fork(void);
+void gpubpf_agent_jobs_stop(void);
+void gpubpf_agent_jobs_after_fork(void);
 
 #endif

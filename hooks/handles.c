@@ -172,7 +172,7 @@ bool gpubpf_users_leave(struct gpubpf_users *users)
 {
 	uint32_t had = atomic_fetch_sub(&users->n, 1);
 
-	return gpubpf_was_last(had & ~DEAD) && had & DEAD && !atomic_exchange(&users->let_go, true);
+	return gpubpf_ref_was_last(had & ~DEAD) && had & DEAD && !atomic_exchange(&users->let_go, true);
 }
 
 bool gpubpf_users_kill(struct gpubpf_users *users)

@@ -94,7 +94,7 @@ void *gpubpf_records_release(struct gpubpf_records *records, const void *handle)
 
 	at = find(head, handle);
 	record = *at;
-	if (record && !gpubpf_was_last(record->refs--))
+	if (record && !gpubpf_ref_was_last(record->refs--))
 		record = NULL;
 	else if (record)
 		*at = record->next;

@@ -56,7 +56,7 @@ def takers(root):
     found, every = {}, []
     for row in re.findall(r'\{ \.name = .*?\},\n', text, flags=re.S):
         name = re.search(r'\.name = "(\w+)"', row)[1]
-        places = re.findall(r'GPUBPF_TAKES\((\w+)\)', row)
+        places = re.findall(r'GPUBPF_SITE_BIT\((\w+)\)', row)
         every += [name] if places else []
         for place in places:
             found.setdefault(place, []).append(name)

@@ -60,7 +60,7 @@ struct gpubpf_map_impl {
 	int (*next)(const struct gpubpf_map_view *view, const void *key, void *next);
 	int (*iterate)(const struct gpubpf_map_view *view, uint64_t *cursor, void *key, void *value);
 	/* Is the key's element still the one of an earlier copy of the arena, never deleted since? NULL: always. */
-	bool (*stayed)(const struct gpubpf_map_view *view, const struct gpubpf_map_view *then, const void *key);
+	bool (*is_same_element)(const struct gpubpf_map_view *view, const struct gpubpf_map_view *then, const void *key);
 	/* Read up to n consecutive values from index `first` on; returns their number. NULL or 0: the values are not
 	 * contiguous. */
 	uint32_t (*read_run)(const struct gpubpf_map_view *view, uint32_t first, uint32_t n, void *values);
@@ -93,9 +93,9 @@ static inline uint64_t gpubpf_align(uint64_t n, uint64_t to)
 	return (n + to - 1) & ~(to - 1);
 }
 
-int gpubpf_map_wrong(struct gpubpf_map_fault *fault, const char *attr, uint32_t is, const char *must);
+int gpubpf_map_set_fault(struct gpubpf_map_fault *fault, const char *attr, uint32_t is, const char *must);
 /* as many copies of `bytes` as the budget allows: at least 1, at most one per multiprocessor */
-uint32_t gpubpf_map_affordable(uint64_t budget, uint32_t replicas, uint64_t bytes);
+uint32_t gpubpf_map_max_copies(uint64_t budget, uint32_t replicas, uint64_t bytes);
 /* Are copies of values summands, and does the budget allow one copy of `bytes` per multiprocessor? */
 bool gpubpf_map_sum_copies(const struct gpubpf_map_layout *l, const struct gpubpf_map_scale *scale, uint64_t bytes);
 

@@ -89,7 +89,7 @@ struct gpubpf_map_layout {
 	u64 data;                /* arena offset of values, elements or records */
 	u64 stride;              /* bytes from one value (element) to the next */
 	u64 copy_stride;         /* bytes from one copy to the next */
-	/* bytes from ctl to the end of data. If several maps share their copies (GPUBPF_LAYOUT_BESIDE), the first
+	/* bytes from ctl to the end of data. If several maps share their copies (GPUBPF_LAYOUT_INTERLEAVED), the first
 	 * one has the size of all, and the others have 0. */
 	u64 size;
 };
@@ -103,12 +103,12 @@ enum gpubpf_layout_flags {
 	GPUBPF_LAYOUT_COPIES = 1 << 5,  /* the copies are independent values (PERCPU_ARRAY), not summands */
 	GPUBPF_LAYOUT_RING = 1 << 6,    /* a ring: the process that mirrors an arena empties it */
 	GPUBPF_LAYOUT_LRU = 1 << 8,     /* a full table evicts the least recently used keys */
-	GPUBPF_LAYOUT_EACH = 1 << 7,    /* of a call, not of a layout: the value is the array of all copies (maps/kinds/hash.h) */
+	GPUBPF_LAYOUT_ALL_COPIES = 1 << 7,    /* of a call, not of a layout: the value is the array of all copies (maps/kinds/hash.h) */
 	/* of a call: the value holds the device address of the value to copy, in whole words */
-	GPUBPF_LAYOUT_FROM = 1 << 9,
+	GPUBPF_LAYOUT_BY_ADDRESS = 1 << 9,
 	GPUBPF_LAYOUT_LIVE = 1 << 10,   /* the host reads and writes it while kernels run */
 	/* its values are interleaved with other maps' values, and an agent copies them together */
-	GPUBPF_LAYOUT_BESIDE = 1 << 13,
+	GPUBPF_LAYOUT_INTERLEAVED = 1 << 13,
 	/* of a call: the map is an element of a map of maps, and lanes may have different ones */
 	GPUBPF_LAYOUT_ELEMENT = 1 << 14,
 	/* the agent writes the application's allocations there: struct gpubpf_allocation by number */
@@ -148,8 +148,8 @@ struct gpubpf_ring_copy {
 };
 #define GPUBPF_RING_COPY(layout_ctl, copy) ((layout_ctl) + 128 + 128ul * (copy))
 #define GPUBPF_RING_CONS(layout_ctl, copies, copy) ((layout_ctl) + 128 + 128ul * (copies) + 8ul * (copy))
-#define GPUBPF_RING_PART(layout_ctl, copies, copy) GPUBPF_RING_CONS(layout_ctl, copies, (copies) + (copy))
-#define GPUBPF_RING_LEFT(layout_ctl, copies) GPUBPF_RING_CONS(layout_ctl, copies, 2 * (copies))
+#define GPUBPF_RING_BATCH_TAKEN(layout_ctl, copies, copy) GPUBPF_RING_CONS(layout_ctl, copies, (copies) + (copy))
+#define GPUBPF_RING_FREED(layout_ctl, copies) GPUBPF_RING_CONS(layout_ctl, copies, 2 * (copies))
 #define GPUBPF_RING_CTL_END(layout_ctl, copies) GPUBPF_RING_CONS(layout_ctl, copies, 2 * (copies) + 1)
 
 /* A position in a ring: the number of a segment, and the offset in it. */
@@ -184,9 +184,9 @@ struct gpubpf_allocation_head { /* 64 bytes */
 #define GPUBPF_ALLOCATION_ROW 32      /* bytes of a row: struct gpubpf_allocation (include/gpubpf/allocation.h) */
 /* the version's lower bits are in a row's size, above these bits, and in its last four bytes */
 #define GPUBPF_ALLOCATION_SIZE_BITS 48
-#define GPUBPF_ALLOCATION_SIZE_MOST ((1ull << GPUBPF_ALLOCATION_SIZE_BITS) - 1)
-#define GPUBPF_ALLOCATION_MOST 4096   /* rows of a set */
-#define GPUBPF_ALLOCATION_SET (GPUBPF_ALLOCATION_MOST * GPUBPF_ALLOCATION_ROW)
+#define GPUBPF_ALLOCATION_SIZE_MASK ((1ull << GPUBPF_ALLOCATION_SIZE_BITS) - 1)
+#define GPUBPF_ALLOCATION_MAX_ROWS 4096   /* rows of a set */
+#define GPUBPF_ALLOCATION_SET (GPUBPF_ALLOCATION_MAX_ROWS * GPUBPF_ALLOCATION_ROW)
 #define GPUBPF_ALLOCATION_TABLE (GPUBPF_ALLOCATION_ROWS + 2 * GPUBPF_ALLOCATION_SET)
 #define GPUBPF_ALLOCATION_TABLES 16   /* processes whose devices share an arena */
 
@@ -210,7 +210,7 @@ struct gpubpf_allocation_head { /* 64 bytes */
 #define GPUBPF_LAUNCH_LOW 22          /* position of the number's lower ten bits */
 #define GPUBPF_LAUNCH_HIGH 54         /* position of its upper ten bits */
 #define GPUBPF_LAUNCH_HALF 10
-#define GPUBPF_STACKS_MOST 65536      /* maximum number of stacks in a session */
+#define GPUBPF_MAX_STACKS 65536      /* maximum number of stacks in a session */
 #define GPUBPF_STACK_DEPTH 127        /* addresses of one stack: kernel.perf_event_max_stack */
 
 #endif

@@ -227,11 +227,11 @@ int gpubpf_map_exchange(const struct gpubpf_map_view *view, const void *key, uin
 	return was == old ? 0 : -EAGAIN;
 }
 
-bool gpubpf_map_stayed(const struct gpubpf_map_view *view, const struct gpubpf_map_view *then, const void *key)
+bool gpubpf_map_is_same_element(const struct gpubpf_map_view *view, const struct gpubpf_map_view *then, const void *key)
 {
 	const struct gpubpf_map_impl *impl = gpubpf_map_impl_of(view);
 
-	return !impl->stayed || impl->stayed(view, then, key);
+	return !impl->is_same_element || impl->is_same_element(view, then, key);
 }
 
 int gpubpf_map_next_key(const struct gpubpf_map_view *view, const void *key, void *next)
@@ -262,7 +262,7 @@ const void *gpubpf_map_values(const struct gpubpf_map_view *view)
 	return impl->values ? (const void *)(uintptr_t)impl->values(view) : NULL;
 }
 
-int gpubpf_map_take(const struct gpubpf_map_view *view, const void *key, void *value)
+int gpubpf_map_lookup_and_delete(const struct gpubpf_map_view *view, const void *key, void *value)
 {
 	const struct gpubpf_map_impl *impl = gpubpf_map_impl_of(view);
 

@@ -66,23 +66,23 @@ uint64_t gpubpf_layout_granules(const struct gpubpf_layout *layout);
  * Propagate what programs do to elements of maps of maps to every map that can be such an element. The layout depends
  * on it.
  */
-void gpubpf_layout_spread(const struct gpubpf_unit *unit, uint32_t *map_use);
+void gpubpf_layout_propagate_use(const struct gpubpf_unit *unit, uint32_t *map_use);
 /* Can programs that use the map in the ways `use` run on its layout, which was chosen for earlier uses? */
-bool gpubpf_layout_serves(const struct gpubpf_map *map, const struct gpubpf_map_layout *l, uint32_t use);
+bool gpubpf_layout_supports_use(const struct gpubpf_map *map, const struct gpubpf_map_layout *l, uint32_t use);
 
 /* Bytes of a map, for reports. A map that shares its copies with others counts only its own part. */
 uint64_t gpubpf_map_bytes(const struct gpubpf_map_layout *l);
 /* Can code that was compiled for layout `a` also operate on `b`, regardless of their offsets? */
-bool gpubpf_layout_alike(const struct gpubpf_map_layout *a, const struct gpubpf_map_layout *b);
+bool gpubpf_layout_is_compatible(const struct gpubpf_map_layout *a, const struct gpubpf_map_layout *b);
 
 /* Initialise `arena` (layout->size bytes, zeroed): header, layouts, free lists and global data. */
 void gpubpf_arena_init(void *arena, const struct gpubpf_unit *unit, const struct gpubpf_layout *layout);
 /*
- * gpubpf_arena_extend() initialises the maps from `first` on, while others read the arena. gpubpf_arena_use() then lets
+ * gpubpf_arena_extend() initialises the maps from `first` on, while others read the arena. gpubpf_arena_publish() then lets
  * agents copy them to devices.
  */
 void gpubpf_arena_extend(void *arena, const struct gpubpf_unit *unit, const struct gpubpf_layout *layout, uint32_t first);
-void gpubpf_arena_use(void *arena, const struct gpubpf_layout *layout);
+void gpubpf_arena_publish(void *arena, const struct gpubpf_layout *layout);
 
 /* One map in one mapping of an arena. */
 struct gpubpf_map_view {
@@ -112,9 +112,9 @@ int gpubpf_map_add(const struct gpubpf_map_view *view, const void *key, uint32_t
 int gpubpf_map_exchange(const struct gpubpf_map_view *view, const void *key, uint32_t offset, uint32_t width, uint64_t old,
 			uint64_t value);
 /* Read the value and delete it; exactly one caller gets it. A write between the read and the deletion is lost. */
-int gpubpf_map_take(const struct gpubpf_map_view *view, const void *key, void *value);
+int gpubpf_map_lookup_and_delete(const struct gpubpf_map_view *view, const void *key, void *value);
 /* Is the key in `then`, an earlier copy of the map, and has its element never been deleted since? */
-bool gpubpf_map_stayed(const struct gpubpf_map_view *view, const struct gpubpf_map_view *then, const void *key);
+bool gpubpf_map_is_same_element(const struct gpubpf_map_view *view, const struct gpubpf_map_view *then, const void *key);
 int gpubpf_map_next_key(const struct gpubpf_map_view *view, const void *key, void *next);
 /*
  * Iterate over all entries, each once, in unspecified order. Start with *cursor 0; value may be NULL. Returns -ENOENT

@@ -53,7 +53,7 @@ static int add_backend(struct suite_run *run, const char *backend)
 	struct cli_devices found;
 	int err = 0;
 
-	cli_devices_ask(backend, run->device, &found);
+	cli_devices_query(backend, run->device, &found);
 	if (found.missing[0])
 		add_missing(run, backend, found.missing);
 	for (uint32_t i = 0; !err && i < found.n; i++)
@@ -100,7 +100,7 @@ static void show_progress(void *arg, size_t done)
 /* Cases in applications are one session each. The workers continue from one session to the next. */
 static void run_devices(struct suite_run *run)
 {
-	gpubpf_workers_keep(true);
+	gpubpf_workers_reuse(true);
 	for (uint32_t i = 0; i < run->ndevices; i++) {
 		struct suite_device *d = &run->devices[i];
 		struct progress progress = { run, d, 0 };
@@ -110,7 +110,7 @@ static void run_devices(struct suite_run *run)
 			d->caps.backend, d->caps.name, suite_count(run, d, NULL, SUITE_PASSED), run->suite.ncases,
 			suite_count(run, d, NULL, SUITE_FAILED), suite_count(run, d, NULL, SUITE_SKIPPED));
 	}
-	gpubpf_workers_keep(false);
+	gpubpf_workers_reuse(false);
 }
 
 /* Write the results to the file of an option, in its format. */

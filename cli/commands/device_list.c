@@ -33,7 +33,7 @@ static const char *list_targets(const struct gpubpf_device_caps *c, char *text, 
 
 	snprintf(text, size, "-");
 	for (size_t i = 0; (t = gpubpf_target_at(i)) && n < size; i++)
-		if (t->emits && !t->assembled && gpubpf_caps_take(c, t->output))
+		if (t->emits && !t->assembled && gpubpf_caps_accept_image(c, t->output))
 			n += snprintf(text + n, size - n, "%s%s", n ? ", " : "", t->name);
 	return text;
 }
@@ -113,7 +113,7 @@ static int list_text(const char *only)
 	for (size_t i = 0; (name = gpubpf_backend_at(i)); i++) {
 		if (only && strcmp(only, name))
 			continue;
-		cli_devices_ask(name, NULL, &f);
+		cli_devices_query(name, NULL, &f);
 		put_rows(&t, name, &f);
 		if (f.missing[0])
 			fprintf(stderr, "gpubpf: %s: %s\n", name, f.missing);
@@ -135,7 +135,7 @@ static int list_all_json(const char *only)
 
 		if (only && strcmp(only, name))
 			continue;
-		cli_devices_ask(name, NULL, &f);
+		cli_devices_query(name, NULL, &f);
 		o = json_object_new_object();
 		json_object_object_add(o, "backend", json_object_new_string(name));
 		json_object_object_add(o, "devices", list_json(&f));

@@ -118,7 +118,7 @@ static void explain_program(struct gpubpf_session *s, const struct subject *who)
 {
 	const struct gpubpf_prog *prog = who->prog;
 	struct seen seen = { .names = calloc(MAX_SEEN, sizeof(*seen.names)) };
-	bool call = gpubpf_calls_wants(prog);
+	bool call = gpubpf_prog_is_for_functions(prog);
 	char name[256];
 
 	for (uint32_t i = 0; seen.names && i < s->nstats; i++) {
@@ -173,7 +173,7 @@ static void explain_no_runtime(struct gpubpf_session *s, const char *backend, co
 
 static struct subject subject(const struct gpubpf_session *s, const struct gpubpf_prog *prog, const struct cli_program *text)
 {
-	struct subject who = { .prog = prog, .text = cli_program_made(text, s, prog) };
+	struct subject who = { .prog = prog, .text = cli_program_owns(text, s, prog) };
 
 	snprintf(who.is, sizeof(who.is), "%s %s", who.text ? "probe" : "program", who.text ? prog->section : prog->name);
 	return who;
@@ -188,12 +188,12 @@ static void explain_programs(struct gpubpf_session *s, const struct cli_program 
 
 		if (!prog->pattern[0])
 			continue;
-		if (gpubpf_report_matched(s, prog)) {
-			if (!gpubpf_report_placed(s, prog))
+		if (gpubpf_report_is_matched(s, prog)) {
+			if (!gpubpf_report_has_place(s, prog))
 				explain_none(s, &who);
 			continue;
 		}
-		if (gpubpf_named_wants(prog))
+		if (gpubpf_prog_has_named_place(prog))
 			explain_place(s, &who);
 		else
 			explain_program(s, &who);
@@ -236,9 +236,9 @@ static void explain_never_run(struct gpubpf_session *s, const struct subject *wh
 	else if (unprobed)
 		gpubpf_session_note(s, "%s never ran: kernel %s is %s: %s", who->is, unprobed->name, gpubpf_report_outcome(unprobed),
 				    gpubpf_report_reason(s, unprobed));
-	else if (!gpubpf_report_matched(s, who->prog))
+	else if (!gpubpf_report_is_matched(s, who->prog))
 		explain_program(s, who);
-	else if (!gpubpf_report_placed(s, who->prog))
+	else if (!gpubpf_report_has_place(s, who->prog))
 		explain_none(s, who);
 }
 
@@ -261,7 +261,7 @@ void cli_explain_loaders(struct gpubpf_session *s)
 		gpubpf_session_note(s, "%u more programs never ran; --report shows all kernels that were launched", printed - MAX_LISTED);
 }
 
-bool cli_probed_nothing(struct gpubpf_session *s)
+bool cli_is_nothing_probed(struct gpubpf_session *s)
 {
 	const struct gpubpf_prog *prog = NULL;
 	bool attached = false;
@@ -308,6 +308,6 @@ void cli_explain(struct gpubpf_session *s, const struct cli_program *text, const
 		return;
 	}
 	explain_programs(s, text);
-	if (!s->opts.inspect && cli_probed_nothing(s))
+	if (!s->opts.inspect && cli_is_nothing_probed(s))
 		explain_nothing(s);
 }

@@ -174,7 +174,7 @@ static uint32_t filter_arch(struct gpubpf_kernel_info *infos, uint32_t n, const 
 static int inspect(const struct cli_args *args, struct gpubpf_worker *worker, const char *path,
 		   struct json_object *files)
 {
-	const struct gpubpf_target_info *target = gpubpf_target_taking(GPUBPF_IMAGE_FATBIN, NULL);
+	const struct gpubpf_target_info *target = gpubpf_target_next_accepting(GPUBPF_IMAGE_FATBIN, NULL);
 	struct gpubpf_device_caps caps = { .name = "any" };
 	struct gpubpf_kernel_info *infos;
 	const char *slash = strrchr(path, '/');
@@ -188,7 +188,7 @@ static int inspect(const struct cli_args *args, struct gpubpf_worker *worker, co
 		return err;
 	gpubpf_diag_init(&diag);
 	while (target && !target->machine)
-		target = gpubpf_target_taking(GPUBPF_IMAGE_FATBIN, target);
+		target = gpubpf_target_next_accepting(GPUBPF_IMAGE_FATBIN, target);
 	assert(target);
 	snprintf(caps.arch, sizeof(caps.arch), "%s", cli_str(args, OPT_CPU, ""));
 	err = gpubpf_worker_inspect(worker, target->name, &image, &caps, &infos, &n, &diag);

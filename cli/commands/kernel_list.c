@@ -86,7 +86,7 @@ static void write_places(struct gpubpf_session *s, FILE *out, bool demangle)
 		const struct gpubpf_place *places = gpubpf_report_places(s, st.name, &n);
 
 		for (uint32_t k = 0; k < n; k++)
-			put_place(&t, &places[k], gpubpf_kernel_shown(s, st.id, demangle));
+			put_place(&t, &places[k], gpubpf_kernel_display_name(s, st.id, demangle));
 	}
 	if (gpubpf_table_rows(&t))
 		gpubpf_table_print(&t, out);
@@ -100,7 +100,7 @@ static void write_signatures(struct gpubpf_session *s, FILE *out, bool demangle)
 	fprintf(out, "signatures\n");
 	for (size_t i = 0; !gpubpf_session__kernel(s, i, &st); i++) {
 		const struct gpubpf_signature *signature = gpubpf_kernel_signature(s, st.id);
-		const char *name = gpubpf_kernel_shown(s, st.id, demangle);
+		const char *name = gpubpf_kernel_display_name(s, st.id, demangle);
 
 		fprintf(out, "  ");
 		if (signature)
@@ -143,7 +143,7 @@ static int write_text(struct cli_trace *trace, struct gpubpf_session *s, FILE *o
 	for (size_t i = 0; !gpubpf_session__kernel(s, i, &st); i++) {
 		const char *reason = gpubpf_report_reason(s, &s->stats[i]);
 
-		gpubpf_table_cell(&t, "%s", gpubpf_kernel_shown(s, st.id, demangle));
+		gpubpf_table_cell(&t, "%s", gpubpf_kernel_display_name(s, st.id, demangle));
 		gpubpf_table_cell(&t, "%llu", (unsigned long long)st.launches);
 		put_size(&t, st.threads, st.dim);
 		put_size(&t, st.block, st.dim);
@@ -241,7 +241,7 @@ static int add_json(struct cli_trace *trace, struct gpubpf_session *s, struct js
 		const char *instead, *route = gpubpf_report_route(s, st.name, &instead);
 
 		json_object_object_add(o, "id", json_object_new_uint64(st.id));
-		json_object_object_add(o, "name", json_object_new_string(gpubpf_kernel_named(s, st.id)));
+		json_object_object_add(o, "name", json_object_new_string(gpubpf_kernel_full_name(s, st.id)));
 		json_object_object_add(o, "launches", json_object_new_uint64(st.launches));
 		json_object_object_add(o, "dim", json_object_new_uint64(st.dim));
 		json_object_object_add(o, "grid", triple_json(st.grid));

@@ -115,14 +115,14 @@ static int run_command(const struct cli_command *command, int argc, char **argv)
 	struct cli_failure failure = {0};
 	int status;
 
-	cli_keep_error(&failure);
+	cli_capture_error(&failure);
 	status = cli_parse(command, argc, argv, &args);
 
 	if (status == CLI_OK && cli_has(&args, OPT_HELP))
 		cli_help_command(command, stdout);
 	else if (status == CLI_OK)
 		status = command->run(&args);
-	cli_keep_error(NULL);
+	cli_capture_error(NULL);
 	if (status == CLI_USAGE && json && failure.text[0])
 		write_usage(&args, &failure);
 	cli_args_finish(&args);

@@ -19,7 +19,7 @@ static int query_element(const struct cli_args *args, uint32_t what, int least)
 	gpubpf_put_u32(&w, args->nrest - 1);
 	for (int i = 1; i < args->nrest; i++)
 		gpubpf_put_str(&w, args->rest[i]);
-	return cli_session_ask(args, what, &w);
+	return cli_query_session(args, what, &w);
 }
 
 int gpubpf_cmd_map_lookup(const struct cli_args *args)

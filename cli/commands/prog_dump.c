@@ -51,7 +51,7 @@ void cli_dump_ebpf(const struct gpubpf_prog *p)
 static struct gpubpf_device_caps any_device(const char *cpu)
 {
 	struct gpubpf_device_caps caps = {
-		.name = "any", .bits = GPUBPF_CAP_TAKES_SPIRV | GPUBPF_CAP_TAKES_OPENCL_C | GPUBPF_CAP_ATOMIC64 |
+		.name = "any", .bits = GPUBPF_CAP_ACCEPTS_SPIRV | GPUBPF_CAP_ACCEPTS_OPENCL_C | GPUBPF_CAP_ATOMIC64 |
 		GPUBPF_CAP_LINK | GPUBPF_CAP_EXIT_THREAD | GPUBPF_CAP_OFFSET | GPUBPF_CAP_SUBGROUPS |
 		GPUBPF_CAP_ALLOCATIONS,
 		.clock = GPUBPF_CLOCK_KHR, .compute_units = 64, .warp_size = 32, .spirv_version = 0x00010400,

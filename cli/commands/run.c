@@ -9,7 +9,7 @@ static int write_text(struct cli_trace *trace, struct gpubpf_session *s, FILE *o
 	struct gpubpf_report_opts opts = cli_report_opts(trace->args);
 	int err = 0;
 
-	if (!cli_program_alone(trace->program))
+	if (!cli_program_is_only(trace->program))
 		err = gpubpf_session__report(s, out, &opts);
 	cli_program_maps(trace->program, out);
 	return err;

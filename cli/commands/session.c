@@ -42,7 +42,7 @@ int cli_session_query(const struct cli_args *args, const char *path, uint32_t wh
 			 (cli_has(args, OPT_CONSISTENT) ? GPUBPF_QUERY_CONSISTENT : 0);
 	char why[4096]; /* room for a whole diagnostic, if an object is refused */
 
-	if (gpubpf_query_ask(path, what, flags, more, out, why, sizeof(why)) < 0) {
+	if (gpubpf_query_request(path, what, flags, more, out, why, sizeof(why)) < 0) {
 		cli_error("%s: %s", ferror(out) ? "the answer could not be written" : path, why);
 		return CLI_FAILED;
 	}
@@ -51,7 +51,7 @@ int cli_session_query(const struct cli_args *args, const char *path, uint32_t wh
 	return CLI_OK;
 }
 
-int cli_session_ask(const struct cli_args *args, uint32_t what, struct gpubpf_writer *more)
+int cli_query_session(const struct cli_args *args, uint32_t what, struct gpubpf_writer *more)
 {
 	char path[512];
 	int status = cli_session_find(args, path, sizeof(path));
@@ -67,7 +67,7 @@ static int query_map(const struct cli_args *args, uint32_t what, const char *map
 	struct gpubpf_writer w = {0};
 
 	gpubpf_put_str(&w, map ? map : "");
-	return cli_session_ask(args, what, &w);
+	return cli_query_session(args, what, &w);
 }
 
 static int no_arguments(const struct cli_args *args)
@@ -156,7 +156,7 @@ int gpubpf_cmd_session_attach(const struct cli_args *args)
 		gpubpf_put_str(&w, pattern ? prog : args->rest[i]);
 		gpubpf_put_str(&w, pattern ? pattern : "");
 	}
-	return cli_session_ask(args, GPUBPF_QUERY_ATTACH, &w);
+	return cli_query_session(args, GPUBPF_QUERY_ATTACH, &w);
 }
 
 int gpubpf_cmd_session_detach(const struct cli_args *args)
@@ -170,5 +170,5 @@ int gpubpf_cmd_session_detach(const struct cli_args *args)
 		return CLI_USAGE;
 	}
 	gpubpf_put_u32(&w, id);
-	return cli_session_ask(args, GPUBPF_QUERY_DETACH, &w);
+	return cli_query_session(args, GPUBPF_QUERY_DETACH, &w);
 }

@@ -476,7 +476,7 @@ static void report(struct child *c)
 		cli_explain(c->s, c->trace->program, backend, c->args->rest[0], c->ended);
 	if (c->trace->loaders)
 		cli_explain_loaders(c->s);
-	c->unprobed = cli_has(c->args, OPT_STRICT) && cli_probed_nothing(c->s);
+	c->unprobed = cli_has(c->args, OPT_STRICT) && cli_is_nothing_probed(c->s);
 }
 
 static void serve(struct child *c)
@@ -503,7 +503,7 @@ static void serve(struct child *c)
 /* The program was not started: write a document with the reason. */
 static void report_failure(struct child *c, int status)
 {
-	cli_keep_error(NULL);
+	cli_capture_error(NULL);
 	c->trace->failed = status;
 	if (!c->json || !c->file.out)
 		return;
@@ -536,7 +536,7 @@ int cli_trace_run(struct cli_trace *trace)
 	c.json = cli_has(trace->args, OPT_JSON);
 	cli_progress_open(&c.progress, cli_has(trace->args, OPT_QUIET));
 	clock_gettime(CLOCK_REALTIME, &trace->started);
-	cli_keep_error(&trace->failure);
+	cli_capture_error(&trace->failure);
 	if (status == CLI_OK)
 		status = cli_stream_open(&c.stream, trace->args);
 	if (status == CLI_OK)

@@ -47,7 +47,7 @@ static void *read_image(const char *path, size_t *size)
 }
 
 static int run_kernel(const struct gpubpf_device_ops *ops, struct gpubpf_device_kernel *kernel, const struct launch *l,
-		      uint64_t to, struct gpubpf_why *why)
+		      uint64_t to, struct gpubpf_reason *why)
 {
 	int8_t c = -3;
 	int16_t s = -1000;
@@ -90,7 +90,7 @@ static int run(const struct gpubpf_device_ops *ops, struct gpubpf_device *device
 	uint32_t *words = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	struct gpubpf_device_module *module;
 	struct gpubpf_device_kernel *kernel;
-	struct gpubpf_why why = { "" };
+	struct gpubpf_reason why = { "" };
 	char *image = read_image(argv[5], &size), options[64] = "";
 	enum gpubpf_image_kind kind = strtoul(argv[4], NULL, 0);
 	uint64_t to;
@@ -122,7 +122,7 @@ int main(int argc, char **argv)
 	const struct gpubpf_device_ops *ops = argc == 10 || argc == 11 ? gpubpf_device_find(argv[1]) : NULL;
 	struct gpubpf_device_open how = { 0 };
 	struct gpubpf_device *device;
-	struct gpubpf_why why = { "" };
+	struct gpubpf_reason why = { "" };
 	struct launch l;
 
 	if (!ops || sscanf(argv[7], "%u,%u,%u", &l.grid[0], &l.grid[1], &l.grid[2]) != 3 ||

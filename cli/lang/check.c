@@ -186,7 +186,7 @@ static void report_key_mismatch(struct check *c, const struct lang_node *n, cons
 {
 	uint32_t line, column;
 
-	lang_place(c->l, n->map->pos, &line, &column);
+	lang_line_column(c->l, n->map->pos, &line, &column);
 	lang_fail(c->l, n->pos, "use the same keys everywhere, or another map",
 		  "%s %s here than at %u:%u", n->map->name, what, line, column);
 }
@@ -235,7 +235,7 @@ static void check_holds(struct check *c, struct lang_node *n, const struct lang_
 		map->value = value;
 		map->pos = n->pos;
 	}
-	lang_place(c->l, map->pos, &line, &column);
+	lang_line_column(c->l, map->pos, &line, &column);
 	if (!is_same_function(map->holds, holds))
 		lang_fail(c->l, n->pos, "use another map", "%s holds %s at %u:%u, and %s here", map->name,
 			  map->holds ? map->holds->shown : "a number", line, column, holds ? holds->shown : "a number");

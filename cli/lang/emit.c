@@ -110,7 +110,7 @@ void gen_map_address(struct gen *g, int dst, uint32_t map)
 
 void gen_name_address(struct gen *g, int dst, uint32_t at)
 {
-	address(g, dst, gen_own(g, LANG_OWN_MAPS), at);
+	address(g, dst, gen_internal_map(g, LANG_INTERNAL_MAPS), at);
 }
 
 void gen_call(struct gen *g, uint32_t helper)
@@ -127,7 +127,7 @@ uint32_t gen_label(struct gen *g)
 	return g->nlabels++;
 }
 
-void gen_place(struct gen *g, uint32_t label)
+void gen_place_label(struct gen *g, uint32_t label)
 {
 	if (label < g->nlabels)
 		g->label[label] = g->code->n;
@@ -174,10 +174,10 @@ void gen_pop(struct gen *g, uint32_t size)
 }
 
 /* The object's internal maps, as far as the program needs them, follow its own maps. */
-uint32_t gen_own(const struct gen *g, enum lang_own map)
+uint32_t gen_internal_map(const struct gen *g, enum lang_internal_map map)
 {
 	const struct lang *l = g->l;
-	const bool is_used[LANG_OWN_MAPS] = { l->records, l->zeros, l->durations, l->durations, l->stacks };
+	const bool is_used[LANG_INTERNAL_MAPS] = { l->records, l->zeros, l->durations, l->durations, l->stacks };
 	uint32_t n = l->nmaps;
 
 	for (int i = 0; i < (int)map; i++)

@@ -54,7 +54,7 @@ bool lang_word_is(const struct lang_parser *p, const char *word)
 	return p->lex.token == LANG_T_WORD && !strcmp(p->lex.string, word);
 }
 
-void lang_deeper(struct lang_parser *p)
+void lang_enter_nesting(struct lang_parser *p)
 {
 	if (++p->depth > LANG_DEPTH)
 		lang_fail(p->l, p->lex.pos, "use variables for parts of it", "this is nested more than %u levels deep", LANG_DEPTH);
@@ -329,7 +329,7 @@ static struct lang_node *parenthesis(struct lang_parser *p)
 													    "are not "
 													    "supported");
 		lang_expect(p, LANG_T_CLOSE, "after the type");
-		lang_deeper(p);
+		lang_enter_nesting(p);
 		n->a = unary(p);
 		p->depth--;
 		return n;
@@ -420,7 +420,7 @@ static struct lang_node *elements(struct lang_parser *p, struct lang_node *a)
 		struct lang_node *n = lang_node(p, LANG_N_READ, p->lex.pos);
 
 		lang_next(&p->lex);
-		lang_deeper(p);
+		lang_enter_nesting(p);
 		n->a = a;
 		n->b = lang_expression(p);
 		lang_expect(p, LANG_T_RBRACKET, "after the index");
@@ -458,7 +458,7 @@ static struct lang_node *unary(struct lang_parser *p)
 	if (op != LANG_T_SUB && op != LANG_T_NOT && op != LANG_T_INVERT && op != LANG_T_MUL)
 		return postfix(p);
 	lang_next(&p->lex);
-	lang_deeper(p);
+	lang_enter_nesting(p);
 	n = lang_node(p, op == LANG_T_MUL ? LANG_N_READ : LANG_N_UNARY, pos);
 	n->op = op;
 	n->a = unary(p);
@@ -488,7 +488,7 @@ static struct lang_node *binary(struct lang_parser *p, uint32_t least)
 			lang_fail(p->l, n->pos, "use variables for parts of it", "the statement has more than %u operators",
 				  LANG_OPERATORS);
 		lang_next(&p->lex);
-		lang_deeper(p);
+		lang_enter_nesting(p);
 		n->a = a;
 		n->b = binary(p, operators[n->op].precedence + 1);
 		p->depth--;
@@ -531,7 +531,7 @@ struct lang_node *lang_expression(struct lang_parser *p)
 {
 	struct lang_node *a, *n;
 
-	lang_deeper(p);
+	lang_enter_nesting(p);
 	a = ternary(p);
 	p->depth--;
 	if (!is_assignment(p->lex.token))
@@ -542,7 +542,7 @@ struct lang_node *lang_expression(struct lang_parser *p)
 	if (a->kind != LANG_N_VAR && a->kind != LANG_N_MAP)
 		lang_fail(p->l, n->pos, "$x = ... or @x = ...", "only variables and maps can be set");
 	lang_next(&p->lex);
-	lang_deeper(p);
+	lang_enter_nesting(p);
 	n->b = lang_expression(p);
 	p->depth--;
 	/* a name that is set for the first time becomes a variable of the enclosing block */

@@ -24,10 +24,10 @@ static void if_statement(struct gen *g, const struct lang_node *n)
 	statement(g, n->b);
 	if (n->c) {
 		gen_goto(g, end);
-		gen_place(g, no);
+		gen_place_label(g, no);
 		statement(g, n->c);
 	}
-	gen_place(g, end);
+	gen_place_label(g, end);
 }
 
 static void unroll(struct gen *g, const struct lang_node *n)
@@ -48,18 +48,18 @@ static void for_statement(struct gen *g, const struct lang_node *n)
 	gen_var(g, end_var, true);
 	g->break_to = end;
 	g->continue_to = gen_label(g);
-	gen_place(g, again);
+	gen_place_label(g, again);
 	gen_var(g, end_var, false);
 	gen_mov(g, R1, R0);
 	gen_var(g, n->var, false);
 	gen_jump(g, BPF_JSGE, R0, R1, end);
 	statement(g, n->b);
-	gen_place(g, g->continue_to);
+	gen_place_label(g, g->continue_to);
 	gen_var(g, n->var, false);
 	gen_alu_imm(g, BPF_ADD, R0, 1);
 	gen_var(g, n->var, true);
 	gen_goto(g, again);
-	gen_place(g, end);
+	gen_place_label(g, end);
 	g->break_to = outer[0];
 	g->continue_to = outer[1];
 }
@@ -184,7 +184,7 @@ static struct lang_code *begin(struct gen *g, const char *section, const char *n
 
 static struct lang_code *end(struct gen *g)
 {
-	gen_place(g, g->end);
+	gen_place_label(g, g->end);
 	gen_imm(g, R0, 0);
 	gen_insn(g, BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
 	resolve(g);

@@ -12,13 +12,13 @@
 enum { R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, R10 };
 
 /* internal maps of the object, after the maps of the program */
-enum lang_own {
-	LANG_OWN_RECORDS,              /* a ring with actions for the host */
-	LANG_OWN_ZEROS,                /* a value of zeros, to insert new keys */
-	LANG_OWN_ENTERED,              /* entry times: struct of thread, launch and time */
-	LANG_OWN_LOST,                 /* threads whose entry time was missing */
-	LANG_OWN_STACKS,
-	LANG_OWN_MAPS,
+enum lang_internal_map {
+	LANG_INTERNAL_RECORDS,              /* a ring with actions for the host */
+	LANG_INTERNAL_ZEROS,                /* a value of zeros, to insert new keys */
+	LANG_INTERNAL_ENTERED,              /* entry times: struct of thread, launch and time */
+	LANG_INTERNAL_LOST,                 /* threads whose entry time was missing */
+	LANG_INTERNAL_STACKS,
+	LANG_INTERNAL_MAPS,
 };
 
 struct lang_code {
@@ -27,7 +27,7 @@ struct lang_code {
 	struct gpubpf_raw_insn *insn;
 	uint32_t n;
 	struct lang_reloc {
-		uint32_t insn, map;    /* LANG_OWN_MAPS after the last map: .rodata */
+		uint32_t insn, map;    /* LANG_INTERNAL_MAPS after the last map: .rodata */
 	} *reloc;
 	uint32_t nrelocs;
 	struct lang_line {
@@ -69,14 +69,14 @@ void gen_map_address(struct gen *g, int dst, uint32_t map);
 void gen_name_address(struct gen *g, int dst, uint32_t at);
 void gen_call(struct gen *g, uint32_t helper);
 uint32_t gen_label(struct gen *g);
-void gen_place(struct gen *g, uint32_t label);
+void gen_place_label(struct gen *g, uint32_t label);
 void gen_goto(struct gen *g, uint32_t label);
 void gen_jump(struct gen *g, uint32_t op, int dst, int src, uint32_t label);
 void gen_jump_imm(struct gen *g, uint32_t op, int dst, int32_t imm, uint32_t label);
 /* Allocate `size` bytes of the stack, aligned to 8; returns their offset from r10. Free them in reverse order. */
 int gen_push(struct gen *g, uint32_t size);
 void gen_pop(struct gen *g, uint32_t size);
-uint32_t gen_own(const struct gen *g, enum lang_own map);
+uint32_t gen_internal_map(const struct gen *g, enum lang_internal_map map);
 
 /* -- gen_expr.c -- */
 void gen_expr(struct gen *g, const struct lang_node *n);              /* result in r0 */
@@ -85,7 +85,7 @@ void gen_step(struct gen *g, const struct lang_node *n);
 void gen_number(struct gen *g, int dst, const struct lang_node *n);   /* a literal */
 void gen_var(struct gen *g, const struct lang_var *var, bool store);  /* load r0 from the variable, or store r0 to it */
 void gen_product(struct gen *g, uint32_t at);                         /* r0 = x * y * z of a triple */
-void gen_whole(struct gen *g, const struct lang_builtin *b);
+void gen_triple_value(struct gen *g, const struct lang_builtin *b);
 /* r0 = r0 op r1 */
 void gen_operate(struct gen *g, enum lang_token op, bool is_signed);
 
@@ -129,7 +129,7 @@ struct lang_types {
 	struct btf *btf;
 	int func;                      /* type of the first function; the others follow */
 	uint32_t nmaps, maps_size;
-	const char *map[LANG_MAPS + LANG_OWN_MAPS]; /* names, in order */
+	const char *map[LANG_MAPS + LANG_INTERNAL_MAPS]; /* names, in order */
 };
 int lang_types_make(struct lang *l, const struct lang_code *code, struct lang_types *types);
 

@@ -85,7 +85,7 @@ void gen_action(struct gen *g, const struct lang_node *call)
 
 	g->wanted = true;
 	size = compute_args(g, args);
-	gen_map_address(g, R1, gen_own(g, LANG_OWN_RECORDS));
+	gen_map_address(g, R1, gen_internal_map(g, LANG_INTERNAL_RECORDS));
 	gen_imm(g, R2, lang_record_size(call));
 	gen_imm(g, R3, 0);
 	gen_call(g, RESERVE);
@@ -96,7 +96,7 @@ void gen_action(struct gen *g, const struct lang_node *call)
 	gen_mov(g, R1, R0);
 	gen_imm(g, R2, 0);
 	gen_call(g, SUBMIT);
-	gen_place(g, none);
+	gen_place_label(g, none);
 	gen_pop(g, size);
 }
 
@@ -127,17 +127,17 @@ static void emit_position(struct gen *g)
 	gen_jump_imm(g, BPF_JNE, R0, 1, several);
 	gen_mov(g, R0, R6);
 	gen_goto(g, end);
-	gen_place(g, several);
-	gen_whole(g, &block);
+	gen_place_label(g, several);
+	gen_triple_value(g, &block);
 	gen_store(g, R10, saved, R0, 8);
 	gen_product(g, FIELD(block_dim));
 	gen_load(g, R1, R10, saved, 8);
 	gen_alu(g, BPF_MUL, R0, R1);
 	gen_store(g, R10, saved, R0, 8);
-	gen_whole(g, &thread);
+	gen_triple_value(g, &thread);
 	gen_load(g, R1, R10, saved, 8);
 	gen_alu(g, BPF_ADD, R0, R1);
-	gen_place(g, end);
+	gen_place_label(g, end);
 	gen_pop(g, 8);
 }
 
@@ -154,7 +154,7 @@ static void emit_entry_slot(struct gen *g, uint32_t none)
 	gen_alu(g, BPF_ADD, R0, R1);
 	gen_alu_imm(g, BPF_AND, R0, (int32_t)(g->l->threads - 1));
 	gen_store(g, R10, key, R0, 4);
-	gen_map_address(g, R1, gen_own(g, LANG_OWN_ENTERED));
+	gen_map_address(g, R1, gen_internal_map(g, LANG_INTERNAL_ENTERED));
 	gen_mov(g, R2, R10);
 	gen_alu_imm(g, BPF_ADD, R2, key);
 	gen_call(g, LOOKUP);
@@ -178,7 +178,7 @@ static void emit_lost(struct gen *g)
 
 	gen_imm(g, R0, 0);
 	gen_store(g, R10, key, R0, 4);
-	gen_map_address(g, R1, gen_own(g, LANG_OWN_LOST));
+	gen_map_address(g, R1, gen_internal_map(g, LANG_INTERNAL_LOST));
 	gen_mov(g, R2, R10);
 	gen_alu_imm(g, BPF_ADD, R2, key);
 	gen_call(g, LOOKUP);
@@ -203,9 +203,9 @@ void gen_duration(struct gen *g)
 	gen_jump(g, BPF_JNE, R0, R7, other);
 	gen_load(g, R1, R8, 16, 8);
 	gen_jump_imm(g, BPF_JNE, R1, 0, found);
-	gen_place(g, other);
+	gen_place_label(g, other);
 	emit_lost(g);
-	gen_place(g, found);
+	gen_place_label(g, found);
 	gen_imm(g, R0, 0);
 	gen_store(g, R8, 16, R0, 8);
 	gen_load(g, R0, R10, now, 8);

@@ -56,7 +56,7 @@ static void linear(struct gen *g, uint32_t at, uint32_t dims)
 	}
 }
 
-void gen_whole(struct gen *g, const struct lang_builtin *b)
+void gen_triple_value(struct gen *g, const struct lang_builtin *b)
 {
 	switch ((enum lang_whole)b->size) {
 	case LANG_WHOLE_THREAD:
@@ -93,14 +93,14 @@ static void emit_builtin(struct gen *g, const struct lang_node *n)
 		if (n->value)
 			gen_load(g, R0, R9, b->at + 8 * (n->value - 1), 8);
 		else
-			gen_whole(g, b);
+			gen_triple_value(g, b);
 		break;
 	case LANG_SOURCE_HELPER:
 		helper(g, b);
 		break;
 	case LANG_SOURCE_STACK:
 		gen_mov(g, R1, R9);
-		gen_map_address(g, R2, gen_own(g, LANG_OWN_STACKS));
+		gen_map_address(g, R2, gen_internal_map(g, LANG_INTERNAL_STACKS));
 		gen_imm(g, R3, BPF_F_USER_STACK);
 		gen_call(g, b->at);
 		break;
@@ -180,9 +180,9 @@ static void emit_truth(struct gen *g, const struct lang_node *n)
 	gen_branch(g, n, false, no);
 	gen_imm(g, R0, 1);
 	gen_goto(g, end);
-	gen_place(g, no);
+	gen_place_label(g, no);
 	gen_imm(g, R0, 0);
-	gen_place(g, end);
+	gen_place_label(g, end);
 }
 
 static void binary(struct gen *g, const struct lang_node *n)
@@ -215,9 +215,9 @@ static void ternary(struct gen *g, const struct lang_node *n)
 	gen_branch(g, n->a, false, no);
 	gen_expr(g, n->b);
 	gen_goto(g, end);
-	gen_place(g, no);
+	gen_place_label(g, no);
 	gen_expr(g, n->c);
-	gen_place(g, end);
+	gen_place_label(g, end);
 }
 
 static void cast(struct gen *g, const struct lang_node *n)
@@ -298,7 +298,7 @@ static void emit_short_circuit(struct gen *g, const struct lang_node *n, bool wh
 	over = gen_label(g);
 	gen_branch(g, n->a, !when, over);
 	gen_branch(g, n->b, when, label);
-	gen_place(g, over);
+	gen_place_label(g, over);
 }
 
 void gen_branch(struct gen *g, const struct lang_node *n, bool when, uint32_t label)

@@ -59,7 +59,7 @@ static void load_zeros(struct gen *g, uint32_t none)
 
 	gen_imm(g, R0, 0);
 	gen_store(g, R10, key, R0, 4);
-	lookup(g, gen_own(g, LANG_OWN_ZEROS), key);
+	lookup(g, gen_internal_map(g, LANG_INTERNAL_ZEROS), key);
 	gen_jump_imm(g, BPF_JEQ, R0, 0, none);
 	gen_mov(g, R3, R0);
 	gen_pop(g, 8);
@@ -83,7 +83,7 @@ static void find_or_insert(struct gen *g, const struct lang_map *map, int key, i
 		lookup(g, map->index, key);
 		gen_jump_imm(g, BPF_JEQ, R0, 0, none);
 	}
-	gen_place(g, found);
+	gen_place_label(g, found);
 }
 
 void gen_element(struct gen *g, const struct lang_node *n, int first, uint32_t none)
@@ -109,7 +109,7 @@ void gen_map_read(struct gen *g, const struct lang_node *n)
 	gen_lookup(g, n);
 	gen_jump_imm(g, BPF_JEQ, R0, 0, none); /* r0 is 0 then, the value of a missing key */
 	gen_load(g, R0, R0, 0, 8);
-	gen_place(g, none);
+	gen_place_label(g, none);
 }
 
 void gen_delete(struct gen *g, const struct lang_node *n)
@@ -129,7 +129,7 @@ void gen_has_key(struct gen *g, const struct lang_node *n)
 	gen_lookup(g, n);
 	gen_jump_imm(g, BPF_JEQ, R0, 0, none);
 	gen_imm(g, R0, 1);
-	gen_place(g, none);
+	gen_place_label(g, none);
 }
 
 static void assign(struct gen *g, const struct lang_node *n)
@@ -156,7 +156,7 @@ static void assign(struct gen *g, const struct lang_node *n)
 		update(g, n->a->map->index, key, BPF_ANY);
 	}
 	gen_pop(g, n->a->map->key_size);
-	gen_place(g, none);
+	gen_place_label(g, none);
 	gen_load(g, R0, R10, value, 8);
 	gen_pop(g, size);
 }
@@ -231,7 +231,7 @@ void gen_map_step(struct gen *g, const struct lang_node *n, enum lang_token op, 
 		update_unprotected(g, op, n->map->value.is_signed);
 	else
 		update_atomically(g, op, atomic, old);
-	gen_place(g, none);            /* there r0 is 0 */
+	gen_place_label(g, none);            /* there r0 is 0 */
 	if (!g->wanted)
 		gen_imm(g, R0, 0);
 	gen_pop(g, 8);

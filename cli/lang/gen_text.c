@@ -41,9 +41,9 @@ static void ternary(struct gen *g, const struct lang_node *n, int to)
 	gen_branch(g, n->a, false, no);
 	gen_text(g, n->b, to);
 	gen_goto(g, end);
-	gen_place(g, no);
+	gen_place_label(g, no);
 	gen_text(g, n->c, to);
-	gen_place(g, end);
+	gen_place_label(g, end);
 }
 
 static void copy_from_map(struct gen *g, const struct lang_node *n, int to)
@@ -54,9 +54,9 @@ static void copy_from_map(struct gen *g, const struct lang_node *n, int to)
 	gen_jump_imm(g, BPF_JEQ, R0, 0, none);
 	gen_copy_text(g, R10, to, R0, 0);
 	gen_goto(g, end);
-	gen_place(g, none);
+	gen_place_label(g, none);
 	literal(g, "", to);
-	gen_place(g, end);
+	gen_place_label(g, end);
 }
 
 /* Truncate the string at r10 + to to `bytes` bytes. */
@@ -162,5 +162,5 @@ void gen_compare_texts(struct gen *g, const struct lang_node *n, bool when, uint
 	if (!equal)
 		return;
 	gen_goto(g, label);
-	gen_place(g, other);
+	gen_place_label(g, other);
 }

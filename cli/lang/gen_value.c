@@ -44,7 +44,7 @@ static void emit_extreme(struct gen *g, uint32_t enough, int value)
 	gen_imm(g, R7, MAX_TRIES);
 	gen_load(g, R1, R10, value, 8);
 	gen_load(g, R0, R8, 0, 8);
-	gen_place(g, again);
+	gen_place_label(g, again);
 	gen_jump(g, enough, R0, R1, end);
 	gen_mov(g, R2, R0);
 	gen_atomic(g, BPF_CMPXCHG, R8, 0, R1);
@@ -53,7 +53,7 @@ static void emit_extreme(struct gen *g, uint32_t enough, int value)
 	gen_jump_imm(g, BPF_JNE, R7, 0, again);
 	gen_imm(g, R1, 1);
 	gen_atomic(g, BPF_ADD, R8, 8, R1);
-	gen_place(g, end);
+	gen_place_label(g, end);
 }
 
 static void emit_min(struct gen *g, const struct lang_map *map, int value)
@@ -77,7 +77,7 @@ static void count_slot(struct gen *g, uint32_t last)
 	gen_imm(g, R3, last);
 	gen_jump(g, BPF_JLE, R2, R3, inside);
 	gen_mov(g, R2, R3);
-	gen_place(g, inside);
+	gen_place_label(g, inside);
 	gen_alu_imm(g, BPF_LSH, R2, 3);
 	gen_alu(g, BPF_ADD, R0, R2);
 	gen_imm(g, R1, 1);
@@ -101,7 +101,7 @@ static void histogram(struct gen *g, const struct lang_map *map, int value)
 		gen_jump(g, BPF_JLT, R1, R3, less);
 		gen_alu_imm(g, BPF_RSH, R1, shift);
 		gen_alu_imm(g, BPF_ADD, R2, shift);
-		gen_place(g, less);
+		gen_place_label(g, less);
 	}
 	gen_alu_imm(g, BPF_LSH, R2, bits);
 	gen_alu(g, BPF_ADD, R2, R1);
@@ -122,7 +122,7 @@ static void linear(struct gen *g, const struct lang_map *map, int value)
 	gen_imm(g, R3, map->step);
 	gen_alu(g, BPF_DIV, R2, R3);
 	gen_alu_imm(g, BPF_ADD, R2, 1);
-	gen_place(g, below);
+	gen_place_label(g, below);
 	count_slot(g, last);
 }
 
@@ -145,6 +145,6 @@ void gen_aggregate(struct gen *g, const struct lang_node *set)
 	gen_store(g, R10, value, R0, 8);
 	gen_element(g, set->a, first ? value : 0, none);
 	makes[map->holds->id](g, map, value);
-	gen_place(g, none);
+	gen_place_label(g, none);
 	gen_pop(g, 16);
 }

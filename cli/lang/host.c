@@ -63,7 +63,7 @@ static void run_records(struct lang_host *h)
 {
 	size_t at = 0;
 
-	lang_rows_forget(h);
+	lang_rows_invalidate(h);
 	while (at < h->queued) {
 		uint32_t size;
 
@@ -85,9 +85,9 @@ static void run_intervals(struct lang_host *h)
 			if (p->when != LANG_INTERVAL || p->due_ns > now)
 				continue;
 			if (!fresh)
-				gpubpf_session_fresh(h->s);
+				gpubpf_session_refresh_mirrors(h->s);
 			fresh = true;
-			lang_rows_forget(h);
+			lang_rows_invalidate(h);
 			lang_eval_block(h, p);
 			p->due_ns += (now - p->due_ns) / p->every_ns * p->every_ns + p->every_ns;
 		}
@@ -114,13 +114,13 @@ uint64_t lang_host_due(const struct lang_host *h)
 void lang_host_end(struct lang_host *h)
 {
 	run_records(h);
-	lang_rows_forget(h);
+	lang_rows_invalidate(h);
 	run_all(h, LANG_END);
 }
 
 void lang_host_print_maps(struct lang_host *h, FILE *out)
 {
-	lang_rows_forget(h);
+	lang_rows_invalidate(h);
 	for (const struct lang_map *m = h->l->maps; m; m = m->next)
 		lang_show_map(h, m, 0, 1, out);
 }
@@ -129,7 +129,7 @@ void lang_host_finish(struct lang_host *h)
 {
 	for (uint32_t i = 0; i < LANG_MAPS; i++)
 		lang_rows_finish(&h->cleared[i]);
-	lang_rows_forget(h);
+	lang_rows_invalidate(h);
 	free(h->queue);
 	h->queue = NULL;
 }

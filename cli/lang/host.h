@@ -62,7 +62,7 @@ void lang_host_finish(struct lang_host *h);
 /* rows.c */
 int lang_rows_read(struct lang_host *h, const struct lang_map *map, struct lang_rows *rows);
 void lang_rows_finish(struct lang_rows *rows);
-void lang_rows_forget(struct lang_host *h);
+void lang_rows_invalidate(struct lang_host *h);
 struct lang_row *lang_rows_find(const struct lang_rows *rows, const uint8_t *key);
 /* The number that represents the value: a count, a sum, a mean, ... */
 uint64_t lang_row_number(const struct lang_map *map, const struct lang_row *row);

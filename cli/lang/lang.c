@@ -70,7 +70,7 @@ static uint32_t line_begin(const struct lang *l, uint32_t pos)
 	return pos;
 }
 
-void lang_place(const struct lang *l, uint32_t pos, uint32_t *line, uint32_t *column)
+void lang_line_column(const struct lang *l, uint32_t pos, uint32_t *line, uint32_t *column)
 {
 	*line = 1;
 	for (uint32_t i = 0; i < pos; i++)
@@ -114,7 +114,7 @@ int lang_fail(struct lang *l, uint32_t pos, const char *remedy, const char *fmt,
 	va_start(ap, fmt);
 	vsnprintf(r->what, sizeof(r->what), fmt, ap);
 	va_end(ap);
-	lang_place(l, pos, &line, &column);
+	lang_line_column(l, pos, &line, &column);
 	snprintf(r->place, sizeof(r->place), "%.200s:%u:%u", l->name, line, column);
 	snprintf(r->remedy, sizeof(r->remedy), "%s", remedy);
 	n = snprintf(l->why, sizeof(l->why), "%s: %s", r->place, r->what);

@@ -36,7 +36,7 @@
 #define LANG_HIST_BITS 5
 #define LANG_SLOTS 1024                /* slots of a histogram */
 #define LANG_MAP_KEYS 4096             /* keys of a map without a `let` declaration */
-#define LANG_MOST_KEYS (1u << 24)
+#define LANG_MAX_DECLARED_KEYS (1u << 24)
 #define LANG_STACKS 16384              /* different stacks of a program */
 #define LANG_FRAMES 127
 #define LANG_RING_BYTES (1u << 20)
@@ -291,7 +291,7 @@ int lang_fail(struct lang *l, uint32_t pos, const char *remedy, const char *fmt,
 void *lang_alloc(struct lang *l, size_t size);
 char *lang_copy(struct lang *l, const char *text, size_t size);
 char *lang_format(struct lang *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void lang_place(const struct lang *l, uint32_t pos, uint32_t *line, uint32_t *column);
+void lang_line_column(const struct lang *l, uint32_t pos, uint32_t *line, uint32_t *column);
 const char *lang_token_text(enum lang_token token);
 const struct lang_function *lang_function_find(const char *name);
 const struct lang_function *lang_function_at(uint32_t i); /* NULL past the end */
@@ -332,7 +332,7 @@ struct lang_map *lang_map_named(struct lang_parser *p, const char *name, uint32_
 bool lang_accept(struct lang_parser *p, enum lang_token token);
 void lang_expect(struct lang_parser *p, enum lang_token token, const char *where);
 bool lang_word_is(const struct lang_parser *p, const char *word);
-void lang_deeper(struct lang_parser *p);
+void lang_enter_nesting(struct lang_parser *p);
 /* Bits and sign of a named type; false: no such type. */
 bool lang_type_named(const char *word, uint32_t *bits, bool *is_signed);
 /* The same for targets of addresses, which may also be floating point types. */

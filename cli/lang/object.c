@@ -145,7 +145,7 @@ static void add_lines(struct object *o, const struct lang_code *code, uint32_t a
 		};
 		uint32_t row, column;
 
-		lang_place(o->l, code->line[i].pos, &row, &column);
+		lang_line_column(o->l, code->line[i].pos, &row, &column);
 		line.line_col = row << 10 | (column < 1024 ? column : 1023);
 		put(&o->ext, &line, sizeof(line));
 	}

@@ -20,7 +20,7 @@ static struct lang_node *block(struct lang_parser *p)
 	struct lang_node *n = lang_node(p, LANG_N_BLOCK, p->lex.pos), **end = &n->list;
 
 	lang_expect(p, LANG_T_LBRACE, "at the start of a block");
-	lang_deeper(p);
+	lang_enter_nesting(p);
 	while (p->lex.token != LANG_T_RBRACE && p->lex.token != LANG_T_END && !p->l->failed) {
 		if (lang_accept(p, LANG_T_SEMICOLON))
 			continue;
@@ -47,7 +47,7 @@ static struct lang_node *if_statement(struct lang_parser *p)
 {
 	struct lang_node *n = lang_node(p, LANG_N_IF, p->lex.pos);
 
-	lang_deeper(p);
+	lang_enter_nesting(p);
 	lang_next(&p->lex);
 	n->a = lang_expression(p);
 	n->b = inner_block(p);
@@ -93,7 +93,7 @@ static struct lang_node *for_statement(struct lang_parser *p)
 	n->c = lang_expression(p);
 	if (open)
 		lang_expect(p, LANG_T_CLOSE, "after the bounds");
-	lang_deeper(p);
+	lang_enter_nesting(p);
 	n->var = lang_variable(p, name->text, n->pos);
 	end = lang_variable(p, "", n->pos);       /* the end of the range, which is computed once */
 	if (n->var && end)
@@ -251,7 +251,7 @@ static void declare(struct lang_parser *p)
 		lang_fail(p->l, p->lex.pos, "hash(4096) and lruhash(4096) are supported", "unknown type of map");
 	lang_next(&p->lex);
 	lang_expect(p, LANG_T_OPEN, "after the type");
-	if (p->lex.token == LANG_T_NUMBER && (!p->lex.number || p->lex.number > LANG_MOST_KEYS))
+	if (p->lex.token == LANG_T_NUMBER && (!p->lex.number || p->lex.number > LANG_MAX_DECLARED_KEYS))
 		lang_fail(p->l, p->lex.pos, "1 to 16777216", "a map cannot have this number of keys");
 	map->room = p->lex.number;
 	lang_expect(p, LANG_T_NUMBER, "for the number of keys");

@@ -148,7 +148,7 @@ static void unknown(struct lang_lex *x, const char *word)
 	else if (strchr(word, ':') && !is_place(word))
 		lang_fail(x->l, x->pos, "gpu/entry/KERNEL and gpu/exit/KERNEL run in a GPU's kernels",
 			  "%.60s is a probe of the Linux kernel or of a program on the host", word);
-	else if (gpubpf_place_near(word, near, sizeof(near)))
+	else if (gpubpf_place_suggest(word, near, sizeof(near)))
 		lang_fail(x->l, x->pos, lang_format(x->l, "did you mean %s? gpubpf-lang(7) lists all", near), "%.60s "
 													      "is "
 													      "not a "

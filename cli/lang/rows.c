@@ -68,7 +68,7 @@ static int add(void *arg, const struct gpubpf_entry *entry)
 	struct lang_row *row;
 
 	/* it is unknown whether such a value was ever set: show a number 0, but no empty aggregation */
-	if (lang_map_is_array(rows->map) && rows->map->value_size > 8 && gpubpf_entry_zero(entry))
+	if (lang_map_is_array(rows->map) && rows->map->value_size > 8 && gpubpf_entry_is_zero(entry))
 		return 0;
 	if (rows->n == rows->room && !grow(rows)) {
 		rows->failed = true;
@@ -230,7 +230,7 @@ static int read_raw(struct lang_host *h, const struct lang_map *map, struct lang
 	return copy(seen, rows);
 }
 
-void lang_rows_forget(struct lang_host *h)
+void lang_rows_invalidate(struct lang_host *h)
 {
 	for (uint32_t i = 0; i < LANG_MAPS; i++)
 		lang_rows_finish(&h->seen[i]);

@@ -32,7 +32,7 @@ static const struct gpubpf_stack *find_stack(struct lang_host *h, uint64_t id)
 	const struct gpubpf_map *map = gpubpf_session__find_map_by_name(h->s, "__stacks");
 	uint32_t key = (uint32_t)id;
 
-	return map && id == key ? gpubpf_stack_of(map, &key) : NULL;
+	return map && id == key ? gpubpf_stack_by_key(map, &key) : NULL;
 }
 
 const char *lang_stack_line(struct lang_host *h, uint64_t id)

@@ -18,7 +18,7 @@ struct types {
 	struct btf *btf;
 	struct lang_types *out;
 	int u32, u64, s64, character, kernel, address, stack, slot, name, integer; /* 0: not created yet */
-	int var[LANG_MAPS + LANG_OWN_MAPS];
+	int var[LANG_MAPS + LANG_INTERNAL_MAPS];
 };
 
 static int cache_type(int *id, int made)
@@ -215,7 +215,7 @@ static int entered_type(struct types *t)
 	return id;
 }
 
-/* In the order of enum lang_own, if the program needs them. */
+/* In the order of enum lang_internal_map, if the program needs them. */
 static void define_internal_maps(struct types *t)
 {
 	const struct lang *l = t->l;

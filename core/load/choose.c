@@ -34,7 +34,7 @@ static int refuse_section(struct gpubpf_loading *l, const struct bpf_program *pr
 	struct gpubpf_section known;
 
 	gpubpf_section_list(list, sizeof(list));
-	if (!gpubpf_section_parse(section, &known) && gpubpf_place_near(section, near, sizeof(near)))
+	if (!gpubpf_section_parse(section, &known) && gpubpf_place_suggest(section, near, sizeof(near)))
 		snprintf(hint, sizeof(hint), ", did you mean %s?", near);
 	gpubpf_diag_where(l->diag, "%s: section '%s', program '%s'", l->path, section, bpf_program__name(prog));
 	return gpubpf_diag_set(l->diag, GPUBPF_E_BAD_SECTION, GPUBPF_NOPC, "%s%s; sections for a GPU are %s", why, hint, list);
@@ -51,7 +51,7 @@ static int is_ours(struct gpubpf_loading *l, const struct bpf_program *prog, con
 		return 0;
 	if (gpubpf_kprobe_is_gpu(name) || gpubpf_pattern_is_glob(section->pattern))
 		return 1;
-	if (section->pattern[0] && gpubpf_kernel_has(&l->kallsyms, section->pattern)) {
+	if (section->pattern[0] && gpubpf_kernel_has_function(&l->kallsyms, section->pattern)) {
 		gpubpf_load_note(l->out,
 				 "%s (%s) is left to the Linux kernel, which has a function of that name; "
 				 "load it for a GPU by --gpu or --attach %s=KERNEL",
@@ -108,7 +108,7 @@ static int choose_program(struct gpubpf_loading *l, struct bpf_program *prog)
 		return refuse_section(l, prog, "the section names no kernel");
 	if (!strcmp(section.pattern, GPUBPF_KPROBE_RUN))
 		return refuse_section(l, prog, GPUBPF_KPROBE_NOT_RUN);
-	if ((attach || section.pattern[0]) && !gpubpf_pattern_keep(attach ? attach->pattern : section.pattern, stored))
+	if ((attach || section.pattern[0]) && !gpubpf_pattern_store(attach ? attach->pattern : section.pattern, stored))
 		return refuse_section(l, prog, "a glob has at most 255 bytes, a kernel's whole name 4095");
 	if (!gpubpf_place_can_match(section.site, attach ? attach->pattern : section.pattern))
 		return refuse_section(l, prog, "a line is named FILE:NUMBER, as in gpu/line/add.cu:12, or by a glob of that");

@@ -270,7 +270,7 @@ static int add_maps(struct gpubpf_loading *l)
 	if (!maps || !l->unit_map)
 		return no_memory(l, "maps");
 	for (uint32_t left = 0; left < l->sys.nmaps; left++)
-		l->unit_map[left] = GPUBPF_MAP_LEFT;
+		l->unit_map[left] = GPUBPF_MAP_UNUSED;
 	bpf_object__for_each_map(map, l->obj) {
 		err = add_map(l, map, &l->types[i++]);
 		if (err < 0)
@@ -308,8 +308,8 @@ static int add_program(struct gpubpf_loading *l, const struct bpf_program *from,
 	*prog = (struct gpubpf_prog){ .site = section.site, .object = l->index };
 	snprintf(prog->name, sizeof(prog->name), "%s", bpf_program__name(from));
 	snprintf(prog->section, sizeof(prog->section), "%s", bpf_program__section_name(from));
-	gpubpf_pattern_keep(pattern ? pattern : section.pattern, prog->pattern);
-	err = gpubpf_program_take(l, sys, prog);
+	gpubpf_pattern_store(pattern ? pattern : section.pattern, prog->pattern);
+	err = gpubpf_program_import(l, sys, prog);
 	if (err < 0)
 		gpubpf_diag_where(l->diag, "%s: section '%s', program '%s'", l->path, prog->section, prog->name);
 	else if (!strncmp(prog->section, "gpu/", strlen("gpu/")))
@@ -342,7 +342,7 @@ static int add_programs(struct gpubpf_loading *l)
 	return gpubpf_tails_link(l, first, numbers);
 }
 
-int gpubpf_object_take(struct gpubpf_loading *l)
+int gpubpf_object_import(struct gpubpf_loading *l)
 {
 	int err = add_btf(l);
 

@@ -32,7 +32,7 @@ struct gpubpf_loading {
 	struct bpf_object *obj;
 	struct btf *btf;          /* a copy that outlives obj, NULL if none */
 	struct gpubpf_sys sys;    /* the maps and programs that libbpf created */
-	int32_t *unit_map;        /* [sys.nmaps] index in the unit, or GPUBPF_MAP_LEFT */
+	int32_t *unit_map;        /* [sys.nmaps] index in the unit, or GPUBPF_MAP_UNUSED */
 	struct gpubpf_types {
 		uint32_t key, value;
 	} *types;                 /* of each map of obj, in order; libbpf drops types that the kernel would refuse */
@@ -43,7 +43,7 @@ struct gpubpf_loading {
 	bool numbered;            /* instructions name maps by index in sys.maps, not by descriptor */
 };
 
-enum { GPUBPF_MAP_LEFT = -1 };
+enum { GPUBPF_MAP_UNUSED = -1 };
 
 /* object.c: loads one object and adds its contents to l->out. */
 int gpubpf_object_load(struct gpubpf_loading *l);
@@ -59,7 +59,7 @@ int gpubpf_object_choose(struct gpubpf_loading *l);
 const struct gpubpf_attach *gpubpf_attach_of(const struct gpubpf_loading *l, const struct bpf_program *prog);
 
 /* from_libbpf.c: adds the maps and programs that libbpf loaded to l->out. */
-int gpubpf_object_take(struct gpubpf_loading *l);
+int gpubpf_object_import(struct gpubpf_loading *l);
 
 /* precheck.c: refuses input that libbpf could not handle safely. All that libbpf reads afterwards lies in the image. */
 int gpubpf_precheck(const void *image, size_t size, struct gpubpf_diag *diag);
@@ -81,7 +81,7 @@ void gpubpf_btf_check_finish(struct gpubpf_btf_check *c);
 /* section.c */
 enum gpubpf_section_of {
 	GPUBPF_SECTION_GPU,    /* a GPU */
-	GPUBPF_SECTION_MAYBE,  /* a GPU or the Linux kernel: gpubpf_kernel_has() decides */
+	GPUBPF_SECTION_MAYBE,  /* a GPU or the Linux kernel: gpubpf_kernel_has_function() decides */
 	GPUBPF_SECTION_HOST,   /* the Linux kernel */
 };
 struct gpubpf_section {
@@ -93,7 +93,7 @@ bool gpubpf_section_parse(const char *name, struct gpubpf_section *section);
 /* Lists sections that hold GPU programs, for messages, as far as the buffer has room. */
 void gpubpf_section_list(char *buf, size_t size);
 /* Does the running Linux kernel have a function of this name? */
-bool gpubpf_kernel_has(struct gpubpf_kallsyms *syms, const char *function);
+bool gpubpf_kernel_has_function(struct gpubpf_kallsyms *syms, const char *function);
 void gpubpf_kallsyms_finish(struct gpubpf_kallsyms *syms);
 
 /* mapdef.c: checks a map as libbpf defined it against the rules of its type. */
@@ -106,7 +106,7 @@ bool gpubpf_map_may_be_inner(const struct gpubpf_map_type *type);
 	"rings, whose readers find them by name: define these outside of the map"
 
 /* program.c: fills prog's insns, funcs and lines from the arguments of PROG_LOAD. */
-int gpubpf_program_take(const struct gpubpf_loading *l, const struct gpubpf_sys_prog *from,
+int gpubpf_program_import(const struct gpubpf_loading *l, const struct gpubpf_sys_prog *from,
 			struct gpubpf_prog *prog);
 /* Finds the functions of a program from the targets of its calls. */
 int gpubpf_program_funcs(struct gpubpf_prog *prog, struct gpubpf_diag *diag);

@@ -64,16 +64,16 @@ void gpubpf_loaded_destroy(struct gpubpf_loaded *loaded);
 void gpubpf_load_note(struct gpubpf_loaded *out, const char *text, ...) __attribute__((format(printf, 2, 3)));
 
 /* A program as passed to bpf(2), its tail-call targets, and its maps, which instructions name by index here. */
-struct gpubpf_load_given_prog {
+struct gpubpf_load_passed_prog {
 	char name[64];                 /* unique */
 	uint32_t number;               /* from 1; maps of programs refer to it */
 	const struct gpubpf_sys_prog *prog; /* core/load/linux/bpf_syscall.h */
 };
-struct gpubpf_load_given {
+struct gpubpf_load_passed {
 	const char *from;              /* the caller's name, for reports */
 	const char *pattern;
 	enum gpubpf_site site;
-	const struct gpubpf_load_given_prog *progs; /* [nprogs]: the program, then its tail-call targets */
+	const struct gpubpf_load_passed_prog *progs; /* [nprogs]: the program, then its tail-call targets */
 	uint32_t nprogs;
 	const void *btf;               /* NULL: none */
 	size_t btf_size;
@@ -84,7 +84,7 @@ struct gpubpf_load_given {
  * Loads one object with the first program, or with the maps only if there is none. Ownership of the maps' targets and
  * init passes to the unit.
  */
-int gpubpf_load_given(const struct gpubpf_load_given *given, struct gpubpf_loaded **loaded, struct gpubpf_diag *diag);
+int gpubpf_load_passed(const struct gpubpf_load_passed *given, struct gpubpf_loaded **loaded, struct gpubpf_diag *diag);
 
 /* Creates a unit of one program from raw instructions, for tests. Instructions refer to maps by index. */
 int gpubpf_unit_raw(const struct gpubpf_raw_insn *insns, uint32_t n, const struct gpubpf_map *maps, uint32_t nmaps,

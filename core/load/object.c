@@ -98,7 +98,7 @@ static int target_btf(void)
 {
 	int fd;
 
-	if (!gpubpf_file_may_have(sizeof(gpubpf_ctx_btf)))
+	if (!gpubpf_file_size_allowed(sizeof(gpubpf_ctx_btf)))
 		return -EFBIG;
 	fd = memfd_create("gpubpf-ctx.btf", MFD_CLOEXEC);
 	if (fd >= 0 && write(fd, gpubpf_ctx_btf, sizeof(gpubpf_ctx_btf)) != sizeof(gpubpf_ctx_btf)) {
@@ -193,7 +193,7 @@ static int load_stages(struct gpubpf_loading *l, int btf_fd)
 	if (err >= 0)
 		err = load_object(l);
 	if (err >= 0)
-		err = gpubpf_object_take(l);
+		err = gpubpf_object_import(l);
 	bpf_object__close(l->obj);
 	return err;
 }

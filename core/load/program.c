@@ -86,7 +86,7 @@ static const struct gpubpf_sys_map *named_map(const struct gpubpf_loading *l, in
 static int resolve_map(const struct gpubpf_loading *l, struct gpubpf_insn *insn, uint32_t pc)
 {
 	const struct gpubpf_sys_map *def = named_map(l, insn->imm);
-	int32_t index = def ? l->unit_map[def - l->sys.maps] : GPUBPF_MAP_LEFT;
+	int32_t index = def ? l->unit_map[def - l->sys.maps] : GPUBPF_MAP_UNUSED;
 	const struct gpubpf_map *map;
 
 	if (!def)
@@ -184,7 +184,7 @@ static void name_funcs(const struct gpubpf_loading *l, const struct gpubpf_sys_p
 	}
 }
 
-int gpubpf_program_take(const struct gpubpf_loading *l, const struct gpubpf_sys_prog *from,
+int gpubpf_program_import(const struct gpubpf_loading *l, const struct gpubpf_sys_prog *from,
 			struct gpubpf_prog *prog)
 {
 	int err = add_lines(l, from, prog);

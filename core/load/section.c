@@ -95,7 +95,7 @@ static void read_symbols(struct gpubpf_kallsyms *syms)
 }
 
 /* A line is "address type name", optionally followed by "\tmodule"; names are readable by everyone. */
-bool gpubpf_kernel_has(struct gpubpf_kallsyms *syms, const char *function)
+bool gpubpf_kernel_has_function(struct gpubpf_kallsyms *syms, const char *function)
 {
 	const char *at, *end;
 	size_t len = strlen(function);

@@ -123,8 +123,8 @@ struct gpubpf_target_opts {
 	bool inlined;            /* for injectors of text: each site is an entry gpubpf_inline_<site>() without
 				  * parameters, which reads its environment from a location that the target defines */
 	bool keeps_sums;         /* inlined: programs at single instructions accumulate counters that no program reads
-				  * in registers of the place's function (low_keep()) */
-	bool adds_beside;        /* PTX: lanes of a warp share adds to adjacent words (low_add_later()) */
+				  * in registers of the place's function (low_accumulate()) */
+	bool combines_adds;        /* PTX: lanes of a warp share adds to adjacent words (low_defer_add()) */
 	bool text;               /* readable form where the output is binary (prog dump) */
 	bool validate;           /* check the output (struct gpubpf_target) */
 	const char *cpu;         /* "sm_90", "gfx90a"; NULL: from the caps */
@@ -145,14 +145,14 @@ static inline uint64_t gpubpf_lower_run(const struct gpubpf_lower_job *job, uint
 }
 
 /*
- * Updates with large values of whole words copy them from device memory (GPUBPF_LAYOUT_FROM), so that lanes need no
+ * Updates with large values of whole words copy them from device memory (GPUBPF_LAYOUT_BY_ADDRESS), so that lanes need no
  * private copy. Small values are better in registers.
  */
-#define GPUBPF_DIRECT_LEAST 64 /* bytes */
+#define GPUBPF_DIRECT_MIN_BYTES 64 /* bytes */
 
 static inline bool gpubpf_may_be_direct(const struct gpubpf_helper *helper, const struct gpubpf_map *map)
 {
-	return helper->op == GPUBPF_OP_UPDATE && map->value_size > GPUBPF_DIRECT_LEAST && map->value_size % 8 == 0;
+	return helper->op == GPUBPF_OP_UPDATE && map->value_size > GPUBPF_DIRECT_MIN_BYTES && map->value_size % 8 == 0;
 }
 
 static inline bool gpubpf_is_direct(const struct gpubpf_helper *helper, const struct gpubpf_map *map,

@@ -24,7 +24,7 @@ static bool may_delay_adds(const struct gpubpf_prog *prog, uint32_t map)
 }
 
 /* Programs without a site in the job have no facts here. */
-uint32_t lower_summed(const struct gpubpf_lower_job *job, uint32_t map)
+uint32_t lower_counter_values(const struct gpubpf_lower_job *job, uint32_t map)
 {
 	const struct gpubpf_unit *unit = job->unit;
 	const struct gpubpf_map *m = &unit->maps[map];
@@ -62,7 +62,7 @@ static bool only_adds(const struct gpubpf_lower_job *job, const struct gpubpf_pr
 		uint32_t use = prog->facts->map_use[i];
 
 		if (use & ~(GPUBPF_USE_LOOKUP | adds) || (use && job->unit->maps[i].type->impl != &gpubpf_array_impl) ||
-		    (use & adds && !lower_summed(job, i)))
+		    (use & adds && !lower_counter_values(job, i)))
 			return false;
 	}
 	for (uint32_t i = 0; i < prog->ninsns; i++) {
@@ -74,7 +74,7 @@ static bool only_adds(const struct gpubpf_lower_job *job, const struct gpubpf_pr
 	return true;
 }
 
-bool lower_goes_on(const struct gpubpf_prog *prog)
+bool lower_is_loop_free(const struct gpubpf_prog *prog)
 {
 	for (uint32_t pc = 0; pc < prog->ninsns; pc++) {
 		const struct gpubpf_insn *insn = &prog->insns[pc];
@@ -87,7 +87,7 @@ bool lower_goes_on(const struct gpubpf_prog *prog)
 	return true;
 }
 
-bool lower_adds_alone(const struct gpubpf_lower_job *job, const struct gpubpf_site_desc *site)
+bool lower_only_adds(const struct gpubpf_lower_job *job, const struct gpubpf_site_desc *site)
 {
 	for (uint32_t i = 0; i < site->nprogs; i++)
 		if (!only_adds(job, &job->unit->progs[site->progs[i]]))

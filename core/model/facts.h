@@ -105,7 +105,7 @@ enum gpubpf_map_use {
 	GPUBPF_USE_ATOMIC = 1 << 8,    /* atomics whose result is used, or other than add */
 	GPUBPF_USE_ADD4 = 1 << 9,      /* some ADD is of 4 bytes */
 	GPUBPF_USE_ADD8 = 1 << 10,     /* some ADD is of 8 bytes; a map with both is not replicated */
-	GPUBPF_USE_ELEMENT = 1 << 11,  /* it may be an element of a map of maps (gpubpf_layout_spread()) */
+	GPUBPF_USE_ELEMENT = 1 << 11,  /* it may be an element of a map of maps (gpubpf_layout_propagate_use()) */
 };
 
 struct gpubpf_warning {

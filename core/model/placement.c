@@ -18,7 +18,7 @@ static const struct {
 #include "core/wire/placements.def"
 };
 
-const char *gpubpf_placement_bars(const struct gpubpf_map *map, uint32_t use)
+const char *gpubpf_placement_conflict(const struct gpubpf_map *map, uint32_t use)
 {
 	if (map->type->flags & GPUBPF_MAP_RING)
 		return "the agent copies a ring's records from the device while kernels run";
@@ -35,7 +35,7 @@ enum gpubpf_placement gpubpf_placement_choose(const struct gpubpf_map *map, uint
 {
 	for (size_t i = 0; i < sizeof(defaults) / sizeof(defaults[0]); i++)
 		if (map->type->flags & defaults[i].types && !(use & defaults[i].unless) &&
-		    !gpubpf_placement_bars(map, use) && !gpubpf_placement_lacks(defaults[i].where, caps) &&
+		    !gpubpf_placement_conflict(map, use) && !gpubpf_placement_lacks(defaults[i].where, caps) &&
 		    gpubpf_placement_live(defaults[i].where, caps))
 			return defaults[i].where;
 	return GPUBPF_PLACE_DEVICE;

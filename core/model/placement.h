@@ -11,7 +11,7 @@ struct gpubpf_map;
 #define GPUBPF_PLACE_SHIFT 28
 
 /* May a map with this use (enum gpubpf_map_use) be outside the device's memory? NULL: yes; else a reason. */
-const char *gpubpf_placement_bars(const struct gpubpf_map *map, uint32_t use);
+const char *gpubpf_placement_conflict(const struct gpubpf_map *map, uint32_t use);
 /* Returns the default placement of a map on a device with these capabilities. */
 enum gpubpf_placement gpubpf_placement_choose(const struct gpubpf_map *map, uint32_t use, uint64_t caps);
 

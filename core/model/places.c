@@ -30,7 +30,7 @@ static const struct gpubpf_place_kind kinds[GPUBPF_NSITES] = {
 #define GPUBPF_ACCESSES(NAME, in, of, order)                                          \
 	[GPUBPF_SITE_##NAME].spaces = in, [GPUBPF_SITE_##NAME].accesses = of, \
 	[GPUBPF_SITE_##NAME].when = GPUBPF_WHEN_##order,
-#define GPUBPF_AROUND(NAME, order) [GPUBPF_SITE_##NAME].when = GPUBPF_WHEN_##order,
+#define GPUBPF_INSN_WHEN(NAME, order) [GPUBPF_SITE_##NAME].when = GPUBPF_WHEN_##order,
 #include "places.def"
 };
 
@@ -65,7 +65,7 @@ static const char *nearest_kind(const char *word)
 	return nearest;
 }
 
-bool gpubpf_place_near(const char *name, char *buf, size_t size)
+bool gpubpf_place_suggest(const char *name, char *buf, size_t size)
 {
 	const char *at = name, *near;
 	char word[32] = "";

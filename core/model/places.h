@@ -98,7 +98,7 @@ const struct gpubpf_place_kind *gpubpf_place_kind(enum gpubpf_site site);
  * Corrects a misspelled place in a probe's name. For gpu/enter/scale, gpu:enter:scale or enter/scale it writes
  * gpu/entry/scale. False if no place is similar; buf is then unchanged.
  */
-bool gpubpf_place_near(const char *name, char *buf, size_t size);
+bool gpubpf_place_suggest(const char *name, char *buf, size_t size);
 /* Returns the name of operand i, below GPUBPF_NOPERANDS: a member of the context. */
 const char *gpubpf_operand_name(uint32_t i);
 /* Returns the operand that contains a field of the context: MEM for "mem.addr". */
@@ -108,6 +108,6 @@ uint32_t gpubpf_operand_of(const char *field);
 uint32_t gpubpf_places_of(enum gpubpf_where where);
 
 /* sets of places that a target supports */
-#define GPUBPF_TAKES(site) (1u << GPUBPF_SITE_##site)
+#define GPUBPF_SITE_BIT(site) (1u << GPUBPF_SITE_##site)
 
 #endif

@@ -90,7 +90,7 @@ void gpubpf_links_publish(struct gpubpf_session *s)
 	__atomic_store_n(&t->plan, s->plan, __ATOMIC_RELEASE);
 }
 
-int gpubpf_links_unit(const struct gpubpf_session *s, const uint32_t *links, uint32_t n, struct gpubpf_unit *out)
+int gpubpf_links_make_unit(const struct gpubpf_session *s, const uint32_t *links, uint32_t n, struct gpubpf_unit *out)
 {
 	const struct gpubpf_unit *unit = &s->loaded->unit;
 	struct gpubpf_prog *progs = malloc((unit->nprogs + 1) * sizeof(*progs));
@@ -156,11 +156,11 @@ struct gpubpf_link *gpubpf_program__attach_opts(const struct gpubpf_prog *prog, 
 	char pattern[GPUBPF_NAME_SIZE];
 	struct gpubpf_link *link;
 
-	if (opts && gpubpf_sized_take(&all, sizeof(all), opts) < 0)
+	if (opts && gpubpf_sized_copy_in(&all, sizeof(all), opts) < 0)
 		return refuse(s, -EINVAL, prog, "struct gpubpf_attach_opts: " GPUBPF_SIZED_WHY);
 	if (s->state == GPUBPF_SESSION_STOPPED)
 		return refuse(s, -EBUSY, prog, "the session was stopped");
-	if (!gpubpf_pattern_keep(all.pattern ? all.pattern : prog->pattern, pattern))
+	if (!gpubpf_pattern_store(all.pattern ? all.pattern : prog->pattern, pattern))
 		return refuse(s, -EINVAL, prog, "a glob has 1 to 255 characters, a kernel's whole name at most 4095");
 	if (!gpubpf_place_can_match(prog->site, pattern))
 		return refuse(s, -EINVAL, prog, "a line is named by FILE:NUMBER, or by a glob for that");
@@ -170,7 +170,7 @@ struct gpubpf_link *gpubpf_program__attach_opts(const struct gpubpf_prog *prog, 
 	if (!link && !(link = add_link(s, prog, pattern)))
 		return NULL;
 	link->attached = link->was_attached = true;
-	gpubpf_arenas_give(s);
+	gpubpf_arenas_activate(s);
 	gpubpf_links_publish(s);
 	return link;
 }

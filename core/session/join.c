@@ -135,11 +135,11 @@ static void collect_use(struct joining *j, const uint32_t *use)
 		for (uint32_t m = 0; m < j->unit.nmaps; m++)
 			j->use[m] |= j->unit.progs[i].facts->map_use[m];
 	}
-	j->allocations |= gpubpf_maps_ask_allocations(&j->unit);
+	j->allocations |= gpubpf_maps_need_allocations(&j->unit);
 	for (uint32_t m = 0; m < j->s->loaded->unit.nmaps; m++)
 		j->use[m] |= j->s->map_use[m];
 	memcpy(j->use_before_spread, j->use, sizeof(j->use_before_spread));
-	gpubpf_layout_spread(&j->unit, j->use);
+	gpubpf_layout_propagate_use(&j->unit, j->use);
 }
 
 static bool layout_serves(const struct joining *j, uint32_t map, uint32_t use)
@@ -147,7 +147,7 @@ static bool layout_serves(const struct joining *j, uint32_t map, uint32_t use)
 	bool served = true;
 
 	for (uint32_t i = 0; i < j->s->narenas && served; i++)
-		served = gpubpf_layout_serves(&j->unit.maps[map], &j->s->arenas[i].layout.maps[map], use);
+		served = gpubpf_layout_supports_use(&j->unit.maps[map], &j->s->arenas[i].layout.maps[map], use);
 	return served;
 }
 
@@ -155,7 +155,7 @@ static bool layout_serves(const struct joining *j, uint32_t map, uint32_t use)
 static void limit_use_to_layout(struct joining *j)
 {
 	for (uint32_t m = 0; m < j->s->loaded->unit.nmaps; m++)
-		if (gpubpf_map_sums(j->s, m) || !layout_serves(j, m, j->use[m]))
+		if (gpubpf_map_is_summed(j->s, m) || !layout_serves(j, m, j->use[m]))
 			j->use[m] = j->use_before_spread[m];
 }
 

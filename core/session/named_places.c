@@ -16,7 +16,7 @@ uint64_t gpubpf_named_set(const struct gpubpf_unit *unit, const struct gpubpf_pl
 	return set;
 }
 
-static const struct gpubpf_kernel_info *next_function(const struct gpubpf_named_in *in,
+static const struct gpubpf_kernel_info *next_function(const struct gpubpf_named_scope *in,
 						      const struct gpubpf_kernel_info *at)
 {
 	uint32_t i = at == in->kernel ? 0 : (uint32_t)(at - in->infos) + 1;
@@ -26,7 +26,7 @@ static const struct gpubpf_kernel_info *next_function(const struct gpubpf_named_
 	return i < in->n ? &in->infos[i] : NULL;
 }
 
-uint32_t gpubpf_named_sets(const struct gpubpf_unit *unit, const struct gpubpf_named_in *in, enum gpubpf_site kind,
+uint32_t gpubpf_named_sets(const struct gpubpf_unit *unit, const struct gpubpf_named_scope *in, enum gpubpf_site kind,
 			   uint64_t sets[GPUBPF_MAX_SETS])
 {
 	uint32_t n = 0, progs = 0;
@@ -51,7 +51,7 @@ uint32_t gpubpf_named_sets(const struct gpubpf_unit *unit, const struct gpubpf_n
 	return n;
 }
 
-void gpubpf_named_note(const struct gpubpf_unit *unit, enum gpubpf_site kind, const uint64_t *sets, uint32_t n,
+void gpubpf_named_mark(const struct gpubpf_unit *unit, enum gpubpf_site kind, const uint64_t *sets, uint32_t n,
 		       uint8_t named[GPUBPF_PLAN_LINKS / 8])
 {
 	uint64_t all = 0;
@@ -64,7 +64,7 @@ void gpubpf_named_note(const struct gpubpf_unit *unit, enum gpubpf_site kind, co
 			named[i / 8] |= 1 << i % 8;
 }
 
-int gpubpf_named_insert(const struct gpubpf_unit *unit, const struct gpubpf_named_in *in, enum gpubpf_site kind, uint64_t set,
+int gpubpf_named_insert(const struct gpubpf_unit *unit, const struct gpubpf_named_scope *in, enum gpubpf_site kind, uint64_t set,
 			uint32_t site, struct gpubpf_insertions *to)
 {
 	int err = 0;
@@ -76,15 +76,15 @@ int gpubpf_named_insert(const struct gpubpf_unit *unit, const struct gpubpf_name
 	return err;
 }
 
-bool gpubpf_named_wants(const struct gpubpf_prog *prog)
+bool gpubpf_prog_has_named_place(const struct gpubpf_prog *prog)
 {
 	return gpubpf_place_has_name(prog->site);
 }
 
-const struct gpubpf_prog *gpubpf_named_program(const struct gpubpf_unit *unit)
+const struct gpubpf_prog *gpubpf_named_first_program(const struct gpubpf_unit *unit)
 {
 	for (uint32_t i = 0; i < unit->nprogs; i++)
-		if (gpubpf_named_wants(&unit->progs[i]))
+		if (gpubpf_prog_has_named_place(&unit->progs[i]))
 			return &unit->progs[i];
 	return NULL;
 }

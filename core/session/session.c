@@ -31,7 +31,7 @@ uint64_t gpubpf_now_ns(void)
 
 uint32_t gpubpf_session_build_ms(const struct gpubpf_session *s)
 {
-	return s->opts.wait_ms > GPUBPF_BUILD_MS ? s->opts.wait_ms : GPUBPF_BUILD_MS;
+	return s->opts.wait_ms > GPUBPF_BUILD_TIMEOUT_MS ? s->opts.wait_ms : GPUBPF_BUILD_TIMEOUT_MS;
 }
 
 int gpubpf_session_fail(struct gpubpf_session *s, int err, const char *fmt, ...)
@@ -109,7 +109,7 @@ struct gpubpf_session *gpubpf_session__new(const struct gpubpf_session_opts *opt
 {
 	struct gpubpf_session *s;
 
-	if (opts && !gpubpf_sized_ok(opts, sizeof(*opts))) {
+	if (opts && !gpubpf_sized_is_valid(opts, sizeof(*opts))) {
 		errno = EINVAL;
 		return NULL;
 	}
@@ -119,7 +119,7 @@ struct gpubpf_session *gpubpf_session__new(const struct gpubpf_session_opts *opt
 	s->listener = s->epoll = s->wake = s->timer = s->spare = s->table_fd = -1;
 	s->enabled = true;
 	if (opts)
-		gpubpf_sized_take(&s->opts, sizeof(s->opts), opts);
+		gpubpf_sized_copy_in(&s->opts, sizeof(s->opts), opts);
 	set_defaults(&s->opts);
 	if (own_strings(&s->opts) < 0 || gpubpf_stacks_open(s) < 0) {
 		gpubpf_session__free(s);
@@ -394,7 +394,7 @@ int gpubpf_session_verify(struct gpubpf_session *s, struct gpubpf_unit *unit, ui
 }
 
 /* Does a map of the unit receive the application's allocations? */
-bool gpubpf_maps_ask_allocations(const struct gpubpf_unit *unit)
+bool gpubpf_maps_need_allocations(const struct gpubpf_unit *unit)
 {
 	bool wants_allocations = false;
 
@@ -418,8 +418,8 @@ static int collect_map_use(struct gpubpf_session *s, struct gpubpf_unit *unit)
 		if (s->raw)
 			s->map_use[i] |= GPUBPF_USE_READ | GPUBPF_USE_WRITE;
 	}
-	s->allocations |= gpubpf_maps_ask_allocations(unit);
-	gpubpf_layout_spread(unit, s->map_use);
+	s->allocations |= gpubpf_maps_need_allocations(unit);
+	gpubpf_layout_propagate_use(unit, s->map_use);
 	for (uint32_t m = 0; m < unit->nmaps; m++) {
 		s->map_set[m] = unit->maps[m].kernel;
 		s->has_rings |= unit->maps[m].type->flags & GPUBPF_MAP_RING;
@@ -457,15 +457,15 @@ static int adopt_loaded(struct gpubpf_session *s, struct gpubpf_diag *diag)
 	if (!err)
 		err = collect_map_use(s, &s->loaded->unit);
 	if (!err)
-		err = gpubpf_placements_named(s, &s->loaded->unit, diag);
+		err = gpubpf_placements_check_names(s, &s->loaded->unit, diag);
 	if (!err)
 		err = gpubpf_arena_open(s, host_replicas(), NULL, host_memory(), 0, diag);
 	if (err >= 0)
-		gpubpf_linux_progs_carry(s);
+		gpubpf_linux_progs_sync_maps(s);
 	return err < 0 ? err : 0;
 }
 
-int gpubpf_session_take(struct gpubpf_session *s, struct gpubpf_loaded *loaded, struct gpubpf_diag *diag)
+int gpubpf_session_adopt_unit(struct gpubpf_session *s, struct gpubpf_loaded *loaded, struct gpubpf_diag *diag)
 {
 	int err;
 
@@ -504,7 +504,7 @@ int gpubpf_session__load(struct gpubpf_session *s)
 		err = s->loaded ? 0 : -ENOMEM;
 	}
 	if (!err)
-		err = gpubpf_session_take(s, s->loaded, &diag);
+		err = gpubpf_session_adopt_unit(s, s->loaded, &diag);
 	if (err < 0) {
 		if (diag.code == GPUBPF_OK)
 			gpubpf_diag_set(&diag, GPUBPF_E_NO_MEMORY, GPUBPF_NOPC, "%s", strerror(-err));
@@ -532,7 +532,7 @@ int gpubpf_session__start(struct gpubpf_session *s)
 	if (!err)
 		err = gpubpf_server_open(s);
 	if (!err)
-		err = gpubpf_makers_create(s, &s->makers);
+		err = gpubpf_builders_create(s, &s->makers);
 	if (err < 0) {
 		gpubpf_server_close(s);
 		return err;
@@ -576,7 +576,7 @@ int gpubpf_session__stop(struct gpubpf_session *s)
 	gpubpf_session__enable(s, false);
 	gpubpf_linux_progs_detach(s);
 	gpubpf_server_poll(s, 0);
-	gpubpf_makers_destroy(s->makers);
+	gpubpf_builders_destroy(s->makers);
 	s->makers = NULL;
 	s->pending = 0;
 	gpubpf_server_close(s);
@@ -628,7 +628,7 @@ int gpubpf_session__cost(const struct gpubpf_session *s, struct gpubpf_cost_stat
 		split_wait_ns(s, &all);
 		all.drain_ns = __atomic_load_n(&s->table->drain_ns, __ATOMIC_RELAXED);
 	}
-	return gpubpf_sized_give(stats, sizeof(all), &all);
+	return gpubpf_sized_copy_out(stats, sizeof(all), &all);
 }
 
 const struct gpubpf_prog *gpubpf_session__next_program(const struct gpubpf_session *s,

@@ -40,20 +40,20 @@
 #define GPUBPF_MAX_PEERS 256
 #define GPUBPF_MAX_DEVICES 64     /* of one peer */
 #define GPUBPF_MAX_ARENAS 64
-#define GPUBPF_BATCH_ARENA 56      /* bit of a batch position where the arena's index begins */
+#define GPUBPF_BATCH_ARENA_SHIFT 56      /* bit of a batch position where the arena's index begins */
 #define GPUBPF_MAX_LISTED 256     /* devices in the report */
 #define GPUBPF_MAX_NOTES 256
 #define GPUBPF_MAX_KERNEL_IDS 65536
-#define GPUBPF_BUILD_MS 300000    /* limit of a compiler for one twin, if --wait is not longer */
+#define GPUBPF_BUILD_TIMEOUT_MS 300000    /* limit of a compiler for one twin, if --wait is not longer */
 #define GPUBPF_PRINT_BYTES (1u << 20)
-#define GPUBPF_FUNCTION_BYTES (16u << 20) /* stored names of device functions */
+#define GPUBPF_MAX_FUNCTION_BYTES (16u << 20) /* stored names of device functions */
 
 struct gpubpf_bpf;
 struct gpubpf_code_file;
 struct gpubpf_code_map;
 struct gpubpf_linux;
 struct gpubpf_linux_maps;
-struct gpubpf_makers;
+struct gpubpf_builders;
 struct gpubpf_rescue;
 struct gpubpf_twin;
 
@@ -82,7 +82,7 @@ struct gpubpf_session_arena {
 };
 
 /* the user's choice of memory for a map */
-struct gpubpf_placement_asked {
+struct gpubpf_placement_request {
 	char *map;                 /* name or glob, owned */
 	int where;                 /* enum gpubpf_placement */
 };
@@ -100,7 +100,7 @@ struct gpubpf_session_device {
 	uint64_t pull_until_ns;    /* deadline of the agent's answer to our last GPUBPF_MSG_PULL; 0: no answer is due */
 	uint32_t pulls;            /* number of that message */
 	bool rescued;              /* gpubpf-rescue has copied its maps, or has failed: do not try again */
-	int kept_fd;               /* the device memory of its maps, to be read when the process cannot; or -1 */
+	int memory_fd;               /* the device memory of its maps, to be read when the process cannot; or -1 */
 	bool kept;                 /* kept_fd was set once: a second one from the agent is refused */
 };
 
@@ -158,7 +158,7 @@ struct gpubpf_link {
 };
 
 /* A record stored for the report. */
-struct gpubpf_kept_record {
+struct gpubpf_stored_record {
 	int map;                   /* index in the unit; -1: a print */
 	const char *backend;       /* of the device; "" if several runtimes share its arena */
 	uint32_t process, device, copy, size;
@@ -178,7 +178,7 @@ struct gpubpf_session {
 	struct gpubpf_load_value *values;  /* all owned */
 	uint32_t nvalues;
 	struct gpubpf_attach *attach;
-	struct gpubpf_placement_asked *places;
+	struct gpubpf_placement_request *places;
 	uint32_t npaths, nattach, nplaces;
 	char *assembler;                   /* The user's assembler, which builds machine code from the text of twins.
 					    * Line 1 is its path; line 2 identifies its build, since results depend
@@ -212,12 +212,12 @@ struct gpubpf_session {
 	uint32_t nlisted;
 	struct gpubpf_rescue *rescues;     /* the first one runs */
 	uint64_t next_peer;
-	uint64_t fresh_ns;                 /* when mirrors last arrived for loaders */
+	uint64_t mirrored_ns;                 /* when mirrors last arrived for loaders */
 	uint64_t held_ns;                  /* since when launches wait for a reader of the maps; 0: they do not wait */
 	enum gpubpf_moment {
-		GPUBPF_MOMENT_UNSAID,      /* of other reports */
+		GPUBPF_MOMENT_UNKNOWN,      /* of other reports */
 		GPUBPF_MOMENT_LIVE,        /* kernels may have run during the read */
-		GPUBPF_MOMENT_ONE,
+		GPUBPF_MOMENT_SNAPSHOT,
 	} moment;                          /* which moment the current dump shows */
 	bool enabled;
 	bool loaders;                      /* programs that join may be loaders: libgpubpf-bpf.so is preloaded,
@@ -244,9 +244,9 @@ struct gpubpf_session {
 	uint32_t nstats;
 
 	struct gpubpf_bpf *bpf;            /* objects that loaders created; NULL: none */
-	struct gpubpf_makers *makers;
+	struct gpubpf_builders *makers;
 	uint32_t pending;
-	uint64_t kept_bytes;               /* bytes of images that peers need not send again */
+	uint64_t retained_bytes;               /* bytes of images that peers need not send again */
 	struct gpubpf_cost_stats cost;
 	struct gpubpf_verdict {            /* facts about a kernel from its image */
 		char name[256];
@@ -268,7 +268,7 @@ struct gpubpf_session {
 	uint32_t ncode_files;
 	char stack_text[1024];             /* the last stack that gpubpf_session_names() formatted */
 
-	struct gpubpf_kept_record *kept;
+	struct gpubpf_stored_record *kept;
 	uint64_t nkept, nrecords;          /* nrecords also counts records after the limit */
 	uint64_t *map_records;             /* [nmaps]: records read from rings */
 	bool *map_set;                     /* [nmaps]: an update has changed the map */
@@ -285,13 +285,13 @@ int gpubpf_session_refuse(struct gpubpf_session *s, int err, const struct gpubpf
 void gpubpf_session_note(struct gpubpf_session *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 uint64_t gpubpf_now_ns(void);
 /* Put a loaded unit into a new session, which owns it from then on. */
-int gpubpf_session_take(struct gpubpf_session *s, struct gpubpf_loaded *loaded, struct gpubpf_diag *diag);
+int gpubpf_session_adopt_unit(struct gpubpf_session *s, struct gpubpf_loaded *loaded, struct gpubpf_diag *diag);
 /* Verify all programs of the unit from index `first` on. If one fails, none may run. */
 int gpubpf_session_verify(struct gpubpf_session *s, struct gpubpf_unit *unit, uint32_t first, struct gpubpf_diag *diag);
 
 /* core/session/kernel_bpf/progs.c. 0 or -ENOMEM. Afterwards maps of the unit may be arrays of the kernel. */
 int gpubpf_linux_progs_load(struct gpubpf_session *s);
-void gpubpf_linux_progs_carry(struct gpubpf_session *s); /* synchronize their other maps (core/session/kernel_bpf/kernel_maps.c) */
+void gpubpf_linux_progs_sync_maps(struct gpubpf_session *s); /* synchronize their other maps (core/session/kernel_bpf/kernel_maps.c) */
 void gpubpf_linux_progs_attach(struct gpubpf_session *s);
 void gpubpf_linux_progs_detach(struct gpubpf_session *s);
 void gpubpf_linux_progs_close(struct gpubpf_session *s);
@@ -327,24 +327,24 @@ int gpubpf_environ(const struct gpubpf_environ_opts *o, char *const *base, char 
 /* core/session/server/server.c */
 int gpubpf_server_open(struct gpubpf_session *s);
 /* Copy the mirrors of devices with memory of their own, and wait for them for a limited time. */
-void gpubpf_session_fresh(struct gpubpf_session *s);
+void gpubpf_session_refresh_mirrors(struct gpubpf_session *s);
 /* Does a device have mirrors? Are mirrors being copied? Start a new copy of all. */
-bool gpubpf_session_mirrored(const struct gpubpf_session *s);
-bool gpubpf_session_pulling(const struct gpubpf_session *s);
-void gpubpf_session_pull(struct gpubpf_session *s);
+bool gpubpf_session_has_mirrors(const struct gpubpf_session *s);
+bool gpubpf_session_is_pulling(const struct gpubpf_session *s);
+void gpubpf_session_pull_mirrors(struct gpubpf_session *s);
 int gpubpf_server_poll(struct gpubpf_session *s, int timeout_ms);
 void gpubpf_server_close(struct gpubpf_session *s);
 struct gpubpf_peer *gpubpf_peer_find(struct gpubpf_session *s, uint64_t id);
 /* The image that the peer sent under that key; NULL: none. */
 #define GPUBPF_MAX_KNOWN 4096
-#define GPUBPF_KEPT_BYTES (64u << 20) /* of images that peers need not send again */
+#define GPUBPF_MAX_RETAINED_BYTES (64u << 20) /* of images that peers need not send again */
 const struct gpubpf_known_image *gpubpf_peer_known(const struct gpubpf_peer *peer, uint64_t identity);
 void gpubpf_peer_forget_images(struct gpubpf_session *s, struct gpubpf_peer *peer);
 int gpubpf_peer_send(struct gpubpf_peer *peer, uint16_t type, uint32_t seq, struct gpubpf_writer *w,
 		     const int *fds, uint32_t nfds);
 
 /* Are mirrors of the process being copied? */
-bool gpubpf_peer_pulling(const struct gpubpf_peer *peer);
+bool gpubpf_peer_is_pulling(const struct gpubpf_peer *peer);
 
 /* core/session/server/peer.c: handle one packet. -EPROTO: the connection must end. Takes over the descriptors that it uses. */
 int gpubpf_peer_message(struct gpubpf_session *s, struct gpubpf_peer *peer, struct gpubpf_packet *msg);
@@ -363,7 +363,7 @@ int gpubpf_server_watch_rescue(struct gpubpf_session *s, int pidfd);
  * host memory. If the user or the map's definition requests a memory that the device lacks: -EOPNOTSUPP, with the
  * reason in *diag.
  */
-enum gpubpf_placement gpubpf_placed_in(const struct gpubpf_session *s, uint32_t arena, uint32_t map);
+enum gpubpf_placement gpubpf_map_placement(const struct gpubpf_session *s, uint32_t arena, uint32_t map);
 int gpubpf_placements_choose(const struct gpubpf_session *s, const struct gpubpf_unit *unit, uint32_t first, const uint32_t *map_use,
 			 uint64_t caps, const char *device, uint32_t *places, struct gpubpf_diag *diag);
 int gpubpf_placements_shared(const struct gpubpf_session *s, const struct gpubpf_unit *unit, uint32_t first, const uint32_t *map_use,
@@ -371,7 +371,7 @@ int gpubpf_placements_shared(const struct gpubpf_session *s, const struct gpubpf
 /* Does the device have all kinds of memory that the maps need? */
 int gpubpf_placements_check(const struct gpubpf_session *s, const struct gpubpf_device_caps *caps, struct gpubpf_diag *diag);
 /* Does the session have a map for each name that the user specified? -EINVAL and the name that matches no map. */
-int gpubpf_placements_named(const struct gpubpf_session *s, const struct gpubpf_unit *unit, struct gpubpf_diag *diag);
+int gpubpf_placements_check_names(const struct gpubpf_session *s, const struct gpubpf_unit *unit, struct gpubpf_diag *diag);
 /* Iterate over the memories of a map, one per device or arena, from *at 0 on. False after the last. */
 struct gpubpf_map_memory {
 	const char *device, *backend;  /* backend "": all devices on host memory */
@@ -388,44 +388,44 @@ struct gpubpf_memory_used {
 };
 bool gpubpf_memory_used_next(const struct gpubpf_session *s, uint32_t *at, struct gpubpf_memory_used *used);
 /* Do programs on a device see what the host changes in the map there? The device has its own memory. */
-bool gpubpf_placement_reaches(const struct gpubpf_session *s, uint32_t arena, uint32_t map);
+bool gpubpf_placement_sees_host_writes(const struct gpubpf_session *s, uint32_t arena, uint32_t map);
 void gpubpf_placements_free(struct gpubpf_session *s);
 
 /* core/session/maps/arena.c: open the arena of a device, or (caps NULL) the one of all devices on host memory. `memory` is the size of
  * that memory. Index or -errno. */
 int gpubpf_arena_open(struct gpubpf_session *s, uint32_t replicas, const struct gpubpf_device_caps *caps, uint64_t memory,
 		      uint32_t process, struct gpubpf_diag *diag);
-int gpubpf_arena_for(struct gpubpf_session *s, struct gpubpf_peer *peer, struct gpubpf_session_device *dev,
+int gpubpf_arena_assign(struct gpubpf_session *s, struct gpubpf_peer *peer, struct gpubpf_session_device *dev,
 		     struct gpubpf_diag *diag);
 void gpubpf_arenas_close(struct gpubpf_session *s);
 /* Place the maps that the unit has beyond the layout, which changes as gpubpf_layout_extend() says. No arena
  * changes. */
 int gpubpf_arena_lay_out(struct gpubpf_session *s, uint32_t arena, const struct gpubpf_unit *unit, const uint32_t *map_use,
 			 bool prints, bool allocations, struct gpubpf_layout *layout, struct gpubpf_diag *diag);
-/* Install that layout, with the session's maps. Devices cannot use the new segments before gpubpf_arenas_give(). */
+/* Install that layout, with the session's maps. Devices cannot use the new segments before gpubpf_arenas_activate(). */
 void gpubpf_arena_grow(struct gpubpf_session *s, uint32_t arena, const struct gpubpf_layout *layout);
-void gpubpf_arenas_give(struct gpubpf_session *s);
+void gpubpf_arenas_activate(struct gpubpf_session *s);
 struct gpubpf_map_view gpubpf_arena_view(const struct gpubpf_session *s, uint32_t arena, uint32_t map);
 /* The runtime of the devices that write an arena; "": several. */
 const char *gpubpf_arena_backend(const struct gpubpf_session *s, uint32_t arena);
 /* Are the values of the map sums? Then readers add up the values of several arenas. */
 bool gpubpf_map_is_percpu(const struct gpubpf_map *map); /* one value per multiprocessor */
-bool gpubpf_map_sums(const struct gpubpf_session *s, uint32_t map);
+bool gpubpf_map_is_summed(const struct gpubpf_session *s, uint32_t map);
 /* Add a value of such a map to another, or subtract it. */
 void gpubpf_sum_add(const struct gpubpf_map *map, void *sum, const void *value, size_t size, bool minus);
 uint32_t gpubpf_map_index(const struct gpubpf_map *map);
 /* Are its values maps or programs, which reports show by name? */
-static inline bool gpubpf_map_of_names(const struct gpubpf_map *map)
+static inline bool gpubpf_map_holds_objects(const struct gpubpf_map *map)
 {
 	return map->type->flags & (GPUBPF_MAP_OF_MAPS | GPUBPF_MAP_PROGS);
 }
 /* May the map or program with that number be an element of such a map? */
-bool gpubpf_map_takes(const struct gpubpf_map *map, uint32_t number);
-/* Does an earlier arena have the key? scratch: gpubpf_map_scratch() bytes, room for a value of any arena. */
-bool gpubpf_map_earlier_has(const struct gpubpf_map *map, uint32_t arena, const void *key, void *scratch);
-size_t gpubpf_map_scratch(const struct gpubpf_map *map);
+bool gpubpf_map_accepts_element(const struct gpubpf_map *map, uint32_t number);
+/* Does an earlier arena have the key? scratch: gpubpf_map_scratch_size() bytes, room for a value of any arena. */
+bool gpubpf_map_has_in_earlier_arena(const struct gpubpf_map *map, uint32_t arena, const void *key, void *scratch);
+size_t gpubpf_map_scratch_size(const struct gpubpf_map *map);
 /* 524 (ENOTSUPP) is internal to the Linux kernel: return -EINVAL to users. */
-int gpubpf_map_told(int err);
+int gpubpf_map_user_error(int err);
 
 /* attach.c: links */
 int gpubpf_links_open(struct gpubpf_session *s);    /* of a unit just loaded. 0 or -ENOMEM */
@@ -434,7 +434,7 @@ void gpubpf_links_close(struct gpubpf_session *s);  /* before the unit is freed 
 void gpubpf_links_publish(struct gpubpf_session *s);
 /* Make a copy of the unit in which only the programs of these links match kernels; all keep their index. 0 or -ENOMEM.
  * The caller frees out->progs, but not the data that it points to. */
-int gpubpf_links_unit(const struct gpubpf_session *s, const uint32_t *links, uint32_t n, struct gpubpf_unit *out);
+int gpubpf_links_make_unit(const struct gpubpf_session *s, const uint32_t *links, uint32_t n, struct gpubpf_unit *out);
 /* The operations for other tools: 0 or -errno with the reason in s->error. `pattern` "": the one of the program's
  * section. */
 void gpubpf_links_list(const struct gpubpf_session *s, bool json, FILE *out);
@@ -443,20 +443,20 @@ int gpubpf_links_attach(struct gpubpf_session *s, int object, const char *prog, 
 int gpubpf_links_detach(struct gpubpf_session *s, uint32_t id);
 
 /* Does a map of the unit receive the application's allocations? */
-bool gpubpf_maps_ask_allocations(const struct gpubpf_unit *unit);
+bool gpubpf_maps_need_allocations(const struct gpubpf_unit *unit);
 
 /* core/session/maps/reader.c: read all rings, and return the number of records. `last`: all writers have ended, so incomplete records are
  * dropped. */
 uint64_t gpubpf_reader_run(struct gpubpf_session *s, bool last);
 struct gpubpf_linux_record;
 /* deliver a record whose turn has come */
-void gpubpf_reader_give(struct gpubpf_session *s, const struct gpubpf_linux_record *record);
+void gpubpf_reader_deliver(struct gpubpf_session *s, const struct gpubpf_linux_record *record);
 
 /* Is it a program's internal map, with two underscores before its name? Reports show it, and store its records, only on
  * request. */
-bool gpubpf_map_hidden(const struct gpubpf_map *map);
+bool gpubpf_map_is_internal(const struct gpubpf_map *map);
 /* Report which maps of a process that has ended were not copied. */
-void gpubpf_peer_lost(struct gpubpf_session *s, const struct gpubpf_peer *peer);
+void gpubpf_peer_note_lost_counts(struct gpubpf_session *s, const struct gpubpf_peer *peer);
 
 /* core/session/report/kernel_table.c */
 /* Launches whose counts are not in the mirror. */
@@ -472,29 +472,29 @@ uint64_t gpubpf_kernel_table_hook_ns(const struct gpubpf_session *s);
 /* Id of the kernel with that name in the session; UINT32_MAX when the table is full. */
 uint32_t gpubpf_kernel_id(struct gpubpf_session *s, const char *name);
 /* Store the kernel's whole name, if its short name is truncated. */
-void gpubpf_kernel_whole(struct gpubpf_session *s, uint32_t id, const char *whole);
+void gpubpf_kernel_set_full_name(struct gpubpf_session *s, uint32_t id, const char *whole);
 /* Store the target that built its twin, and the user's assembler that built its code; "": none. */
-void gpubpf_kernel_routed(struct gpubpf_session *s, uint32_t id, const char *route, const char *assembler);
+void gpubpf_kernel_set_route(struct gpubpf_session *s, uint32_t id, const char *route, const char *assembler);
 /* Store the kernel's parameters: takes *signature over and sets it to NULL, unless the kernel has a signature
  * already. */
 struct gpubpf_signature;
-void gpubpf_kernel_signed(struct gpubpf_session *s, uint32_t id, struct gpubpf_signature **signature);
+void gpubpf_kernel_set_signature(struct gpubpf_session *s, uint32_t id, struct gpubpf_signature **signature);
 const struct gpubpf_signature *gpubpf_kernel_signature(const struct gpubpf_session *s, uint64_t id);
 /* the whole name; "": no kernel has that id */
-const char *gpubpf_kernel_named(const struct gpubpf_session *s, uint64_t id);
+const char *gpubpf_kernel_full_name(const struct gpubpf_session *s, uint64_t id);
 /* The name for people: demangled as C++ if requested. */
-const char *gpubpf_kernel_shown(struct gpubpf_session *s, uint64_t id, bool demangle);
+const char *gpubpf_kernel_display_name(struct gpubpf_session *s, uint64_t id, bool demangle);
 void gpubpf_kernel_ids_free(struct gpubpf_session *s);
 
 /* core/session/server/query.c */
 int gpubpf_query_start(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t seq,
 		       struct gpubpf_reader *r);
 /* Answer the peer's query if the mirrors that it waits for have arrived, or its deadline has passed. */
-void gpubpf_query_try(struct gpubpf_session *s, struct gpubpf_peer *peer);
+void gpubpf_query_try_answer(struct gpubpf_session *s, struct gpubpf_peer *peer);
 /* End the wait of launches for the peer's query, and free the query. */
-void gpubpf_query_let_go(struct gpubpf_session *s, struct gpubpf_peer *peer);
+void gpubpf_query_release(struct gpubpf_session *s, struct gpubpf_peer *peer);
 /* Answer the query that launches wait for. */
-void gpubpf_query_held(struct gpubpf_session *s);
+void gpubpf_query_answer_held(struct gpubpf_session *s);
 /* core/session/maps/snapshot.c: hold launches and request mirrors of one moment. -EBUSY with the reason in s->error while another query
  * does so. */
 int gpubpf_hold_begin(struct gpubpf_session *s);
@@ -503,7 +503,7 @@ int gpubpf_hold_begin(struct gpubpf_session *s);
 int gpubpf_hold_check(struct gpubpf_session *s);
 void gpubpf_hold_end(struct gpubpf_session *s);
 /* Can devices change the maps during the read? */
-bool gpubpf_session_live(const struct gpubpf_session *s);
+bool gpubpf_session_is_live(const struct gpubpf_session *s);
 /* core/session/maps/element.c: run GPUBPF_QUERY_PEEK, PUSH or POP with the words of a command line, and write the result to `out`. On
  * failure: -errno with the reason in s->error. */
 int gpubpf_element_query(struct gpubpf_session *s, uint32_t what, uint32_t flags, const char *name, char *const *words,
@@ -513,7 +513,7 @@ int gpubpf_keyed_query(struct gpubpf_session *s, uint32_t what, uint32_t flags, 
 		       uint32_t nwords, FILE *out);
 /* The client side, for a tool: write the answer's text to `out`, and its remark, or "", to `why`. -errno and the reason
  * in `why`. `more` holds the query's further arguments; the function frees it. */
-int gpubpf_query_ask(const char *path, uint32_t what, uint32_t flags, struct gpubpf_writer *more, FILE *out,
+int gpubpf_query_request(const char *path, uint32_t what, uint32_t flags, struct gpubpf_writer *more, FILE *out,
 		     char *why, size_t why_size);
 
 #endif

@@ -302,7 +302,7 @@ static void scalar_op(struct verifier *v, const struct gpubpf_insn *insn, struct
 		scalar_unknown(&dst->s);
 	} else {
 		if (v->opts.any_ctx)
-			scalar_lose(insn->op, &dst->s, &src->s);
+			scalar_lose_precision(insn->op, &dst->s, &src->s);
 		scalar_alu(insn->op, &dst->s, &src->s, insn->width);
 	}
 	if (!linked) {

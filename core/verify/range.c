@@ -141,7 +141,7 @@ static bool reduce_tnum(struct scalar *s)
 }
 
 /* If only one number has these bits and lies in the interval, it is that constant. */
-void scalar_settle(struct scalar *s)
+void scalar_fold_const(struct scalar *s)
 {
 	uint64_t lo, hi;
 
@@ -167,7 +167,7 @@ bool scalar_sync(struct scalar *s)
 	if (!ok)
 		scalar_unknown(s);
 	else
-		scalar_settle(s);
+		scalar_fold_const(s);
 	return ok;
 }
 

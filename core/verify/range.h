@@ -35,7 +35,7 @@ void scalar_const(struct scalar *s, uint64_t v);
 void scalar_range(struct scalar *s, uint64_t umin, uint64_t umax);
 /* Tightens all parts by each other. If they contradict, no number fits: returns false, and *s is unknown. */
 bool scalar_sync(struct scalar *s);
-void scalar_settle(struct scalar *s);
+void scalar_fold_const(struct scalar *s);
 
 static inline bool scalar_is_const(const struct scalar *s)
 {
@@ -70,6 +70,6 @@ bool scalar_assume(enum gpubpf_jmp_op op, bool holds, struct scalar *a, struct s
 /* scalar_sync() with the precision losses of the Linux kernel's verifier (range_linux.c). */
 bool scalar_sync_kernel(struct scalar *s);
 /* Call before scalar_alu(), to know no more than the kernel does. */
-void scalar_lose(enum gpubpf_alu_op op, struct scalar *d, const struct scalar *s);
+void scalar_lose_precision(enum gpubpf_alu_op op, struct scalar *d, const struct scalar *s);
 
 #endif

@@ -114,7 +114,7 @@ bool scalar_sync_kernel(struct scalar *s)
 	}
 	if (tnum_is_const(s->var))
 		scalar_const(s, s->var.value);
-	scalar_settle(s);
+	scalar_fold_const(s);
 	return true;
 }
 
@@ -161,7 +161,7 @@ static void kernel_mul(struct scalar *d, const struct scalar *s)
 		d->w32.smin = INT32_MIN, d->w32.smax = INT32_MAX;
 }
 
-void scalar_lose(enum gpubpf_alu_op op, struct scalar *d, const struct scalar *s)
+void scalar_lose_precision(enum gpubpf_alu_op op, struct scalar *d, const struct scalar *s)
 {
 	if (op == GPUBPF_LSH && !scalar_is_const(d))
 		kernel_lsh(d, s->var.value);

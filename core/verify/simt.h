@@ -27,7 +27,7 @@ struct simt {
 	bool changed;
 };
 
-static inline bool v_both_ways(const struct verifier *v, uint32_t pc)
+static inline bool v_took_both_edges(const struct verifier *v, uint32_t pc)
 {
 	return v->aux[pc].seen == 3;
 }

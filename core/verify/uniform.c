@@ -415,7 +415,7 @@ static void visit(struct simt *s, uint32_t pc)
 		s->changed |= level != *result;
 		*result = level;
 	}
-	if (insn->kind == GPUBPF_INSN_JCOND && v_both_ways(s->v, pc)) {
+	if (insn->kind == GPUBPF_INSN_JCOND && v_took_both_edges(s->v, pc)) {
 		level = least(condition(s, pc, in), s->control[pc]) & LEVEL;
 		if (level < s->branch[pc]) {
 			s->branch[pc] = level;

@@ -206,7 +206,7 @@ static bool exits_loop(const struct loop *l, uint32_t pc)
 {
 	const struct gpubpf_insn *insn = &l->s->v->insns[pc];
 
-	return insn->kind == GPUBPF_INSN_JCOND && v_both_ways(l->s->v, pc) &&
+	return insn->kind == GPUBPF_INSN_JCOND && v_took_both_edges(l->s->v, pc) &&
 	       !(l->body[insn->target] && l->body[pc + 1]);
 }
 

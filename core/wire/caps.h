@@ -37,8 +37,8 @@ enum gpubpf_clock {
 };
 
 enum gpubpf_cap_bits {
-	GPUBPF_CAP_TAKES_SPIRV = 1 << 0,    /* clCreateProgramWithIL */
-	GPUBPF_CAP_TAKES_OPENCL_C = 1 << 1,
+	GPUBPF_CAP_ACCEPTS_SPIRV = 1 << 0,    /* clCreateProgramWithIL */
+	GPUBPF_CAP_ACCEPTS_OPENCL_C = 1 << 1,
 	GPUBPF_CAP_SHARED_ARENA = 1 << 2,   /* the arena is host memory, and the tool sees writes at once */
 	GPUBPF_CAP_ATOMIC64 = 1 << 3,
 	GPUBPF_CAP_SUBGROUPS = 1 << 4,      /* lane and warp ids exist */
@@ -47,8 +47,8 @@ enum gpubpf_cap_bits {
 	GPUBPF_CAP_EXIT_THREAD = 1 << 8,    /* helper 507 works at entry if no barrier follows */
 	GPUBPF_CAP_OFFSET = 1 << 9,         /* launches may have a global offset */
 	GPUBPF_CAP_X86 = 1 << 10,           /* an x86 CPU: loads and stores stay ordered without fences */
-	GPUBPF_CAP_TAKES_PTX = 1 << 12,
-	GPUBPF_CAP_TAKES_AMDGPU = 1 << 13,  /* code objects */
+	GPUBPF_CAP_ACCEPTS_PTX = 1 << 12,
+	GPUBPF_CAP_ACCEPTS_AMDGPU = 1 << 13,  /* code objects */
 	GPUBPF_CAP_DRAINS = 1 << 14,        /* the agent empties rings while kernels run */
 	GPUBPF_CAP_LINKS_PARTS = 1 << 15,   /* the runtime links parts of IL at load, so no build is needed */
 	GPUBPF_CAP_ALLOCATIONS = 1 << 16,   /* the hooks know the application's allocations (hooks/launch/allocations.c) */

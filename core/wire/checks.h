@@ -13,14 +13,14 @@
 #define gpubpf_assert_held(mutex) assert((mutex)->__data.__owner == gettid())
 
 /* Was the released reference the last of `had` references? */
-static inline bool gpubpf_was_last(uint32_t had)
+static inline bool gpubpf_ref_was_last(uint32_t had)
 {
 	assert(had > 0);
 	return had == 1;
 }
 
 /* The same where the caller does not need to know whether it was the last. */
-static inline void gpubpf_was_counted(int had)
+static inline void gpubpf_ref_was_counted(int had)
 {
 	assert(had > 0);
 }

@@ -37,7 +37,7 @@ struct gpubpf_image {
 	const char *kernel;        /* the only requested kernel, in its short form: inspect() may omit the others; ""
 				    * all */
 	uint32_t places;           /* requested kinds of block and instruction places, which inspect() lists: a set of
-				    * GPUBPF_TAKES (core/model/places.h) */
+				    * GPUBPF_SITE_BIT (core/model/places.h) */
 	const char *answer;        /* the device compiler's answer to the target's query; NULL: none. An answer that
 				    * begins with '!' is the reason for a missing answer */
 	const uint8_t *digest;     /* SHA-256 of the data, by which jobs recognize an image; NULL: not computed */

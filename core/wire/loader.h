@@ -39,7 +39,7 @@ enum gpubpf_bpf_op {
 	/*
 	 * u32 type, key_size, value_size, max_entries, flags, u64 extra, str name, u32 number of its BTF or 0, types of
 	 * key and value, number of the prototype of its elements or 0, its number as the kernel's map or 0, u32 enum
-	 * gpubpf_bpf_given, fd of a map of the kernel -> fd
+	 * gpubpf_bpf_relation, fd of a map of the kernel -> fd
 	 */
 	GPUBPF_BPF_MAP_CREATE = 2,
 	/*
@@ -98,7 +98,7 @@ enum gpubpf_bpf_op {
 	 * now on
 	 */
 	GPUBPF_BPF_KERNEL = 22,
-	GPUBPF_BPF_TAKES = 23,         /* u32 number of a queue in the kernel: its programs pop values */
+	GPUBPF_BPF_QUEUE_CONSUMED = 23,         /* u32 number of a queue in the kernel: its programs pop values */
 	/* u32 number of a ring buffer in the kernel, u32 has the loader just mapped it -> u32 has any loader */
 	GPUBPF_BPF_READ = 24,
 	GPUBPF_BPF_OPS,
@@ -108,7 +108,7 @@ enum gpubpf_bpf_op {
  * Relation of a kernel map to a map of the session. SAME: it holds the values, or is the array of buffers that receive
  * the records. BESIDE: it is another map of the kernel's programs, with its own content.
  */
-enum gpubpf_bpf_given { GPUBPF_BPF_NONE, GPUBPF_BPF_SAME, GPUBPF_BPF_BESIDE };
+enum gpubpf_bpf_relation { GPUBPF_BPF_NONE, GPUBPF_BPF_SAME, GPUBPF_BPF_SEPARATE };
 
 /*
  * A loader's operation on a buffer. A buffer takes records while it is neither disabled nor paused. Records of a perf

@@ -60,7 +60,7 @@ bool gpubpf_pattern_is_glob(const char *pattern)
 	return strpbrk(pattern, "*?[") != NULL;
 }
 
-bool gpubpf_pattern_keep(const char *pattern, char out[GPUBPF_NAME_SIZE])
+bool gpubpf_pattern_store(const char *pattern, char out[GPUBPF_NAME_SIZE])
 {
 	size_t len = strlen(pattern);
 

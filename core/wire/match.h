@@ -19,6 +19,6 @@ bool gpubpf_pattern_is_glob(const char *pattern);
 /* glob.c: as fnmatch(pattern, text, 0) in the POSIX locale, independent of the process's locale, with little stack. */
 bool gpubpf_glob_matches(const char *pattern, const char *text);
 /* Stores a pattern, with its NUL. false: it is empty, or longer than 255 bytes as a glob and 4095 as a name. */
-bool gpubpf_pattern_keep(const char *pattern, char out[GPUBPF_NAME_SIZE]);
+bool gpubpf_pattern_store(const char *pattern, char out[GPUBPF_NAME_SIZE]);
 
 #endif

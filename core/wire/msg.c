@@ -145,7 +145,7 @@ static int create_memfd(const char *name, size_t size)
 {
 	int fd;
 
-	if (!gpubpf_file_may_have(size))
+	if (!gpubpf_file_size_allowed(size))
 		return -EFBIG;
 	fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	return fd < 0 ? -errno : fd;

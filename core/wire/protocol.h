@@ -218,7 +218,7 @@ enum gpubpf_kernel_state {
 
 /* The compiler of a twin's text, where either is possible. */
 enum gpubpf_compiled_by {
-	GPUBPF_BY_NOBODY,        /* the twin is machine code, or only the runtime compiles it */
+	GPUBPF_BY_NONE,        /* the twin is machine code, or only the runtime compiles it */
 	GPUBPF_BY_RUNTIME,
 	GPUBPF_BY_ASSEMBLER,     /* the user's assembler, run by the tool */
 };

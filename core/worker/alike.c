@@ -44,7 +44,7 @@ int gpubpf_job_reduce(const struct gpubpf_lower_job *job, struct gpubpf_lower_jo
 	return 0;
 }
 
-int gpubpf_job_alike(const struct gpubpf_lower_job *job, uint8_t digest[GPUBPF_IMAGE_DIGEST])
+int gpubpf_job_fingerprint(const struct gpubpf_lower_job *job, uint8_t digest[GPUBPF_IMAGE_DIGEST])
 {
 	struct gpubpf_job_request req = { .kind = GPUBPF_JOB_EMIT };
 	struct gpubpf_writer bytes = { 0 };

@@ -111,7 +111,7 @@ static int end_process(pid_t pid)
 	return status;
 }
 
-void gpubpf_workers_keep(bool keep)
+void gpubpf_workers_reuse(bool keep)
 {
 	pthread_mutex_lock(&spares.lock);
 	spares.keep = keep;

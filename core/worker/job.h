@@ -46,7 +46,7 @@ void gpubpf_worker_cache_use(const struct gpubpf_worker *worker, uint64_t *hits,
  * process. Useful to callers that open one session after another. `keep` false: stops this and ends the waiting
  * processes.
  */
-void gpubpf_workers_keep(bool keep);
+void gpubpf_workers_reuse(bool keep);
 /* From any thread: ends the process now. A job in flight, and every later one, returns -ECANCELED. */
 void gpubpf_worker_cancel(struct gpubpf_worker *worker);
 /* Frees the result of an inject job. */

@@ -76,7 +76,7 @@ static size_t arena_bytes(const struct gpubpf_arena_hdr *hdr, size_t size)
 
 /* Copies from the device that owns the memory: 0, -ENODEV past the last one, -EXDEV: another device. */
 static int copy_from(const struct gpubpf_device_ops *ops, uint32_t number, void *mirror, size_t size,
-		     struct gpubpf_why *why)
+		     struct gpubpf_reason *why)
 {
 	struct rescue r = { ops };
 	struct gpubpf_device_open how = { .index = number };
@@ -95,7 +95,7 @@ static int copy_from(const struct gpubpf_device_ops *ops, uint32_t number, void 
 int main(int argc, char **argv)
 {
 	const struct gpubpf_device_ops *ops = argc == 2 ? gpubpf_device_find(argv[1]) : NULL;
-	struct gpubpf_why why = {0};
+	struct gpubpf_reason why = {0};
 	struct stat st;
 	void *mirror;
 	sigset_t none;

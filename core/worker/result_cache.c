@@ -92,7 +92,7 @@ static void *read_checked(int fd, const uint8_t key[GPUBPF_RESULT_CACHE_KEY], si
 
 int gpubpf_result_cache_check(const char *dir)
 {
-	int fd = gpubpf_kept_open(dir, false);
+	int fd = gpubpf_blob_open_dir(dir, false);
 
 	if (fd >= 0)
 		close(fd);
@@ -102,7 +102,7 @@ int gpubpf_result_cache_check(const char *dir)
 void *gpubpf_result_cache_get(const char *dir, const uint8_t key[GPUBPF_RESULT_CACHE_KEY], size_t *size)
 {
 	char name[2 * GPUBPF_RESULT_CACHE_KEY + sizeof(SUFFIX)];
-	int dirfd = gpubpf_kept_open(dir, false), fd;
+	int dirfd = gpubpf_blob_open_dir(dir, false), fd;
 	void *data = NULL;
 
 	if (dirfd < 0)
@@ -145,7 +145,7 @@ static bool is_result_file(const char *name)
 /* Removes temporary files without a writer. Returns true for files that count. */
 static bool is_counted(int dir, const char *name, struct stat *st)
 {
-	if (!is_result_file(name) && (!gpubpf_kept_is_temp(name) || gpubpf_kept_drop_temp(dir, name)))
+	if (!is_result_file(name) && (!gpubpf_blob_is_temp(name) || gpubpf_blob_delete_temp(dir, name)))
 		return false;
 	return fstatat(dir, name, st, AT_SYMLINK_NOFOLLOW) == 0;
 }
@@ -228,17 +228,17 @@ static int write_file(int fd, const uint8_t key[GPUBPF_RESULT_CACHE_KEY], const 
 void gpubpf_result_cache_put(const char *dir, const uint8_t key[GPUBPF_RESULT_CACHE_KEY], const void *data, size_t size,
 			     uint64_t bound)
 {
-	char name[2 * GPUBPF_RESULT_CACHE_KEY + sizeof(SUFFIX)], temp[GPUBPF_KEPT_TEMP_SIZE];
+	char name[2 * GPUBPF_RESULT_CACHE_KEY + sizeof(SUFFIX)], temp[GPUBPF_BLOB_TEMP_NAME_SIZE];
 	int fd, dirfd;
 
 	if (size > max_result_bytes(bound))
 		return;
-	dirfd = gpubpf_kept_open(dir, true);
+	dirfd = gpubpf_blob_open_dir(dir, true);
 	if (dirfd < 0)
 		return;
 	file_name(key, name);
-	fd = gpubpf_kept_create(dirfd, temp);
-	if (fd >= 0 && !gpubpf_kept_finish_file(dirfd, fd, temp, name, write_file(fd, key, data, size)) &&
+	fd = gpubpf_blob_create_temp(dirfd, temp);
+	if (fd >= 0 && !gpubpf_blob_finish_file(dirfd, fd, temp, name, write_file(fd, key, data, size)) &&
 	    is_eviction_due(size, bound))
 		evict(dirfd, bound);
 	close(dirfd);

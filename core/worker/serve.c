@@ -54,10 +54,10 @@ static int lacks(struct gpubpf_diag *diag, const char *target, const char *op)
 static int check_places(const struct gpubpf_target_info *target, const struct gpubpf_lower_job *job,
 			struct gpubpf_diag *diag)
 {
-	char why[GPUBPF_WHY_NOT];
+	char why[GPUBPF_REFUSAL_SIZE];
 
 	for (uint32_t i = 0; i < job->nsites; i++)
-		if (!gpubpf_target_takes(target, job->caps, job->sites[i].site, why))
+		if (!gpubpf_target_supports(target, job->caps, job->sites[i].site, why))
 			return gpubpf_diag_set(diag, GPUBPF_E_TARGET_LACKS, GPUBPF_NOPC, "%s", why);
 	return 0;
 }
@@ -112,8 +112,8 @@ static int emit(const struct gpubpf_target_info *target, const struct gpubpf_job
 static bool lists_all_places(const struct gpubpf_target_info *target, const struct gpubpf_job_request *req,
 			     const struct gpubpf_kernel_info *info)
 {
-	const uint32_t ends = GPUBPF_TAKES(EXIT) | GPUBPF_TAKES(BLOCK_END);
-	uint32_t requested = req->image.places | GPUBPF_TAKES(ENTRY) | GPUBPF_TAKES(EXIT);
+	const uint32_t ends = GPUBPF_SITE_BIT(EXIT) | GPUBPF_SITE_BIT(BLOCK_END);
+	uint32_t requested = req->image.places | GPUBPF_SITE_BIT(ENTRY) | GPUBPF_SITE_BIT(EXIT);
 	uint32_t supported = gpubpf_target_places(target, &req->caps) & requested &
 			     gpubpf_places_of(GPUBPF_WHERE_KERNEL);
 	uint32_t listed = 0;

@@ -27,7 +27,7 @@ static int sealed_memfd(const void *data, size_t size)
 {
 	int fd, err;
 
-	if (!gpubpf_file_may_have(size))
+	if (!gpubpf_file_size_allowed(size))
 		return -EFBIG;
 	fd = memfd_create("gpubpf-job", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd < 0)

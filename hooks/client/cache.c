@@ -41,9 +41,9 @@ static void access_file(void *arg)
 	if (!folder_path(a->folder, path))
 		a->err = -ENOENT;
 	else if (a->from)
-		a->err = gpubpf_kept_put(path, a->key, a->from, a->max);
+		a->err = gpubpf_blob_write(path, a->key, a->from, a->max);
 	else
-		a->err = gpubpf_kept_get(path, a->key, a->max, a->data, a->size);
+		a->err = gpubpf_blob_read(path, a->key, a->max, a->data, a->size);
 }
 
 int gpubpf_cache_put(const char *folder, const char *key, const void *data, size_t size)
@@ -52,7 +52,7 @@ int gpubpf_cache_put(const char *folder, const char *key, const void *data, size
 
 	if (size > CACHE_FILES_MAX)
 		return -E2BIG;
-	gpubpf_run_aside(access_file, &a);
+	gpubpf_run_on_agent_thread(access_file, &a);
 	return a.err;
 }
 
@@ -60,6 +60,6 @@ int gpubpf_cache_get(const char *folder, const char *key, size_t max, void **dat
 {
 	struct access a = { folder, key, .data = data, .max = max, .size = size };
 
-	gpubpf_run_aside(access_file, &a);
+	gpubpf_run_on_agent_thread(access_file, &a);
 	return a.err;
 }

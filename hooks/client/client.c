@@ -142,7 +142,7 @@ static int wait_socket(int fd, short events, uint64_t deadline_ns)
 static int send_bounded(int fd, enum gpubpf_msg type, uint32_t seq, const struct gpubpf_writer *payload,
 			const int *fds, uint32_t nfds)
 {
-	uint64_t deadline = gpubpf_patience_gone() ? 0 : gpubpf_now_ns() + SEND_NS;
+	uint64_t deadline = gpubpf_wait_budget_is_suspended() ? 0 : gpubpf_now_ns() + SEND_NS;
 	int err;
 
 	for (;;) {
@@ -151,7 +151,7 @@ static int send_bounded(int fd, enum gpubpf_msg type, uint32_t seq, const struct
 			return err;
 		err = wait_socket(fd, POLLOUT, deadline);
 		if (err == -ETIMEDOUT)
-			gpubpf_patience_give_up();
+			gpubpf_wait_budget_suspend();
 		if (err < 0)
 			return err;
 	}
@@ -187,7 +187,7 @@ static void end_session(const char *why)
 		close(session.sock);
 	session.sock = -1;
 	if (!quiet)
-		gpubpf_hook_note("the session is over (%s); kernels run unprobed from now on", why);
+		gpubpf_log_once("the session is over (%s); kernels run unprobed from now on", why);
 }
 
 /* Move a descriptor of the agent above the numbers that the application opens and chooses. If its limit forbids
@@ -236,7 +236,7 @@ static void handle_share(struct gpubpf_packet *packet)
 
 	if (!packet->payload.failed && packet->nfds &&
 	    !gpubpf_shared_arena_part(move_fd_up(gpubpf_msg_take_fd(packet, 0)), offset, size))
-		gpubpf_hook_note("a map of the Linux kernel cannot be shared: %s", strerror(errno));
+		gpubpf_log_once("a map of the Linux kernel cannot be shared: %s", strerror(errno));
 }
 
 static void handle_message(struct gpubpf_packet *packet)
@@ -248,7 +248,7 @@ static void handle_message(struct gpubpf_packet *packet)
 	else if (packet->type == GPUBPF_MSG_PULL && !packet->payload.failed)
 		gpubpf_device_pull(value, gpubpf_get_u32(&packet->payload));
 	else if (packet->type == GPUBPF_MSG_HOLD && !packet->payload.failed)
-		gpubpf_hold(value);
+		gpubpf_hold_launches(value);
 	else if (packet->type == GPUBPF_MSG_SHARE)
 		handle_share(packet);
 }
@@ -270,7 +270,7 @@ static int read_one(int fd, void *buf)
 	pthread_mutex_lock(&session.lock);
 	err = session.sock == fd && is_own_socket() ? gpubpf_msg_recv(fd, MSG_DONTWAIT, buf, &packet) : -EBADF;
 	if (!err)
-		gpubpf_patience_renew();
+		gpubpf_wait_budget_resume();
 	if (!err && packet.type == GPUBPF_MSG_TWIN_DONE && session.asked)
 		session.asked--;
 	if (!err && is_answer(packet.type))
@@ -314,7 +314,7 @@ static void *read_all(void *arg)
 		err = read_one(fd, buf);
 	free(buf);
 	if (session.end == LEAVING) {
-		gpubpf_device_leave();
+		gpubpf_device_copy_all_at_exit();
 		session.end = LEFT;
 	}
 	pthread_mutex_lock(&session.lock);
@@ -368,14 +368,14 @@ static bool send_read(struct gpubpf_request *r)
 	return false;
 }
 
-void gpubpf_session_read(void)
+void gpubpf_session_flush_rings(void)
 {
 	static struct gpubpf_request last = { .packet.fds = { -1, -1, -1, -1 } };
 	static atomic_bool asked;
 	uint64_t deadline = gpubpf_now_ns() + READ_NS;
 	bool sent;
 
-	if (session.reader != getpid() || !(session.welcome.flags & GPUBPF_WELCOME_READS) || session.sealed || gpubpf_patience_gone() ||
+	if (session.reader != getpid() || !(session.welcome.flags & GPUBPF_WELCOME_READS) || session.sealed || gpubpf_wait_budget_is_suspended() ||
 	    atomic_exchange(&asked, true) || pthread_mutex_trylock(&session.lock))
 		return;
 	sent = send_read(&last);
@@ -384,12 +384,12 @@ void gpubpf_session_read(void)
 		nanosleep(&nap, NULL);
 }
 
-void gpubpf_session_leave(void)
+void gpubpf_session_prepare_exit(void)
 {
-	if (gpubpf_device_copied())
+	if (gpubpf_device_any_copied_arena())
 		stop_reader(gpubpf_now_ns() + LEAVE_NS);
 	else
-		gpubpf_session_read();
+		gpubpf_session_flush_rings();
 }
 
 void gpubpf_session_seal(int nr)
@@ -397,7 +397,7 @@ void gpubpf_session_seal(int nr)
 	uint64_t deadline = gpubpf_now_ns() + LEAVE_NS;
 
 	if (gpubpf_session_up())
-		gpubpf_hook_note("the program's seccomp filter forbids system call %d, which probing needs; kernels "
+		gpubpf_log_once("the program's seccomp filter forbids system call %d, which probing needs; kernels "
 				 "run unprobed from now on", nr);
 	else
 		session.forbidden = nr;
@@ -417,7 +417,7 @@ bool gpubpf_session_sealed(void)
 	return session.sealed;
 }
 
-int gpubpf_session_ask(enum gpubpf_msg type, const struct gpubpf_writer *payload, const int *fds,
+int gpubpf_client_request(enum gpubpf_msg type, const struct gpubpf_writer *payload, const int *fds,
 		       uint32_t nfds, struct gpubpf_request **request)
 {
 	struct gpubpf_request *r = calloc(1, sizeof(*r));
@@ -447,24 +447,24 @@ int gpubpf_session_ask(enum gpubpf_msg type, const struct gpubpf_writer *payload
 	return err;
 }
 
-bool gpubpf_session_may_ask(void)
+bool gpubpf_client_can_request(void)
 {
 	bool may;
 
 	pthread_mutex_lock(&session.lock);
 	/* half of the limit: threads that passed this check may not have sent their requests yet */
 	may = session.asked < GPUBPF_MAX_REQUESTS / 2 || !gpubpf_session_up();
-	may &= !gpubpf_patience_gone() || !is_own_socket() || !wait_socket(session.sock, POLLOUT, 0);
+	may &= !gpubpf_wait_budget_is_suspended() || !is_own_socket() || !wait_socket(session.sock, POLLOUT, 0);
 	pthread_mutex_unlock(&session.lock);
 	return may;
 }
 
-int gpubpf_session_tell(enum gpubpf_msg type, const struct gpubpf_writer *payload)
+int gpubpf_client_notify(enum gpubpf_msg type, const struct gpubpf_writer *payload)
 {
-	return gpubpf_session_tell_fd(type, payload, -1);
+	return gpubpf_client_notify_fd(type, payload, -1);
 }
 
-int gpubpf_session_tell_fd(enum gpubpf_msg type, const struct gpubpf_writer *payload, int fd)
+int gpubpf_client_notify_fd(enum gpubpf_msg type, const struct gpubpf_writer *payload, int fd)
 {
 	int err = -EPIPE;
 
@@ -475,7 +475,7 @@ int gpubpf_session_tell_fd(enum gpubpf_msg type, const struct gpubpf_writer *pay
 	return err;
 }
 
-bool gpubpf_request_settled(const struct gpubpf_request *request)
+bool gpubpf_request_is_done(const struct gpubpf_request *request)
 {
 	return atomic_load_explicit(&request->outcome, memory_order_acquire);
 }
@@ -506,7 +506,7 @@ void gpubpf_request_hold(struct gpubpf_request *request)
 
 void gpubpf_request_drop(struct gpubpf_request *request)
 {
-	if (!request || !gpubpf_was_last(atomic_fetch_sub(&request->users, 1)))
+	if (!request || !gpubpf_ref_was_last(atomic_fetch_sub(&request->users, 1)))
 		return;
 	pthread_mutex_lock(&session.lock);
 	for (struct gpubpf_request **at = &session.waiting; *at; at = &(*at)->next)
@@ -636,12 +636,12 @@ static void before_fork(void)
 {
 	gpubpf_kernel_table_lock();
 	pthread_mutex_lock(&session.lock);
-	gpubpf_patience_lock();
+	gpubpf_wait_budget_lock();
 }
 
 static void after_fork_parent(void)
 {
-	gpubpf_patience_unlock(false);
+	gpubpf_wait_budget_unlock(false);
 	pthread_mutex_unlock(&session.lock);
 	gpubpf_kernel_table_unlock();
 }
@@ -660,7 +660,7 @@ static void after_fork_child(void)
 	session.reader = 0;
 	session.asked = 0;
 	gpubpf_cond_init(&session.cond);
-	gpubpf_patience_unlock(true);
+	gpubpf_wait_budget_unlock(true);
 	pthread_mutex_unlock(&session.lock);
 	gpubpf_kernel_table_unlock();
 	gpubpf_device_after_fork();
@@ -683,15 +683,15 @@ static void report_sealed(void)
 {
 	int nr = atomic_exchange(&session.forbidden, 0);
 
-	if (nr > 0 && gpubpf_lockdown_lets_tell(nr))
-		gpubpf_hook_say("a seccomp filter forbids system call %d to this process, which probing needs; its "
+	if (nr > 0 && gpubpf_lockdown_allows_stderr(nr))
+		gpubpf_log_stderr("a seccomp filter forbids system call %d to this process, which probing needs; its "
 				"kernels run unprobed; allow the call in that filter", nr);
 }
 
 /* Does the process run under a filter that would kill it for the agent's calls? */
 static bool is_locked_down(void)
 {
-	int nr = gpubpf_lockdown_found();
+	int nr = gpubpf_lockdown_find_call();
 
 	if (nr < 0)
 		return false;
@@ -724,7 +724,7 @@ int gpubpf_session_join(const char *backend)
 	if (session.sealed)
 		report_sealed();
 	else if (err < 0)
-		gpubpf_hook_note("no session at %s (%s); kernels run unprobed", path,
+		gpubpf_log_once("no session at %s (%s); kernels run unprobed", path,
 				 err == -EPERM ? "another user's process listens there" : strerrordesc_np(-err));
 	return gpubpf_session_up() ? 0 : -ENOENT;
 }

@@ -41,7 +41,7 @@ void gpubpf_twin_finish(struct gpubpf_twin_answer *answer);
 void gpubpf_kernel_table_lock(void);
 void gpubpf_kernel_table_unlock(void);
 /* hooks/launch/wait_budget.c: held across fork(). The child has no waiting threads and keeps the rest of its parent's budget. */
-void gpubpf_patience_lock(void);
-void gpubpf_patience_unlock(bool child);
+void gpubpf_wait_budget_lock(void);
+void gpubpf_wait_budget_unlock(bool child);
 
 #endif

@@ -54,7 +54,7 @@ CUresult cuModuleGetFunction(CUfunction *f, CUmodule module, const char *name)
 	if (!error)
 		cuda_function_add(*f, cuda_module_find(module), name, false);
 	if (!error)
-		cuda_function_ahead(*f);
+		cuda_function_prefetch(*f);
 	return error;
 }
 
@@ -95,7 +95,7 @@ CUresult cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, const char *nam
 	if (!error)
 		cuda_function_add(*kernel, cuda_module_find(library), name, true);
 	if (!error)
-		cuda_function_ahead(*kernel);
+		cuda_function_prefetch(*kernel);
 	return error;
 }
 
@@ -118,7 +118,7 @@ CUresult cuKernelGetFunction(CUfunction *f, CUkernel kernel)
 	if (from) {
 		cuda_function_add(*f, from->module, gpubpf_hook_kernel_name(from->kernel), false);
 		cuda_function_share(*f, from);
-		cuda_function_ahead(*f);
+		cuda_function_prefetch(*f);
 	}
 	return error;
 }

@@ -27,18 +27,18 @@ static struct gpubpf_handles attachments = GPUBPF_HANDLES_INIT;
 static CUresult device_number(CUcontext context, CUdevice *number)
 {
 	int mode;
-	CUresult error = cuda_enter(&cuda_own, context, &mode);
+	CUresult error = cuda_enter(&cuda_direct, context, &mode);
 
 	if (error)
 		return error;
-	error = cuda_own.ctx_device(number);
-	cuda_leave(&cuda_own, &mode);
+	error = cuda_direct.ctx_device(number);
+	cuda_leave(&cuda_direct, &mode);
 	return error;
 }
 
 struct gpubpf_hook_device *cuda_device_of(CUcontext context)
 {
-	struct gpubpf_device_open how = { .runtime = &cuda_own, .context = context };
+	struct gpubpf_device_open how = { .runtime = &cuda_direct, .context = context };
 	struct gpubpf_hook_device *device = context ? gpubpf_hook_device_find(&cuda_hook_ops, context) : NULL;
 	CUdevice number;
 

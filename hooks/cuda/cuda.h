@@ -104,8 +104,8 @@ struct cuda_next {
 /* lookup.c: filled on the first use of the driver; false without a driver */
 bool cuda_next_init(void);
 extern struct cuda_next cuda_next;
-extern struct cuda_driver cuda_own; /* driver entry points for the agent's own calls; they bypass the hooks */
-extern const char *cuda_lacking;    /* a required function that an old driver lacks; NULL: none */
+extern struct cuda_driver cuda_direct; /* driver entry points for the agent's own calls; they bypass the hooks */
+extern const char *cuda_missing_function;    /* a required function that an old driver lacks; NULL: none */
 /* The agent's function for a driver symbol, or NULL. */
 void *cuda_hook_find(const char *symbol);
 
@@ -136,7 +136,7 @@ struct cuda_function {
 	struct gpubpf_hook_program *program;
 	struct gpubpf_hook_kernel *kernel;
 	/* the CUkernel of this function, if it holds the settings, or NULL */
-	_Atomic(struct cuda_function *) shared_with;
+	_Atomic(struct cuda_function *) settings_owner;
 	atomic_int attribute[CUDA_ATTRIBUTES]; /* values set by the application, or CUDA_UNSET */
 	atomic_int cache_config;     /* likewise */
 };
@@ -147,10 +147,10 @@ void cuda_module_add(void *handle, bool library, const void *image, bool file, c
 /* Add a library's module in the current context, unless it is known. */
 void cuda_module_add_of(void *handle, const struct cuda_module *library);
 void cuda_module_remove(void *handle);
-/* An agent thread is about to pass the module's handle to the driver. Until cuda_module_give_back(), unloading waits
+/* An agent thread is about to pass the module's handle to the driver. Until cuda_module_unpin_handle(), unloading waits
  * for such threads up to a limit. False: already unloaded. */
-bool cuda_module_lend(struct cuda_module *m);
-void cuda_module_give_back(struct cuda_module *m);
+bool cuda_module_pin_handle(struct cuda_module *m);
+void cuda_module_unpin_handle(struct cuda_module *m);
 /* A malloc'd copy of its image, reduced to the parts that twins for `sm` need. NULL with the reason. code: the
  * loaded machine code instead of the PTX that it was compiled from. */
 void *cuda_module_image(struct cuda_module *m, bool code, uint32_t sm, size_t *size, const char **why);
@@ -168,7 +168,7 @@ void cuda_function_leave(struct cuda_function *f);
 /* The context is about to be destroyed, with its modules and functions. */
 void cuda_modules_end(CUcontext context);
 /* The CUfunction of a CUfunction, or of a CUkernel in a context. */
-CUfunction cuda_plain_function(const struct cuda_function *f, CUcontext context);
+CUfunction cuda_function_in_context(const struct cuda_function *f, CUcontext context);
 
 /*
  * culink.c: copies of the inputs of linkers that run in the program, until the linker is destroyed. `type` is the
@@ -190,7 +190,7 @@ char *cuda_link_text(char *first, const struct cuda_link_input *inputs, bool (*i
 
 /* jit.c: machine code generated in the program, found by its content */
 /* true: some pattern matches a function in it, or its functions are unknown */
-bool cuda_jit_wanted(const void *image, size_t size);
+bool cuda_jit_is_matched(const void *image, size_t size);
 void cuda_jit_add(const void *image, size_t size, const char *ptx);
 /* The PTX that the image was compiled from, malloc'd; its size includes the NUL. NULL: unknown. */
 char *cuda_jit_ptx(const void *image, size_t size, size_t *text_size);
@@ -209,9 +209,9 @@ struct cuda_twin_handle {
 	struct gpubpf_hook_fit fit;
 	int registers[2];            /* per thread: of the original, and of the twin */
 	enum gpubpf_compiled_by compiled_by;
-	int all_registers;           /* registers of a multiprocessor */
+	int unit_registers;           /* registers of a multiprocessor */
 	/* bytes of static shared memory of the twin, and the most that a launch may add; < 0: unknown */
-	int shared, shared_more;
+	int shared, max_added_shared;
 	_Atomic uintptr_t stream;    /* stream of the first launch that wrote its number */
 	atomic_bool kept;            /* a graph may contain it */
 };
@@ -236,7 +236,7 @@ struct cuda_call {
 	CUcontext context;            /* context that a graph node specifies, or NULL */
 };
 /* The application has looked up the function to launch it in its context, or else in the current one. */
-void cuda_function_ahead(void *handle);
+void cuda_function_prefetch(void *handle);
 CUresult cuda_launch(const struct cuda_call *call);
 
 #endif

@@ -162,7 +162,7 @@ static bool is_ptx(const struct cuda_link_input *input)
 
 static void store_ptx(CUlinkState state, const void *image, size_t size)
 {
-	char *text = cuda_jit_wanted(image, size) ? cuda_link_text(NULL, cuda_link_inputs(state), is_ptx) : NULL;
+	char *text = cuda_jit_is_matched(image, size) ? cuda_link_text(NULL, cuda_link_inputs(state), is_ptx) : NULL;
 
 	if (text)
 		cuda_jit_add(image, size, text);

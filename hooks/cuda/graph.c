@@ -217,7 +217,7 @@ static void report_original(struct cuda_kernel_node *kernel, const struct cuda_t
 	CUgraphNode node;
 	CUgraph graph;
 
-	own.f = cuda_plain_function(f, t->context);
+	own.f = cuda_function_in_context(f, t->context);
 	own.kernel = NULL;
 	kernel->f = own.f;
 	kernel->kernel = f->is_kernel ? f->base.handle : NULL;
@@ -244,7 +244,7 @@ CUresult cuGraphKernelNodeGetParams(CUgraphNode node, struct cuda_kernel_node *k
 	const struct cuda_twin_handle *t = twin_of(error, kernel);
 
 	if (t)
-		kernel->f = cuda_plain_function(t->original, t->context);
+		kernel->f = cuda_function_in_context(t->original, t->context);
 	return error;
 }
 

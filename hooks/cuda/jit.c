@@ -44,10 +44,10 @@ static bool is_wanted_section(const char *names, size_t size, uint32_t at)
 {
 	return at < size && memchr(names + at, 0, size - at) &&
 	       !strncmp(names + at, CODE_PREFIX, strlen(CODE_PREFIX)) &&
-	       gpubpf_plan_wants(names + at + strlen(CODE_PREFIX));
+	       gpubpf_plan_matches_now(names + at + strlen(CODE_PREFIX));
 }
 
-bool cuda_jit_wanted(const void *image, size_t size)
+bool cuda_jit_is_matched(const void *image, size_t size)
 {
 	Elf64_Shdr section, names;
 	const char *bytes = image;
@@ -112,7 +112,7 @@ static char *read_cached_ptx(const void *image, size_t size, size_t *text_size)
 	char key[65], *text;
 	void *data;
 
-	if (!cuda_jit_wanted(image, size) || !file_key(image, size, key) ||
+	if (!cuda_jit_is_matched(image, size) || !file_key(image, size, key) ||
 	    gpubpf_cache_get(FOLDER, key, MAX_STORED_SIZE, &data, text_size) < 0)
 		return NULL;
 	text = realloc(data, *text_size + 1);

@@ -40,7 +40,7 @@ static int wanted_value(const struct cuda_twin_handle *t, const struct cuda_func
 {
 	int value = atomic_load_explicit(&settings->attribute[attribute], memory_order_relaxed);
 
-	return attribute == FUNC_DYNAMIC_SHARED && t->shared_more >= 0 ? min_int(value, t->shared_more) : value;
+	return attribute == FUNC_DYNAMIC_SHARED && t->max_added_shared >= 0 ? min_int(value, t->max_added_shared) : value;
 }
 
 /* Apply the application's settings of the original to the twin. */
@@ -67,15 +67,15 @@ static bool allow_shared(struct cuda_twin_handle *t, const struct cuda_call *c)
 	CUfunction original;
 	int allowed = 0;
 
-	if (t->shared_more >= 0 && c->shared > (unsigned)t->shared_more)
+	if (t->max_added_shared >= 0 && c->shared > (unsigned)t->max_added_shared)
 		return false;
 	if (c->shared + (uint64_t)t->shared <= DEFAULT_SHARED_SIZE ||
 	    atomic_load_explicit(&t->attribute[FUNC_DYNAMIC_SHARED], memory_order_relaxed) >= (int)c->shared)
 		return true;
-	original = cuda_plain_function(t->original, t->context);
+	original = cuda_function_in_context(t->original, t->context);
 	if (!original || cuda_next.cuFuncGetAttribute(&allowed, FUNC_DYNAMIC_SHARED, original) || allowed < (int)c->shared)
 		return false;
-	return mirror(t, FUNC_DYNAMIC_SHARED, t->shared_more >= 0 ? min_int(allowed, t->shared_more) : allowed);
+	return mirror(t, FUNC_DYNAMIC_SHARED, t->max_added_shared >= 0 ? min_int(allowed, t->max_added_shared) : allowed);
 }
 
 struct fitting {
@@ -92,11 +92,11 @@ static int blocks_held(const void *arg, bool twin, int *n)
 
 	if (!cuda_next.cuOccupancy)
 		return CUDA_ERROR_NOT_FOUND;
-	error = cuda_enter(&cuda_own, f->twin->context, &mode);
+	error = cuda_enter(&cuda_direct, f->twin->context, &mode);
 	if (error)
 		return error;
 	error = cuda_next.cuOccupancy(n, twin ? f->twin->f : c->f, threads, c->shared);
-	cuda_leave(&cuda_own, &mode);
+	cuda_leave(&cuda_direct, &mode);
 	return error;
 }
 
@@ -143,7 +143,7 @@ static uint32_t register_limit(const struct cuda_twin_handle *t, const struct cu
 		return 0;
 	blocks = grid > (uint64_t)held * units ? 1 : (grid + units - 1) / units;
 	all = (blocks * warps + 3) & ~3ull;
-	registers = all ? t->all_registers / (all * 32) & ~7ull : 0;
+	registers = all ? t->unit_registers / (all * 32) & ~7ull : 0;
 	return registers < (uint64_t)t->registers[1] ? registers : 0;
 }
 
@@ -184,7 +184,7 @@ static void warn_of_graphs(void)
 	static atomic_bool warned;
 
 	if (!atomic_load_explicit(&warned, memory_order_relaxed) && !atomic_exchange(&warned, true))
-		gpubpf_hook_note("in graphs probes read the number of the kernel's last launch outside of "
+		gpubpf_log_once("in graphs probes read the number of the kernel's last launch outside of "
 				 "graphs");
 }
 
@@ -197,7 +197,7 @@ static void warn_of_streams(struct cuda_twin_handle *t, const struct cuda_call *
 	    atomic_compare_exchange_strong(&t->stream, &none, stream) || none == stream)
 		return;
 	if (!atomic_exchange(&warned, true))
-		gpubpf_hook_note("kernels are launched in several streams: where launches of one kernel "
+		gpubpf_log_once("kernels are launched in several streams: where launches of one kernel "
 				 "overlap, its probes may read each other's launch number");
 }
 
@@ -269,7 +269,7 @@ static int launch_twin(const void *call, struct gpubpf_hook_launch *l)
 	}
 	if (c->node || cuda_capture_open()) {
 		atomic_store_explicit(&t->kept, true, memory_order_relaxed);
-		gpubpf_hook_unfollowed(l->device);
+		gpubpf_hook_untracked_launch(l->device);
 	}
 	refused = write_words(c, l, t);
 	return refused ? refused : c->run(c, t->flat && is_flat(c) ? t->flat : t->f);
@@ -299,7 +299,7 @@ CUresult cuda_launch(const struct cuda_call *c)
 	return error;
 }
 
-void cuda_function_ahead(void *handle)
+void cuda_function_prefetch(void *handle)
 {
 	struct cuda_function *f = cuda_active() ? cuda_function_find(handle) : NULL;
 	CUcontext context = f ? f->context : NULL;
@@ -310,7 +310,7 @@ void cuda_function_ahead(void *handle)
 	device = context ? cuda_device_of(context) : NULL;
 	if (!device || !cuda_function_use(f))
 		return;
-	gpubpf_hook_kernel_ahead(f->kernel, device);
+	gpubpf_hook_kernel_prefetch(f->kernel, device);
 	cuda_function_leave(f);
 }
 

@@ -11,8 +11,8 @@
 #include <string.h>
 
 struct cuda_next cuda_next;
-struct cuda_driver cuda_own;
-const char *cuda_lacking;
+struct cuda_driver cuda_direct;
+const char *cuda_missing_function;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool ready;
@@ -33,8 +33,8 @@ static void load_driver(void *unused)
 	cuda_next.symbol = (CUresult (*) parameters)find(lib, #symbol);
 #include "calls.def"
 #define CUDA_FN(member, symbol, arguments) \
-	cuda_own.member = (CUresult (*) arguments)find(lib, #symbol); \
-	cuda_lacking = cuda_own.member ? cuda_lacking : #symbol;
+	cuda_direct.member = (CUresult (*) arguments)find(lib, #symbol); \
+	cuda_missing_function = cuda_direct.member ? cuda_missing_function : #symbol;
 	CUDA_FUNCTIONS(CUDA_FN)
 #undef CUDA_FN
 #define NEXT(member, symbol) cuda_next.member = (typeof(cuda_next.member))find(lib, symbol)
@@ -61,12 +61,12 @@ static void load_driver(void *unused)
 	NEXT(cuStreamWriteValue64, "cuStreamWriteValue64_v2");
 	NEXT(cuStreamWriteValue64_ptsz, "cuStreamWriteValue64_v2_ptsz");
 #undef NEXT
-	ready = cuda_own.module_load && cuda_next.cuCtxGetCurrent && cuda_next.cuLaunchKernel;
+	ready = cuda_direct.module_load && cuda_next.cuCtxGetCurrent && cuda_next.cuLaunchKernel;
 }
 
 static void load(void)
 {
-	gpubpf_run_aside(load_driver, NULL);
+	gpubpf_run_on_agent_thread(load_driver, NULL);
 }
 
 bool cuda_next_init(void)

@@ -72,7 +72,7 @@ static CUresult add_in_stream(CUdeviceptr address, size_t size, CUstream stream,
 	if (!context)
 		context = current_context();
 	/* a pool may belong to another device than the stream, with or without access */
-	if (pool && (context != current_context() || cuda_own.ctx_device(&device) || !cuda_next.cuPointerGetAttribute ||
+	if (pool && (context != current_context() || cuda_direct.ctx_device(&device) || !cuda_next.cuPointerGetAttribute ||
 		     cuda_next.cuPointerGetAttribute(&ordinal, ORDINAL, address) || ordinal != device))
 		return 0;
 	return add_to_context(context, address, size);
@@ -159,7 +159,7 @@ CUresult cuMemSetAccess(CUdeviceptr address, size_t size, const CUmemAccessDesc 
 	CUdevice device = -1;
 	CUresult error;
 
-	if (cuda_next_init() && cuda_own.ctx_device(&device))
+	if (cuda_next_init() && cuda_direct.ctx_device(&device))
 		device = -1;
 	for (size_t i = 0; access && i < n; i++) {
 		has_current |= access[i].flags && access[i].location.type == CU_MEM_LOCATION_TYPE_DEVICE &&

@@ -21,9 +21,9 @@ static void join_session(void)
 {
 	int err = gpubpf_hook_init(&cuda_hook_ops);
 
-	is_inactive = err == -EBUSY || cuda_lacking;
-	if (!err && cuda_lacking)
-		gpubpf_hook_note("the NVIDIA driver is too old: it has no %s; kernels run unprobed until a newer one is installed", cuda_lacking);
+	is_inactive = err == -EBUSY || cuda_missing_function;
+	if (!err && cuda_missing_function)
+		gpubpf_log_once("the NVIDIA driver is too old: it has no %s; kernels run unprobed until a newer one is installed", cuda_missing_function);
 }
 
 bool cuda_active(void)
@@ -68,7 +68,7 @@ struct cuda_module *cuda_module_find(void *handle)
 /* Release all that belongs to a function except its record: its twins and launch path state. */
 static void release_function(struct cuda_function *f)
 {
-	if (!gpubpf_hook_kernel_wanted(f->kernel))
+	if (!gpubpf_hook_kernel_is_matched(f->kernel))
 		return;
 	gpubpf_hook_kernel_destroy(f->kernel);
 	gpubpf_hook_program_destroy(f->program);
@@ -110,7 +110,7 @@ static pthread_mutex_t images = PTHREAD_MUTEX_INITIALIZER;
 
 static void kill_module_of_library(struct gpubpf_handle *record, void *library);
 
-bool cuda_module_lend(struct cuda_module *m)
+bool cuda_module_pin_handle(struct cuda_module *m)
 {
 	pthread_mutex_lock(&m->lent);
 	if (atomic_load(&m->base.handle))
@@ -119,7 +119,7 @@ bool cuda_module_lend(struct cuda_module *m)
 	return false;
 }
 
-void cuda_module_give_back(struct cuda_module *m)
+void cuda_module_unpin_handle(struct cuda_module *m)
 {
 	pthread_mutex_unlock(&m->lent);
 }
@@ -336,7 +336,7 @@ void cuda_function_add(void *handle, struct cuda_module *module, const char *nam
 
 struct cuda_function *cuda_function_settings(struct cuda_function *f)
 {
-	struct cuda_function *kernel = atomic_load_explicit(&f->shared_with, memory_order_acquire);
+	struct cuda_function *kernel = atomic_load_explicit(&f->settings_owner, memory_order_acquire);
 
 	return kernel ? kernel : f;
 }
@@ -353,26 +353,26 @@ void cuda_function_share(void *handle, struct cuda_function *kernel)
 {
 	struct cuda_function *f = lookup_function(handle);
 
-	if (!f || f->is_kernel || atomic_load(&f->shared_with))
+	if (!f || f->is_kernel || atomic_load(&f->settings_owner))
 		return;
 	for (int i = 0; i < CUDA_ATTRIBUTES; i++)
 		move_setting(&f->attribute[i], &kernel->attribute[i]);
 	move_setting(&f->cache_config, &kernel->cache_config);
-	atomic_store_explicit(&f->shared_with, kernel, memory_order_release);
+	atomic_store_explicit(&f->settings_owner, kernel, memory_order_release);
 }
 
-CUfunction cuda_plain_function(const struct cuda_function *f, CUcontext context)
+CUfunction cuda_function_in_context(const struct cuda_function *f, CUcontext context)
 {
 	CUfunction plain = atomic_load(&f->base.handle);
 	int mode;
 
 	if (!plain || !f->is_kernel || !cuda_next.cuKernelGetFunction)
 		return plain;
-	if (cuda_enter(&cuda_own, context, &mode))
+	if (cuda_enter(&cuda_direct, context, &mode))
 		return NULL;
 	if (cuda_next.cuKernelGetFunction(&plain, (CUkernel)plain))
 		plain = NULL;
-	cuda_leave(&cuda_own, &mode);
+	cuda_leave(&cuda_direct, &mode);
 	return plain;
 }
 

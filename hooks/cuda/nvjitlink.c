@@ -130,7 +130,7 @@ static void store_ptx(const struct library *lib, linker l, const void *image)
 	size_t size = 0;
 	char *text;
 
-	if (!inputs || lib->GetLinkedCubinSize(l, &size) || !cuda_jit_wanted(image, size))
+	if (!inputs || lib->GetLinkedCubinSize(l, &size) || !cuda_jit_is_matched(image, size))
 		return;
 	text = relink_to_ptx(lib, inputs, false);
 	if (!text)

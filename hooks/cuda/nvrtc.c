@@ -25,7 +25,7 @@ static void store_ptx(void *lib, program p, const void *image)
 	size_t size, n;
 	char *text;
 
-	if (!image_size || !text_size || !get_text || image_size(p, &size) || !cuda_jit_wanted(image, size) ||
+	if (!image_size || !text_size || !get_text || image_size(p, &size) || !cuda_jit_is_matched(image, size) ||
 	    text_size(p, &n) || !(text = calloc(1, n + 1)))
 		return;
 	if (!get_text(p, text))

@@ -42,13 +42,13 @@ static uint32_t capability(const struct gpubpf_hook_device *of)
 	int major = 0, minor = 0, mode;
 	CUdevice device;
 
-	if (cuda_enter(&cuda_own, gpubpf_hook_device_how(of)->context, &mode))
+	if (cuda_enter(&cuda_direct, gpubpf_hook_device_open_params(of)->context, &mode))
 		return 0;
-	if (!cuda_own.ctx_device(&device)) {
-		cuda_own.device_attribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
-		cuda_own.device_attribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
+	if (!cuda_direct.ctx_device(&device)) {
+		cuda_direct.device_attribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
+		cuda_direct.device_attribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
 	}
-	cuda_leave(&cuda_own, &mode);
+	cuda_leave(&cuda_direct, &mode);
 	return 10 * major + minor;
 }
 
@@ -61,7 +61,7 @@ static int image(void *adapter_program, struct gpubpf_hook_device *device, struc
 	image->from = f->module->from;
 	/* the parts of a container that the device uses */
 	image->identity = f->module->number << 17 | (uint64_t)code << 16 | capability(device);
-	image->kept = gpubpf_image_is_kept(image->identity);
+	image->kept = gpubpf_image_is_cached(image->identity);
 	if (!image->kept)
 		image->data = cuda_module_image(f->module, code, capability(device), &image->size, &image->reason);
 	return 0;
@@ -72,9 +72,9 @@ static void image_put(struct gpubpf_hook_image *image)
 	free((void *)image->data);
 }
 
-static int refuse(struct gpubpf_why *why, const char *what, const char *name, CUresult error)
+static int refuse(struct gpubpf_reason *why, const char *what, const char *name, CUresult error)
 {
-	snprintf(why->text, sizeof(why->text), "%s %.120s%s%s", what, name, *name ? ": " : "", cuda_error(&cuda_own, error));
+	snprintf(why->text, sizeof(why->text), "%s %.120s%s%s", what, name, *name ? ": " : "", cuda_error(&cuda_direct, error));
 	return -EINVAL;
 }
 
@@ -82,9 +82,9 @@ static CUresult store_word(CUmodule module, const char *name, uint64_t value)
 {
 	CUdeviceptr at;
 	size_t size;
-	CUresult error = cuda_own.module_global(&at, &size, module, name);
+	CUresult error = cuda_direct.module_global(&at, &size, module, name);
 
-	return error ? error : cuda_copy_to(&cuda_own, at, &value, sizeof(value));
+	return error ? error : cuda_copy_to(&cuda_direct, at, &value, sizeof(value));
 }
 
 /* The address of an application's variable in the current context. */
@@ -96,12 +96,12 @@ static CUresult variable(struct cuda_module *from, const char *name, CUdeviceptr
 
 	if (from->library)
 		error = cuda_next.cuLibraryGetModule(&module, (CUlibrary)from->base.handle);
-	return error ? error : cuda_own.module_global(address, &size, module, name);
+	return error ? error : cuda_direct.module_global(address, &size, module, name);
 }
 
 /* Bind the variables named by lines "//gpubpf-bind NAME" at the head of the twin's text, in the order of its words
  * gpubpf_bind_<i>. */
-static int bind_variables(struct module *m, const char *text, size_t size, struct gpubpf_why *why)
+static int bind_variables(struct module *m, const char *text, size_t size, struct gpubpf_reason *why)
 {
 	static const char mark[] = "//gpubpf-bind ";
 	const char *end = text + size;
@@ -129,15 +129,15 @@ static int bind_variables(struct module *m, const char *text, size_t size, struc
 }
 
 /* The application may unload the module meanwhile, since its launches need not wait for the twin. */
-static int lend_module(struct cuda_module *original, struct gpubpf_why *why)
+static int lend_module(struct cuda_module *original, struct gpubpf_reason *why)
 {
-	if (cuda_module_lend(original))
+	if (cuda_module_pin_handle(original))
 		return 0;
 	snprintf(why->text, sizeof(why->text), "its module was unloaded before the twin was ready");
 	return -EOPNOTSUPP;
 }
 
-static int bind_to_module(struct module *m, const char *text, size_t size, struct gpubpf_why *why)
+static int bind_to_module(struct module *m, const char *text, size_t size, struct gpubpf_reason *why)
 {
 	struct cuda_module *original = m->original->module;
 	int err = lend_module(original, why);
@@ -145,13 +145,13 @@ static int bind_to_module(struct module *m, const char *text, size_t size, struc
 	if (err < 0)
 		return err;
 	err = bind_variables(m, text, size, why);
-	cuda_module_give_back(original);
+	cuda_module_unpin_handle(original);
 	return err;
 }
 
 struct variable_query {
 	struct cuda_module *of;
-	struct gpubpf_why *why;
+	struct gpubpf_reason *why;
 };
 
 static int get_variable_address(void *arg, const char *name, uint64_t *address)
@@ -165,7 +165,7 @@ static int get_variable_address(void *arg, const char *name, uint64_t *address)
 }
 
 /* Machine code gets the addresses of variables before it is loaded. */
-static int load_code(struct module *m, const void *data, size_t size, struct gpubpf_why *why)
+static int load_code(struct module *m, const void *data, size_t size, struct gpubpf_reason *why)
 {
 	struct variable_query variable_query = { m->original->module, why };
 	void *twin = malloc(size);
@@ -178,9 +178,9 @@ static int load_code(struct module *m, const void *data, size_t size, struct gpu
 	err = lend_module(variable_query.of, why);
 	if (!err) {
 		err = cuda_twin_bind(twin, size, get_variable_address, &variable_query);
-		cuda_module_give_back(variable_query.of);
+		cuda_module_unpin_handle(variable_query.of);
 	}
-	error = err ? 0 : cuda_own.module_load(&m->module, twin, 0, NULL, NULL);
+	error = err ? 0 : cuda_direct.module_load(&m->module, twin, 0, NULL, NULL);
 	free(twin);
 	return error ? refuse(why, "the driver refused the twin:", "machine code", error) : err;
 }
@@ -191,9 +191,9 @@ static void twin_unload(void *module)
 	int mode;
 
 	if (m->module && gpubpf_hook_device_use(m->device)) {
-		if (!cuda_enter(&cuda_own, m->context, &mode)) {
-			cuda_own.module_unload(m->module);
-			cuda_leave(&cuda_own, &mode);
+		if (!cuda_enter(&cuda_direct, m->context, &mode)) {
+			cuda_direct.module_unload(m->module);
+			cuda_leave(&cuda_direct, &mode);
 		}
 		gpubpf_hook_device_leave(m->device);
 	}
@@ -210,19 +210,19 @@ static bool load_assembled(struct module *m, const void *data, size_t size)
 
 	if (code) {
 		memcpy(code, data, size);
-		loaded = !cuda_own.module_load(&m->module, code, 0, NULL, NULL);
+		loaded = !cuda_direct.module_load(&m->module, code, 0, NULL, NULL);
 	}
 	free(code);
 	return loaded;
 }
 
 /* Compile the text with the driver's compiler, with a register limit per thread if not 0. */
-static int compile(struct module *m, const char *text, uint32_t registers, struct gpubpf_why *why)
+static int compile(struct module *m, const char *text, uint32_t registers, struct gpubpf_reason *why)
 {
 	char log[160] = "";
 	int options[] = { CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, CU_JIT_MAX_REGISTERS };
 	void *values[] = { log, (void *)(uintptr_t)sizeof(log), (void *)(uintptr_t)registers };
-	CUresult error = cuda_own.module_load(&m->module, text, registers ? 3 : 2, options, values);
+	CUresult error = cuda_direct.module_load(&m->module, text, registers ? 3 : 2, options, values);
 
 	log[strcspn(log, "\n")] = 0;
 	m->compiled_by = GPUBPF_BY_RUNTIME;
@@ -232,17 +232,17 @@ static int compile(struct module *m, const char *text, uint32_t registers, struc
 
 /* Compile the text after its machine code failed. A driver with lazy loading inspects a module's code only on its
  * first use. The caller has made the module's context current. */
-static int recompile_text(struct module *m, struct gpubpf_why *why)
+static int recompile_text(struct module *m, struct gpubpf_reason *why)
 {
 	CUmodule code = m->module;
 
 	m->module = NULL;
 	if (code)
-		cuda_own.module_unload(code);
+		cuda_direct.module_unload(code);
 	return compile(m, m->text, 0, why);
 }
 
-static int load_text(struct module *m, const void *data, size_t size, struct gpubpf_why *why)
+static int load_text(struct module *m, const void *data, size_t size, struct gpubpf_reason *why)
 {
 	size_t code_size;
 	const void *code = cuda_twin_code(data, size, &code_size);
@@ -262,7 +262,7 @@ static void find_symbols(struct module *m, const void *twin, size_t size)
 		m->symbol_mask |= (uint32_t)cuda_twin_names(twin, size, symbols[i]) << i;
 }
 
-static int load(struct module *m, enum gpubpf_image_kind kind, const void *data, size_t size, struct gpubpf_why *why)
+static int load(struct module *m, enum gpubpf_image_kind kind, const void *data, size_t size, struct gpubpf_reason *why)
 {
 	find_symbols(m, data, kind == GPUBPF_IMAGE_PTX ? strnlen(data, size) : size);
 	if (kind == GPUBPF_IMAGE_PTX)
@@ -274,7 +274,7 @@ static int load(struct module *m, enum gpubpf_image_kind kind, const void *data,
 }
 
 static int twin_load(struct gpubpf_hook_device *device, void *adapter_program, enum gpubpf_image_kind kind,
-		     const void *data, size_t size, const char *options, void **module, struct gpubpf_why *why)
+		     const void *data, size_t size, const char *options, void **module, struct gpubpf_reason *why)
 {
 	struct module *m = calloc(1, sizeof(*m));
 	CUresult error;
@@ -284,8 +284,8 @@ static int twin_load(struct gpubpf_hook_device *device, void *adapter_program, e
 		return -ENOMEM;
 	m->original = adapter_program;
 	m->device = device;
-	m->context = gpubpf_hook_device_how(device)->context;
-	error = cuda_enter(&cuda_own, m->context, &mode);
+	m->context = gpubpf_hook_device_open_params(device)->context;
+	error = cuda_enter(&cuda_direct, m->context, &mode);
 	if (error) {
 		free(m);
 		return refuse(why, "the context", "", error);
@@ -293,7 +293,7 @@ static int twin_load(struct gpubpf_hook_device *device, void *adapter_program, e
 	m->load_ns = gpubpf_now_ns();
 	err = load(m, kind, data, size, why);
 	m->load_ns = gpubpf_now_ns() - m->load_ns;
-	cuda_leave(&cuda_own, &mode);
+	cuda_leave(&cuda_direct, &mode);
 	if (err < 0) {
 		twin_unload(m);
 		return err;
@@ -309,7 +309,7 @@ static CUresult find_word(const struct module *m, enum symbol word, CUdeviceptr 
 	size_t size;
 
 	if (m->symbol_mask >> word & 1)
-		error = cuda_own.module_global(at, &size, m->module, symbols[word]);
+		error = cuda_direct.module_global(at, &size, m->module, symbols[word]);
 	if (error)
 		*at = 0;
 	return error == CUDA_ERROR_NOT_FOUND ? 0 : error;
@@ -317,7 +317,7 @@ static CUresult find_word(const struct module *m, enum symbol word, CUdeviceptr 
 
 static CUresult store_at(CUdeviceptr at, uint64_t value)
 {
-	return at ? cuda_copy_to(&cuda_own, at, &value, sizeof(value)) : 0;
+	return at ? cuda_copy_to(&cuda_direct, at, &value, sizeof(value)) : 0;
 }
 
 static CUresult store_if_defined(const struct module *m, enum symbol word, uint64_t value)
@@ -354,10 +354,10 @@ static void find_shared(struct cuda_twin_handle *t, CUdevice device)
 {
 	int all = 0; /* stays 0 if the driver does not know the attribute */
 
-	t->shared_more = -1;
+	t->max_added_shared = -1;
 	if (cuda_next.cuFuncGetAttribute && !cuda_next.cuFuncGetAttribute(&t->shared, FUNC_SHARED, t->f) &&
-	    !cuda_own.device_attribute(&all, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, device) && all > t->shared)
-		t->shared_more = all - t->shared;
+	    !cuda_direct.device_attribute(&all, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, device) && all > t->shared)
+		t->max_added_shared = all - t->shared;
 }
 
 /* INT_MAX: unknown. */
@@ -371,7 +371,7 @@ static int attribute(int which, CUfunction f)
 /* 0: unknown, or the application has unloaded it. */
 static int attribute_of_original(int which, const struct cuda_twin_handle *t)
 {
-	CUfunction original = cuda_plain_function(t->original, t->context);
+	CUfunction original = cuda_function_in_context(t->original, t->context);
 	int value = original ? attribute(which, original) : INT_MAX;
 
 	return value == INT_MAX ? 0 : value;
@@ -397,24 +397,24 @@ static void find_flat(struct module *m, struct cuda_twin_handle *t, const struct
 	t->flat = NULL;
 	if (!cuda_next.cuFuncGetAttribute || !(m->symbol_mask >> FLAT & 1) ||
 	    (size_t)snprintf(name, sizeof(name), "%s" CUDA_FLAT_SUFFIX, what->name) >= sizeof(name) ||
-	    cuda_own.module_function(&t->flat, m->module, name) || !is_as_small(t->flat, t->f))
+	    cuda_direct.module_function(&t->flat, m->module, name) || !is_as_small(t->flat, t->f))
 		t->flat = NULL;
 }
 
 /* The caller has made the module's context current. */
 static CUresult find_kernel(struct module *m, struct cuda_twin_handle *t, const struct gpubpf_hook_twin *what)
 {
-	CUresult error = cuda_own.module_function(&t->f, m->module, what->name);
+	CUresult error = cuda_direct.module_function(&t->f, m->module, what->name);
 	CUdevice device;
 
 	if (!error)
 		error = store_words(m, t, what->kernel);
 	if (!error)
-		error = cuda_own.ctx_device(&device);
+		error = cuda_direct.ctx_device(&device);
 	if (!error)
-		error = cuda_own.device_attribute(&t->all_registers, CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR, device);
+		error = cuda_direct.device_attribute(&t->unit_registers, CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR, device);
 	if (!error)
-		error = cuda_own.device_attribute(&t->fit.units, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device);
+		error = cuda_direct.device_attribute(&t->fit.units, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device);
 	if (!error)
 		find_shared(t, device);
 	if (!error)
@@ -458,21 +458,21 @@ static bool holds_more(const struct cuda_twin_handle *t, const struct gpubpf_hoo
  * the result if it is better. */
 static CUresult recompile_for_blocks(struct module *m, struct cuda_twin_handle *t, const struct gpubpf_hook_twin *what)
 {
-	int now = blocks_held(t->f), bytes = attribute(FUNC_LOCAL, t->f), all = t->all_registers;
+	int now = blocks_held(t->f), bytes = attribute(FUNC_LOCAL, t->f), all = t->unit_registers;
 	enum gpubpf_compiled_by by = m->compiled_by;
 	CUmodule before = m->module;
-	struct gpubpf_why why;
+	struct gpubpf_reason why;
 
-	if (!now || now >= blocks_held(cuda_plain_function(t->original, t->context)))
+	if (!now || now >= blocks_held(cuda_function_in_context(t->original, t->context)))
 		return 0;
 	m->module = NULL;
 	if (!compile(m, m->text, all / ((now + 1) * BLOCK_THREADS) & ~7, &why) && !find_kernel(m, t, what) &&
 	    holds_more(t, what, now, bytes)) {
-		cuda_own.module_unload(before);
+		cuda_direct.module_unload(before);
 		return 0;
 	}
 	if (m->module)
-		cuda_own.module_unload(m->module);
+		cuda_direct.module_unload(m->module);
 	m->module = before;
 	m->compiled_by = by;
 	return find_kernel(m, t, what);
@@ -486,7 +486,7 @@ static bool is_compile_cheap(const struct module *m, uint64_t ns)
 
 /* The caller has made the module's context current and holds the lock of its one kernel. Returns 0, or refuses. */
 static int bind_kernel(struct module *m, struct cuda_twin_handle *t, const struct gpubpf_hook_twin *what,
-		       struct gpubpf_why *why)
+		       struct gpubpf_reason *why)
 {
 	uint64_t from = gpubpf_now_ns();
 	CUresult error = find_kernel(m, t, what);
@@ -519,7 +519,7 @@ static bool frame_fits(const struct cuda_twin_handle *t, int frame[2])
 }
 
 static int twin_kernel(void *module, const struct gpubpf_hook_twin *what, void *adapter_kernel, void **twin,
-		       struct gpubpf_why *why)
+		       struct gpubpf_reason *why)
 {
 	struct module *m = module;
 	struct cuda_twin_handle *t = calloc(1, sizeof(*t));
@@ -533,7 +533,7 @@ static int twin_kernel(void *module, const struct gpubpf_hook_twin *what, void *
 	t->cache_config = CUDA_UNSET;
 	for (int i = 0; i < CUDA_ATTRIBUTES; i++)
 		t->attribute[i] = CUDA_UNSET;
-	error = cuda_enter(&cuda_own, m->context, &mode);
+	error = cuda_enter(&cuda_direct, m->context, &mode);
 	err = error ? refuse(why, "the twin", what->name, error) : bind_kernel(m, t, what, why);
 	if (!err && (what->flags & GPUBPF_TWIN_RECURSES) && !frame_fits(t, frame)) {
 		snprintf(why->text, sizeof(why->text),
@@ -543,7 +543,7 @@ static int twin_kernel(void *module, const struct gpubpf_hook_twin *what, void *
 		err = -EOPNOTSUPP;
 	}
 	if (!error)
-		cuda_leave(&cuda_own, &mode);
+		cuda_leave(&cuda_direct, &mode);
 	if (err < 0) {
 		free(t);
 		return err;

@@ -81,7 +81,7 @@ hipError_t hipModuleGetFunction(hipFunction_t *f, hipModule_t module, const char
 	if (!error)
 		hip_function_add(*f, module, name);
 	if (!error)
-		hip_function_ahead(*f);
+		hip_function_prefetch(*f);
 	return error;
 }
 
@@ -96,7 +96,7 @@ hipError_t hipDeviceReset(void)
 
 	if (!hip_next_init() || !hip_next.hipDeviceReset)
 		return hipErrorNotFound;
-	if (hip_joined() && !hip_own.get_device(&device))
+	if (hip_joined() && !hip_direct.get_device(&device))
 		hip_device_end(device);
 	return hip_next.hipDeviceReset();
 }

@@ -71,7 +71,7 @@ static hipError_t run_captured(const struct hip_call *c, const void *f, void **p
 		return -1;
 	if (hip_next.stream_capture(c->stream, &capturing, &id, &graph, &deps, &ndeps) || !capturing)
 		return -1;
-	hip_twin_keep((void *)f);
+	hip_twin_note_in_graph((void *)f);
 	error = hip_next.hipGraphAddKernelNode(&node, graph, deps, ndeps, &kernel);
 	return error ? error : hip_next.stream_depend(c->stream, &node, 1, 1 /* replaces the dependencies */);
 }
@@ -277,7 +277,7 @@ static hipError_t run_node(const struct hip_call *c, const void *f, void **param
 
 	if (f && f != c->f) {
 		twin = *kernel;
-		hip_twin_keep((void *)f);
+		hip_twin_note_in_graph((void *)f);
 		twin.f = (void *)f;
 		twin.params = params;
 		twin.extra = extra;

@@ -46,7 +46,7 @@ struct hip_next {
 bool hip_next_init(void);
 bool hip_next_complete(void);        /* and does it provide all that twins need? Reports a missing function. */
 extern struct hip_next hip_next;
-extern struct hip_driver hip_own; /* runtime entry points for the agent's own calls; they bypass the hooks */
+extern struct hip_driver hip_direct; /* runtime entry points for the agent's own calls; they bypass the hooks */
 
 /* module.c: images and the kernels loaded from them */
 struct hip_module {
@@ -97,7 +97,7 @@ const struct hip_loaded *hip_loaded_find(struct hip_function *f, int device);
 void hip_loaded_note(struct hip_module *module);
 /* The code object is one of the agent's twins. */
 void hip_loaded_ignore(const void *image, size_t size);
-void hip_loaded_forget(const void *image);
+void hip_loaded_unignore(const void *image);
 /* Does it belong to another loaded module? */
 bool hip_module_has(const struct hip_module *except, uint64_t code_object);
 
@@ -116,7 +116,7 @@ struct hip_twin {
 extern const struct gpubpf_hook_ops hip_hook_ops;
 /* The original's handle if f is a twin's; else f. */
 void *hip_twin_original(void *f);
-void hip_twin_keep(void *f);         /* a graph contains the twin with this handle */
+void hip_twin_note_in_graph(void *f);         /* a graph contains the twin with this handle */
 
 /* launch.c */
 struct hip_call {
@@ -131,7 +131,7 @@ struct hip_call {
 };
 
 /* The application has looked up the function to launch it on the current device. */
-void hip_function_ahead(const void *handle);
+void hip_function_prefetch(const void *handle);
 hipError_t hip_launch(const struct hip_call *call);
 /* The launch path's key for a device: HIP's contexts only name devices. */
 static inline const void *hip_device_key(int number)

@@ -22,12 +22,12 @@ enum {
 
 static struct gpubpf_hook_device *device_of(hipStream_t stream)
 {
-	struct gpubpf_device_open how = { .runtime = &hip_own };
+	struct gpubpf_device_open how = { .runtime = &hip_direct };
 	struct gpubpf_hook_device *device;
 	const void *key;
 	int number = 0;
 
-	if (hip_own.get_device(&number))
+	if (hip_direct.get_device(&number))
 		return NULL;
 	if ((uintptr_t)stream > 2 && hip_next.stream_device) /* 1 and 2 name the device's own streams */
 		number = hip_next.stream_device(stream);
@@ -166,7 +166,7 @@ static int launch_twin(const void *call, struct gpubpf_hook_launch *l)
 	else
 		error = run_buffer(c, t, &words);
 	if (error)
-		hip_own.last_error(); /* hide the error from the application */
+		hip_direct.last_error(); /* hide the error from the application */
 	return error;
 }
 
@@ -177,14 +177,14 @@ static int launch_original(const void *call)
 	return c->run(c, c->f, c->params, c->extra);
 }
 
-void hip_function_ahead(const void *handle)
+void hip_function_prefetch(const void *handle)
 {
 	struct hip_function *f = hip_active() ? hip_function_enter(handle) : NULL;
 	struct gpubpf_hook_kernel *kernel = f ? hip_function_kernel(f) : NULL;
 	struct gpubpf_hook_device *device = kernel ? device_of(NULL) : NULL;
 
 	if (device)
-		gpubpf_hook_kernel_ahead(kernel, device);
+		gpubpf_hook_kernel_prefetch(kernel, device);
 	if (f)
 		hip_function_leave(f);
 }

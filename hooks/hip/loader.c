@@ -88,7 +88,7 @@ void hip_loaded_ignore(const void *image, size_t size)
 	pthread_mutex_unlock(&lock);
 }
 
-void hip_loaded_forget(const void *image)
+void hip_loaded_unignore(const void *image)
 {
 	struct ours **at, *gone;
 
@@ -215,7 +215,7 @@ static void search(const struct hip_module *m, const char *name, int device, str
 			      "extension 1.3";
 		return;
 	}
-	if (!hip_own.pci_id(id, sizeof(id), device))
+	if (!hip_direct.pci_id(id, sizeof(id), device))
 		sscanf(id, "%x:%x:%x.%x", &domain, &bus, &slot, &function);
 	s.domain = domain;
 	s.bdf = bus << 8 | slot << 3 | function;
@@ -291,6 +291,6 @@ void hip_loaded_note(struct hip_module *m)
 {
 	struct noting n = { m, 0 };
 
-	if (!hip_own.get_device(&n.device))
-		gpubpf_run_aside(note_loaded, &n);
+	if (!hip_direct.get_device(&n.device))
+		gpubpf_run_on_agent_thread(note_loaded, &n);
 }

@@ -10,7 +10,7 @@
 #include <string.h>
 
 struct hip_next hip_next;
-struct hip_driver hip_own;
+struct hip_driver hip_direct;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool ready;      /* a runtime is loaded */
@@ -36,12 +36,12 @@ static void load_runtime(void *unused)
 	NEXT(stream_capturing, "hipStreamIsCapturing");
 	NEXT(device_pointer, "hipHostGetDevicePointer");
 #undef NEXT
-	hip_driver_fill(&hip_own, lib, find, &missing_function);
+	hip_driver_fill(&hip_direct, lib, find, &missing_function);
 }
 
 static void load(void)
 {
-	gpubpf_run_aside(load_runtime, NULL);
+	gpubpf_run_on_agent_thread(load_runtime, NULL);
 }
 
 bool hip_next_init(void)
@@ -55,7 +55,7 @@ bool hip_next_complete(void)
 	if (!hip_next_init())
 		return false;
 	if (missing_function)
-		gpubpf_hook_note("AMD's runtime lacks %s: kernels run unprobed until a newer one is installed",
+		gpubpf_log_once("AMD's runtime lacks %s: kernels run unprobed until a newer one is installed",
 				 missing_function);
 	return !missing_function;
 }

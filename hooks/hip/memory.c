@@ -12,20 +12,20 @@ static const void *current_device_key(void)
 {
 	int device = 0;
 
-	return hip_own.get_device(&device) ? NULL : hip_device_key(device);
+	return hip_direct.get_device(&device) ? NULL : hip_device_key(device);
 }
 
 /* An error of the agent's own query must not become the application's last error. */
 static hipError_t clear_own_error(bool clean, hipError_t error)
 {
 	if (error && clean)
-		hip_own.last_error();
+		hip_direct.last_error();
 	return error;
 }
 
 static bool has_no_error(void)
 {
-	return !hip_own.peek_error();
+	return !hip_direct.peek_error();
 }
 
 static hipError_t add_allocation(hipError_t error, void *const *memory, size_t size, enum gpubpf_allocation_kind kind)

@@ -80,7 +80,7 @@ static struct hip_module *find_module(const void *handle)
 /* Release all that belongs to a function except its record: its twins and launch path state. */
 static void release_function(struct hip_function *f)
 {
-	if (!atomic_load(&f->kernel) || !gpubpf_hook_kernel_wanted(f->kernel))
+	if (!atomic_load(&f->kernel) || !gpubpf_hook_kernel_is_matched(f->kernel))
 		return;
 	gpubpf_hook_kernel_destroy(f->kernel);
 	gpubpf_hook_program_destroy(f->program);

@@ -30,7 +30,7 @@ static struct gpubpf_handles twins = GPUBPF_HANDLES_INIT;
 
 static int device_of(const struct gpubpf_hook_device *device)
 {
-	return gpubpf_hook_device_how(device)->index;
+	return gpubpf_hook_device_open_params(device)->index;
 }
 
 /* The code object that the runtime selected if it is in the application's image, else the whole image. */
@@ -40,9 +40,9 @@ static int image(void *adapter_program, struct gpubpf_hook_device *device, struc
 	const struct hip_loaded *l;
 	struct hip_visit visit;
 
-	hip_enter(&hip_own, device_of(device), &visit);
+	hip_enter(&hip_direct, device_of(device), &visit);
 	l = hip_loaded_find(f, device_of(device));
-	hip_leave(&hip_own, device_of(device), &visit);
+	hip_leave(&hip_direct, device_of(device), &visit);
 	image->kind = l && l->size ? GPUBPF_IMAGE_AMDGPU : f->module->kind;
 	image->size = l && l->size ? l->size : 0;
 	image->data = hip_module_image(f->module, l && l->size ? l->offset : 0, &image->size, &image->reason);
@@ -54,19 +54,19 @@ static void image_put(struct gpubpf_hook_image *image)
 	free((void *)image->data);
 }
 
-static int refuse(struct gpubpf_why *why, const char *what, hipError_t error)
+static int refuse(struct gpubpf_reason *why, const char *what, hipError_t error)
 {
-	snprintf(why->text, sizeof(why->text), "%s: %s", what, hip_error(&hip_own, error));
+	snprintf(why->text, sizeof(why->text), "%s: %s", what, hip_error(&hip_direct, error));
 	return -EINVAL;
 }
 
 /* Write values into the twin that only this process knows. */
 static int write_binds(struct module *m, struct gpubpf_hook_device *device, const struct hip_binds *binds,
-		       struct gpubpf_why *why)
+		       struct gpubpf_reason *why)
 {
 	const struct hip_loaded *l = hip_loaded_find(m->original, m->device);
 
-	if (hip_binds_want_image(binds) && (!l || !l->code_object)) {
+	if (hip_binds_need_image(binds) && (!l || !l->code_object)) {
 		snprintf(why->text, sizeof(why->text), "it uses variables: %s", l ? l->why : "out of memory");
 		return -EOPNOTSUPP;
 	}
@@ -87,29 +87,29 @@ static void twin_unload(void *module)
 	struct module *m = module;
 	struct hip_visit visit;
 
-	if (m->module && !hip_enter(&hip_own, m->device, &visit)) {
-		hip_own.module_unload(m->module);
-		hip_leave(&hip_own, m->device, &visit);
+	if (m->module && !hip_enter(&hip_direct, m->device, &visit)) {
+		hip_direct.module_unload(m->module);
+		hip_leave(&hip_direct, m->device, &visit);
 	}
-	hip_loaded_forget(m->image);
+	hip_loaded_unignore(m->image);
 	free(m);
 }
 
 static int load(struct module *m, struct gpubpf_hook_device *device, const struct hip_binds *binds,
-		struct gpubpf_why *why)
+		struct gpubpf_reason *why)
 {
 	struct hip_visit visit;
-	hipError_t error = hip_enter(&hip_own, m->device, &visit);
+	hipError_t error = hip_enter(&hip_direct, m->device, &visit);
 	int err = error ? refuse(why, "the device", error) : write_binds(m, device, binds, why);
 
-	if (!err && (error = hip_own.module_load(&m->module, m->image)))
+	if (!err && (error = hip_direct.module_load(&m->module, m->image)))
 		err = refuse(why, "the runtime refused the twin", error);
-	hip_leave(&hip_own, m->device, &visit);
+	hip_leave(&hip_direct, m->device, &visit);
 	return err;
 }
 
 static int twin_load(struct gpubpf_hook_device *device, void *adapter_program, enum gpubpf_image_kind kind,
-		     const void *data, size_t size, const char *options, void **module, struct gpubpf_why *why)
+		     const void *data, size_t size, const char *options, void **module, struct gpubpf_reason *why)
 {
 	struct hip_binds binds;
 	struct module *m;
@@ -154,7 +154,7 @@ void *hip_twin_original(void *f)
 	return r ? r->original : f;
 }
 
-void hip_twin_keep(void *f)
+void hip_twin_note_in_graph(void *f)
 {
 	struct record *r = (struct record *)gpubpf_handles_find(&twins, f);
 
@@ -176,7 +176,7 @@ static int registers_of(const void *f, bool registered)
 	int n = 0;
 
 	if (!registered)
-		return hip_own.function_attribute(&n, HIP_FUNC_ATTRIBUTE_NUM_REGS, (hipFunction_t)f) ? -1 : n;
+		return hip_direct.function_attribute(&n, HIP_FUNC_ATTRIBUTE_NUM_REGS, (hipFunction_t)f) ? -1 : n;
 	return !hip_next.attributes || hip_next.attributes(&all, f) ? -1 : all.regs;
 }
 
@@ -195,7 +195,7 @@ static void twin_registers(void *twin, uint32_t *before, uint32_t *after)
 }
 
 static int twin_kernel(void *module, const struct gpubpf_hook_twin *what, void *adapter_kernel, void **twin,
-		       struct gpubpf_why *why)
+		       struct gpubpf_reason *why)
 {
 	struct module *m = module;
 	struct hip_twin *t = calloc(1, sizeof(*t));
@@ -209,14 +209,14 @@ static int twin_kernel(void *module, const struct gpubpf_hook_twin *what, void *
 	t->params = what->params;
 	t->words = m->words;
 	t->words_at = m->words_at;
-	error = hip_enter(&hip_own, m->device, &visit);
+	error = hip_enter(&hip_direct, m->device, &visit);
 	if (!error)
-		error = hip_own.module_function(&t->f, m->module, what->name);
+		error = hip_direct.module_function(&t->f, m->module, what->name);
 	if (!error)
-		error = hip_own.properties(&properties, m->device);
+		error = hip_direct.properties(&properties, m->device);
 	if (!error)
 		read_registers(t);
-	hip_leave(&hip_own, m->device, &visit);
+	hip_leave(&hip_direct, m->device, &visit);
 	if (error) {
 		free(t);
 		return refuse(why, "the twin's kernel", error);

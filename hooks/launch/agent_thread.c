@@ -83,7 +83,7 @@ int gpubpf_thread_start(void *(*run)(void *arg), void *arg)
 
 static void put_job(struct job *job)
 {
-	if (!gpubpf_was_last(atomic_fetch_sub(&job->users, 1)))
+	if (!gpubpf_ref_was_last(atomic_fetch_sub(&job->users, 1)))
 		return;
 	sem_destroy(&job->news);
 	free(job);
@@ -94,7 +94,7 @@ static void wait_for_linker(void)
 {
 	Dl_info info;
 
-	dladdr((void *)gpubpf_run_aside, &info);
+	dladdr((void *)gpubpf_run_on_agent_thread, &info);
 }
 
 static void *run(void *arg)
@@ -176,10 +176,10 @@ static bool may_start(void)
 {
 	if (!gpubpf_env_session() || gpubpf_session_sealed())
 		return false;
-	return gpubpf_session_joined() ? gpubpf_session_owned() : gpubpf_lockdown_found() < 0;
+	return gpubpf_session_joined() ? gpubpf_session_owned() : gpubpf_lockdown_find_call() < 0;
 }
 
-void gpubpf_run_aside(void (*work)(void *arg), void *arg)
+void gpubpf_run_on_agent_thread(void (*work)(void *arg), void *arg)
 {
 	int error = errno, cancel;
 	bool done;

@@ -19,6 +19,6 @@
  * does so if the caller holds the dynamic linker's lock, as in a library's constructor: the runtime takes that lock to
  * load its own libraries.
  */
-void gpubpf_run_aside(void (*work)(void *arg), void *arg);
+void gpubpf_run_on_agent_thread(void (*work)(void *arg), void *arg);
 
 #endif

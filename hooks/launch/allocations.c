@@ -22,9 +22,9 @@ struct known {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct known known[GPUBPF_ALLOCATION_MOST]; /* sorted by base address */
+static struct known known[GPUBPF_ALLOCATION_MAX_ROWS]; /* sorted by base address */
 /* buffers for copies in flight */
-static struct gpubpf_allocation row_buffer[GPUBPF_ALLOCATION_MOST], numbered_buffer[GPUBPF_ALLOCATION_MOST];
+static struct gpubpf_allocation row_buffer[GPUBPF_ALLOCATION_MAX_ROWS], numbered_buffer[GPUBPF_ALLOCATION_MAX_ROWS];
 static uint64_t granules[GPUBPF_GRANULES]; /* granule table to send to a device */
 static uint32_t nknown;
 static atomic_uint allocation_count;
@@ -60,8 +60,8 @@ static struct gpubpf_allocation row_of(const struct known *k, uint64_t version)
 {
 	struct gpubpf_allocation row = k->row;
 
-	if (row.size > GPUBPF_ALLOCATION_SIZE_MOST)
-		row.size = GPUBPF_ALLOCATION_SIZE_MOST;
+	if (row.size > GPUBPF_ALLOCATION_SIZE_MASK)
+		row.size = GPUBPF_ALLOCATION_SIZE_MASK;
 	row.size |= version << GPUBPF_ALLOCATION_SIZE_BITS;
 	row.unused = (uint32_t)version;
 	return row;
@@ -250,7 +250,7 @@ static bool insert(const struct known *k)
 	while (i < nknown && known[i].row.base == k->row.base && known[i].context != k->context)
 		i++;
 	if (!is_same(i, k)) {
-		if (nknown == GPUBPF_ALLOCATION_MOST)
+		if (nknown == GPUBPF_ALLOCATION_MAX_ROWS)
 			return false;
 		memmove(&known[i + 1], &known[i], (nknown - i) * sizeof(*known));
 		nknown++;
@@ -273,12 +273,12 @@ uint32_t gpubpf_allocation_number(void)
 
 uint32_t gpubpf_allocation_stack(void)
 {
-	return gpubpf_session_flags() & GPUBPF_WELCOME_ALLOCATION_STACKS ? gpubpf_stack_here(0, GPUBPF_STACK_DEPTH) : 0;
+	return gpubpf_session_flags() & GPUBPF_WELCOME_ALLOCATION_STACKS ? gpubpf_stack_current_number(0, GPUBPF_STACK_DEPTH) : 0;
 }
 
 static void report_delayed(void)
 {
-	gpubpf_hook_note("memory was allocated while a kernel ran, and this device cannot be updated meanwhile; "
+	gpubpf_log_once("memory was allocated while a kernel ran, and this device cannot be updated meanwhile; "
 			 "probes find it after the next allocation without a running kernel, or after the next free");
 }
 
@@ -298,9 +298,9 @@ void gpubpf_allocation_add(const void *context, bool everywhere, const struct gp
 	if (delayed)
 		report_delayed();
 	if (full)
-		gpubpf_hook_note("the program has more than %d allocations at a time; probes do not find the newest "
+		gpubpf_log_once("the program has more than %d allocations at a time; probes do not find the newest "
 				 "ones",
-				 GPUBPF_ALLOCATION_MOST);
+				 GPUBPF_ALLOCATION_MAX_ROWS);
 }
 
 void gpubpf_allocation_remove(uint64_t base)
@@ -456,10 +456,10 @@ void gpubpf_allocations_attach(struct gpubpf_hook_device *d)
 	lacks_granules = d->granules_at && !d->granules;
 	pthread_mutex_unlock(&lock);
 	if (lacks_granules)
-		gpubpf_hook_note("out of memory for the table that finds an allocation directly; probes work, but "
+		gpubpf_log_once("out of memory for the table that finds an allocation directly; probes work, but "
 				 "they search for each, which takes longer");
 	if (!offset && hdr->allocation_tables)
-		gpubpf_hook_note("no allocation table is left for process %d: %d processes use one each; its probes "
+		gpubpf_log_once("no allocation table is left for process %d: %d processes use one each; its probes "
 				 "find no allocations", getpid(), GPUBPF_ALLOCATION_TABLES);
 }
 
@@ -491,7 +491,7 @@ void gpubpf_allocations_after_fork(void)
 	nknown = 0;
 }
 
-bool gpubpf_allocations_asked(const struct gpubpf_hook_device *device)
+bool gpubpf_allocations_in_use(const struct gpubpf_hook_device *device)
 {
 	return atomic_load_explicit(&device->allocations, memory_order_relaxed);
 }

@@ -15,10 +15,10 @@
 #define MAX_THREADS 32              /* further entries wait for a later launch */
 #define SLICE_NS 10000000ull        /* between two checks whether a wait must end */
 #define PAUSE_NS 1000000000ull      /* after an attempt that failed */
-#define MAKE_NS 310000000000ull     /* for one twin: the tool's limit (GPUBPF_BUILD_MS) plus a margin */
+#define MAKE_NS 310000000000ull     /* for one twin: the tool's limit (GPUBPF_BUILD_TIMEOUT_MS) plus a margin */
 
 struct agent_job {
-	struct gpubpf_hook_choice *choice;
+	struct gpubpf_dispatch_entry *choice;
 	uint64_t generation, until_ns;
 };
 
@@ -26,12 +26,12 @@ static _Thread_local struct agent_job *current_job;
 static atomic_uint threads;
 static atomic_bool exiting;
 
-bool gpubpf_aside(void)
+bool gpubpf_is_agent_thread(void)
 {
 	return current_job;
 }
 
-void gpubpf_aside_end(void)
+void gpubpf_agent_jobs_stop(void)
 {
 	atomic_store(&exiting, true);
 }
@@ -41,19 +41,19 @@ static bool is_gone(const struct gpubpf_hook_kernel *kernel)
 	return atomic_load(&kernel->gone) || atomic_load(&exiting);
 }
 
-bool gpubpf_aside_goes_on(void)
+bool gpubpf_agent_job_may_continue(void)
 {
 	return !is_gone(current_job->choice->kernel) && current_job->generation == gpubpf_plan_generation() &&
 	       gpubpf_session_enabled() &&
 	       gpubpf_now_ns() < current_job->until_ns;
 }
 
-uint64_t gpubpf_aside_slice(void)
+uint64_t gpubpf_agent_job_slice_end(void)
 {
 	return gpubpf_now_ns() + SLICE_NS;
 }
 
-bool gpubpf_aside_use_device(void)
+bool gpubpf_agent_job_use_device(void)
 {
 	struct gpubpf_hook_kernel *kernel = current_job ? current_job->choice->kernel : NULL;
 	bool uses;
@@ -66,34 +66,34 @@ bool gpubpf_aside_use_device(void)
 	return uses;
 }
 
-void gpubpf_aside_leave_device(void)
+void gpubpf_agent_job_leave_device(void)
 {
 	if (current_job)
 		gpubpf_hook_device_leave(current_job->choice->device);
 }
 
-bool gpubpf_aside_use_kernel(void)
+bool gpubpf_agent_job_use_kernel(void)
 {
-	if (!gpubpf_aside_use_device())
+	if (!gpubpf_agent_job_use_device())
 		return false;
 	if (!current_job)
 		return true;
 	pthread_mutex_lock(&current_job->choice->kernel->lock);
 	if (!is_gone(current_job->choice->kernel))
 		return true;
-	gpubpf_aside_leave_kernel();
+	gpubpf_agent_job_leave_kernel();
 	return false;
 }
 
-void gpubpf_aside_leave_kernel(void)
+void gpubpf_agent_job_leave_kernel(void)
 {
 	if (!current_job)
 		return;
 	pthread_mutex_unlock(&current_job->choice->kernel->lock);
-	gpubpf_aside_leave_device();
+	gpubpf_agent_job_leave_device();
 }
 
-static bool is_current(const struct gpubpf_hook_choice *choice)
+static bool is_current(const struct gpubpf_dispatch_entry *choice)
 {
 	return atomic_load_explicit(&choice->plan, memory_order_acquire) == gpubpf_plan_generation();
 }
@@ -110,14 +110,14 @@ static void pause_before_retry(const struct agent_job *a)
 
 static void refresh_until_current(struct agent_job *a)
 {
-	struct gpubpf_hook_choice *choice = a->choice;
+	struct gpubpf_dispatch_entry *choice = a->choice;
 	uint64_t limit = gpubpf_session_wait_ms() * 1000000ull;
 
 	limit = limit > MAKE_NS ? limit : MAKE_NS;
 	do {
 		a->generation = gpubpf_plan_generation();
 		a->until_ns = gpubpf_now_ns() + limit;
-		gpubpf_twin_settle(choice, true);
+		gpubpf_twin_refresh_binding(choice, true);
 		if (!is_current(choice) && gpubpf_now_ns() >= a->until_ns)
 			gpubpf_twin_drop_detached(choice);
 		if (!is_current(choice))
@@ -134,11 +134,11 @@ static void *run(void *arg)
 	current_job = NULL;
 	atomic_store(&a.choice->aside, false);
 	gpubpf_hook_kernel_put(a.choice->kernel);
-	gpubpf_was_counted(atomic_fetch_sub(&threads, 1));
+	gpubpf_ref_was_counted(atomic_fetch_sub(&threads, 1));
 	return NULL;
 }
 
-static bool start(struct gpubpf_hook_choice *choice)
+static bool start(struct gpubpf_dispatch_entry *choice)
 {
 	if (atomic_fetch_add(&threads, 1) < MAX_THREADS && !atomic_load(&exiting)) {
 		gpubpf_hook_kernel_hold(choice->kernel);
@@ -150,7 +150,7 @@ static bool start(struct gpubpf_hook_choice *choice)
 	return false;
 }
 
-bool gpubpf_aside_start(struct gpubpf_hook_choice *choice)
+bool gpubpf_agent_job_start(struct gpubpf_dispatch_entry *choice)
 {
 	bool works = false;
 
@@ -162,7 +162,7 @@ bool gpubpf_aside_start(struct gpubpf_hook_choice *choice)
 	return false;
 }
 
-void gpubpf_aside_after_fork(void)
+void gpubpf_agent_jobs_after_fork(void)
 {
 	atomic_store(&threads, 0);
 }

@@ -78,7 +78,7 @@ static int read_clock(struct gpubpf_hook_device *d, struct reading *best)
 	return 0;
 }
 
-void gpubpf_clock_start(void)
+void gpubpf_clock_read_baseline(void)
 {
 	if (HAS_TSC)
 		read_clock(NULL, &tsc_start);
@@ -164,7 +164,7 @@ static void update_unix_offset(struct gpubpf_hook_device *d)
 		gpubpf_arena_wait(ops, d->device);
 }
 
-void gpubpf_clock_again(struct gpubpf_hook_device *d)
+void gpubpf_clock_recalibrate(struct gpubpf_hook_device *d)
 {
 	struct gpubpf_arena_hdr *hdr = d->host;
 	uint32_t clock = d->ops->device->caps(d->device)->clock;

@@ -122,7 +122,7 @@ struct gpubpf_hook_device *gpubpf_hook_device_add(const struct gpubpf_hook_ops *
 	return device;
 }
 
-const struct gpubpf_device_open *gpubpf_hook_device_how(const struct gpubpf_hook_device *device)
+const struct gpubpf_device_open *gpubpf_hook_device_open_params(const struct gpubpf_hook_device *device)
 {
 	return &device->how;
 }
@@ -153,7 +153,7 @@ static int send_device(struct gpubpf_hook_device *d, struct gpubpf_request **req
 	caps.ordinal = d->ordinal;
 	gpubpf_put_u32(&w, d->number);
 	gpubpf_put_caps(&w, &caps);
-	err = gpubpf_session_ask(GPUBPF_MSG_DEVICE, &w, NULL, 0, request);
+	err = gpubpf_client_request(GPUBPF_MSG_DEVICE, &w, NULL, 0, request);
 	gpubpf_writer_finish(&w);
 	return err;
 }
@@ -165,7 +165,7 @@ static void unmap_arena(struct gpubpf_hook_device *d, void *host, size_t size)
 }
 
 static int map_arena(struct gpubpf_hook_device *d, struct gpubpf_packet *packet,
-		     const struct gpubpf_arena_answer *answer, struct gpubpf_why *why)
+		     const struct gpubpf_arena_answer *answer, struct gpubpf_reason *why)
 {
 	int64_t size = gpubpf_memfd_size(packet->fds[0], ARENA_MAX);
 	const struct gpubpf_arena_hdr *hdr;
@@ -201,18 +201,18 @@ static int wait_for_arena(struct gpubpf_request *request)
 	uint64_t least = gpubpf_now_ns() + ARENA_WAIT_NS, until;
 	int err;
 
-	if (gpubpf_patience_gone())
-		return gpubpf_request_settled(request) ? gpubpf_request_wait(request, 0) : -EAGAIN;
-	until = gpubpf_patience_begin();
+	if (gpubpf_wait_budget_is_suspended())
+		return gpubpf_request_is_done(request) ? gpubpf_request_wait(request, 0) : -EAGAIN;
+	until = gpubpf_wait_budget_begin();
 	err = gpubpf_request_wait(request, until > least ? until : least);
-	gpubpf_patience_end();
+	gpubpf_wait_budget_end();
 	if (err != -ETIMEDOUT)
 		return err;
-	gpubpf_patience_give_up();
+	gpubpf_wait_budget_suspend();
 	return -EAGAIN;
 }
 
-static int take_arena(struct gpubpf_hook_device *d, struct gpubpf_why *why)
+static int take_arena(struct gpubpf_hook_device *d, struct gpubpf_reason *why)
 {
 	struct gpubpf_arena_answer answer;
 	struct gpubpf_packet *packet;
@@ -245,7 +245,7 @@ static void send_keep(struct gpubpf_hook_device *d, enum gpubpf_keep what, int f
 
 	gpubpf_put_u32(&w, d->number);
 	gpubpf_put_u32(&w, what);
-	gpubpf_session_tell_fd(GPUBPF_MSG_KEEP, &w, fd);
+	gpubpf_client_notify_fd(GPUBPF_MSG_KEEP, &w, fd);
 	gpubpf_writer_finish(&w);
 }
 
@@ -262,7 +262,7 @@ static void export_arena(struct gpubpf_hook_device *d)
 	d->kept = true;
 }
 
-void gpubpf_device_end_kept(struct gpubpf_hook_device *d, bool copied)
+void gpubpf_device_report_final_copy(struct gpubpf_hook_device *d, bool copied)
 {
 	gpubpf_assert_held(&d->lock);
 	if (d->kept)
@@ -302,7 +302,7 @@ static int push_data(struct gpubpf_hook_device *d, off_t end)
 }
 
 /* Copy arena segments that the device does not have yet. The caller holds its lock. */
-static int fill_arena(struct gpubpf_hook_device *d, struct gpubpf_why *why)
+static int fill_arena(struct gpubpf_hook_device *d, struct gpubpf_reason *why)
 {
 	struct gpubpf_arena_hdr *hdr = d->host;
 	uint64_t used = __atomic_load_n(&hdr->used, __ATOMIC_ACQUIRE), given = __atomic_load_n(&hdr->given, __ATOMIC_ACQUIRE);
@@ -319,7 +319,7 @@ static int fill_arena(struct gpubpf_hook_device *d, struct gpubpf_why *why)
 			 strerror(-err));
 		return err;
 	}
-	err = gpubpf_elsewhere_fill(d, given, why);
+	err = gpubpf_external_maps_fill(d, given, why);
 	if (err < 0)
 		return err;
 	d->filled = used;
@@ -329,7 +329,7 @@ static int fill_arena(struct gpubpf_hook_device *d, struct gpubpf_why *why)
 	return 0;
 }
 
-int gpubpf_device_fill(struct gpubpf_hook_device *d, struct gpubpf_why *why)
+int gpubpf_device_fill(struct gpubpf_hook_device *d, struct gpubpf_reason *why)
 {
 	int err = 0;
 
@@ -342,7 +342,7 @@ int gpubpf_device_fill(struct gpubpf_hook_device *d, struct gpubpf_why *why)
 	return err;
 }
 
-static int open_device(struct gpubpf_hook_device *d, struct gpubpf_why *why)
+static int open_device(struct gpubpf_hook_device *d, struct gpubpf_reason *why)
 {
 	struct gpubpf_device_open how = d->how;
 	char cache[PATH_MAX];
@@ -352,7 +352,7 @@ static int open_device(struct gpubpf_hook_device *d, struct gpubpf_why *why)
 	return d->ops->device->open(&how, &d->device, why);
 }
 
-static int make_ready(struct gpubpf_hook_device *d, struct gpubpf_why *why)
+static int make_ready(struct gpubpf_hook_device *d, struct gpubpf_reason *why)
 {
 	const struct gpubpf_device_ops *ops = d->ops->device;
 	int err = d->device ? 0 : open_device(d, why);
@@ -366,7 +366,7 @@ static int make_ready(struct gpubpf_hook_device *d, struct gpubpf_why *why)
 		return err;
 	err = ops->arena_attach(d->device, d->host, d->own, &d->arena, why);
 	if (!err && (err = fill_arena(d, why))) {
-		gpubpf_elsewhere_end(d);
+		gpubpf_external_maps_free(d);
 		ops->arena_detach(d->device);
 	}
 	close(d->memory);
@@ -380,7 +380,7 @@ static int make_ready(struct gpubpf_hook_device *d, struct gpubpf_why *why)
 	return err;
 }
 
-int gpubpf_device_ready(struct gpubpf_hook_device *d, struct gpubpf_why *why)
+int gpubpf_device_make_ready(struct gpubpf_hook_device *d, struct gpubpf_reason *why)
 {
 	pthread_mutex_lock(&d->lock);
 	if (d->state == DEVICE_NEW) {
@@ -438,19 +438,19 @@ static bool pull(struct gpubpf_hook_device *d, uint32_t wait_ms, uint64_t *left)
 
 	pthread_mutex_lock(&d->lock);
 	if (d->state == DEVICE_READY && !d->shared) {
-		gpubpf_kernel_table_copying(d);
+		gpubpf_kernel_table_begin_copy(d);
 		may = clear_dirty(d, wait_ms);
 		whole = may && !atomic_load(&d->dirty);
 		if (d->ops->device->settle && whole)
-			gpubpf_clock_again(d);
-		gpubpf_elsewhere_copy(d);
+			gpubpf_clock_recalibrate(d);
+		gpubpf_external_maps_copy(d);
 		err = may ? copy_back(d, wait_ms, left) : 0;
 		if (whole && !err)
-			gpubpf_kernel_table_copied(d);
+			gpubpf_kernel_table_end_copy(d);
 		to = gpubpf_now_ns();
 		atomic_store(&d->next_pull_ns, to + PULL_TIME_DIVISOR * (to - from));
 		if (err < 0)
-			gpubpf_device_end_kept(d, false);
+			gpubpf_device_report_final_copy(d, false);
 	}
 	pthread_mutex_unlock(&d->lock);
 	return may && !err;
@@ -462,7 +462,7 @@ static void send_pulled(uint32_t number, uint32_t asked)
 
 	gpubpf_put_u32(&w, number);
 	gpubpf_put_u32(&w, asked);
-	gpubpf_session_tell(GPUBPF_MSG_PULLED, &w);
+	gpubpf_client_notify(GPUBPF_MSG_PULLED, &w);
 	gpubpf_writer_finish(&w);
 }
 
@@ -471,7 +471,7 @@ static void copy_external(struct gpubpf_hook_device *d)
 {
 	pthread_mutex_lock(&d->lock);
 	if (d->state == DEVICE_READY)
-		gpubpf_elsewhere_copy(d);
+		gpubpf_external_maps_copy(d);
 	pthread_mutex_unlock(&d->lock);
 }
 
@@ -510,14 +510,14 @@ static enum gpubpf_held pull_held(struct gpubpf_hook_device *d, uint64_t deadlin
 		return GPUBPF_HELD;
 	if (d->shared)
 		return GPUBPF_HELD_SHARED;
-	if (atomic_load(&d->unfollowed))
+	if (atomic_load(&d->has_untracked))
 		return GPUBPF_HELD_UNFOLLOWED;
 	if (!pull(d, now < deadline ? (deadline - now) / 1000000 : 0, &left))
 		return GPUBPF_HELD_BUSY;
 	return atomic_load(&d->dirty) || atomic_load(&d->running) ? GPUBPF_HELD_BUSY : GPUBPF_HELD;
 }
 
-enum gpubpf_held gpubpf_device_pull_held(uint64_t deadline)
+enum gpubpf_held gpubpf_device_pull_snapshot(uint64_t deadline)
 {
 	const struct timespec nap = { .tv_nsec = 100000 };
 	enum gpubpf_held held;
@@ -534,15 +534,15 @@ enum gpubpf_held gpubpf_device_pull_held(uint64_t deadline)
 	return held;
 }
 
-void gpubpf_hook_unfollowed(struct gpubpf_hook_device *d)
+void gpubpf_hook_untracked_launch(struct gpubpf_hook_device *d)
 {
-	if (!atomic_load_explicit(&d->unfollowed, memory_order_relaxed))
-		atomic_store(&d->unfollowed, true);
+	if (!atomic_load_explicit(&d->has_untracked, memory_order_relaxed))
+		atomic_store(&d->has_untracked, true);
 }
 
 void gpubpf_hook_completed(struct gpubpf_hook_device *d)
 {
-	gpubpf_was_counted(atomic_fetch_sub(&d->running, 1));
+	gpubpf_ref_was_counted(atomic_fetch_sub(&d->running, 1));
 }
 
 /* The final copy. It does not wait for a kernel that never ends. While records exceed the mirror's capacity, it
@@ -565,7 +565,7 @@ static void pull_last(struct gpubpf_hook_device *d)
 	pthread_mutex_lock(&d->lock);
 	gpubpf_drain_stop(d);
 	if (good && !left)
-		gpubpf_device_end_kept(d, true);
+		gpubpf_device_report_final_copy(d, true);
 	pthread_mutex_unlock(&d->lock);
 }
 
@@ -600,15 +600,15 @@ static void pull_idle(void *from)
 	}
 }
 
-void gpubpf_hook_quiet(void)
+void gpubpf_hook_device_synced(void)
 {
 	uint64_t from;
 
-	if (!gpubpf_device_copied() || pthread_mutex_trylock(&lock))
+	if (!gpubpf_device_any_copied_arena() || pthread_mutex_trylock(&lock))
 		return;
 	from = gpubpf_now_ns();
 	if (any_idle())
-		gpubpf_run_aside(pull_idle, &from);
+		gpubpf_run_on_agent_thread(pull_idle, &from);
 	pthread_mutex_unlock(&lock);
 }
 
@@ -635,7 +635,7 @@ static bool wait_ended(struct gpubpf_hook_device *d)
 }
 
 /* After this no agent thread calls the runtime. */
-void gpubpf_device_leave(void)
+void gpubpf_device_copy_all_at_exit(void)
 {
 	if (!gpubpf_mutex_lock_until(&lock, gpubpf_now_ns() + EXIT_WAIT_NS))
 		return;
@@ -661,7 +661,7 @@ static struct {
 
 static void *leave_thread(void *arg)
 {
-	gpubpf_device_leave();
+	gpubpf_device_copy_all_at_exit();
 	pthread_mutex_lock(&leave.lock);
 	leave.left = true;
 	pthread_cond_signal(&leave.ended);
@@ -676,14 +676,14 @@ static void leave_bounded(void)
 
 	gpubpf_cond_init(&leave.ended);
 	if (gpubpf_thread_start(leave_thread, NULL) < 0) {
-		gpubpf_device_leave();
+		gpubpf_device_copy_all_at_exit();
 		return;
 	}
 	pthread_mutex_lock(&leave.lock);
 	while (!leave.left && gpubpf_now_ns() < deadline)
 		gpubpf_cond_wait_until(&leave.ended, &leave.lock, deadline);
 	if (!leave.left)
-		gpubpf_hook_note(
+		gpubpf_log_once(
 			"the driver did not answer for %llu s when the program ended: maps may lack the results of "
 			"its last kernels",
 			EXIT_NS / 1000000000);
@@ -693,7 +693,7 @@ static void leave_bounded(void)
 /* The runtime shuts down after the agent and must not be called from then on. */
 static void wait_for_loads(void)
 {
-	gpubpf_aside_end();
+	gpubpf_agent_jobs_stop();
 	if (!gpubpf_mutex_lock_until(&lock, gpubpf_now_ns() + EXIT_WAIT_NS))
 		return;
 	for (struct gpubpf_hook_device *d = devices; d; d = d->next)
@@ -707,9 +707,9 @@ static void at_exit(void)
 	if (gpubpf_session_sealed())
 		return; /* all data has been copied, and no further call is allowed */
 	wait_for_loads();
-	if (gpubpf_device_copied())
+	if (gpubpf_device_any_copied_arena())
 		leave_bounded();
-	gpubpf_session_read();
+	gpubpf_session_flush_rings();
 }
 
 /* Register the handler when the first device is ready, so that it runs before exit handlers that the runtime
@@ -722,7 +722,7 @@ static void register_ready(bool shared)
 		atexit(at_exit);
 }
 
-bool gpubpf_device_copied(void)
+bool gpubpf_device_any_copied_arena(void)
 {
 	return atomic_load_explicit(&any_copied, memory_order_relaxed);
 }
@@ -755,7 +755,7 @@ static bool release_device(struct gpubpf_hook_device *d)
 	}
 	pull_last(d);
 	if (d->state == DEVICE_READY) {
-		gpubpf_elsewhere_end(d);
+		gpubpf_external_maps_free(d);
 		ops->arena_detach(d->device);
 	}
 	if (d->device)
@@ -782,7 +782,7 @@ static bool release_off_thread(struct gpubpf_hook_device *d)
 	struct release_job g = { d, false };
 
 	if (is_of_this_process(d) && d->device)
-		gpubpf_run_aside(release_job_run, &g);
+		gpubpf_run_on_agent_thread(release_job_run, &g);
 	else
 		release_job_run(&g);
 	return g.done;
@@ -846,7 +846,7 @@ bool gpubpf_hook_device_use(struct gpubpf_hook_device *d)
 
 void gpubpf_hook_device_leave(struct gpubpf_hook_device *d)
 {
-	gpubpf_was_counted(atomic_fetch_sub(&d->users, 1));
+	gpubpf_ref_was_counted(atomic_fetch_sub(&d->users, 1));
 }
 
 /* Another thread may have held the list's lock. The child starts with an empty list. */
@@ -854,7 +854,7 @@ void gpubpf_device_after_fork(void)
 {
 	pthread_mutex_init(&lock, NULL);
 	gpubpf_shared_arena_after_fork();
-	gpubpf_aside_after_fork();
+	gpubpf_agent_jobs_after_fork();
 	gpubpf_allocations_after_fork();
 	gpubpf_stacks_after_fork();
 	devices = NULL;

@@ -87,7 +87,7 @@ static void run(void *arg, uint64_t parts, void (*work)(void *on), void *on)
 {
 	const struct gpubpf_hook_device *d = arg;
 	struct helpers h = { work, on };
-	pthread_t threads[GPUBPF_MIRROR_THREADS_MOST - 1];
+	pthread_t threads[GPUBPF_MIRROR_MAX_THREADS - 1];
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
 	int most = gpubpf_mirror_threads(parts, processors > 0 ? processors : 1, d->drain_threads), n = 0;
 	sigset_t all, before;
@@ -146,7 +146,7 @@ static bool poll_once(struct gpubpf_hook_device *d, struct pace *p)
 		     2 * p->wait_ns < IDLE_NS ? 2 * p->wait_ns : IDLE_NS;
 	if (p->empty_polls >= MAX_EMPTY_POLLS)
 		p->wait_ns = SLEEP_NS;
-	atomic_store(&d->asleep, p->empty_polls >= MAX_EMPTY_POLLS);
+	atomic_store(&d->drain_sleeps, p->empty_polls >= MAX_EMPTY_POLLS);
 	return n >= 0;
 }
 
@@ -158,7 +158,7 @@ static void *drain(void *arg)
 	pthread_mutex_lock(&d->lock);
 	while (!d->stop) {
 		if (!poll_once(d, &pace)) {
-			gpubpf_device_end_kept(d, false);
+			gpubpf_device_report_final_copy(d, false);
 			break;
 		}
 		gpubpf_cond_wait_until(&d->drained, &d->lock, gpubpf_now_ns() + pace.wait_ns);
@@ -187,7 +187,7 @@ void gpubpf_drain_start(struct gpubpf_hook_device *d)
 
 void gpubpf_drain_wake(struct gpubpf_hook_device *d)
 {
-	atomic_store(&d->asleep, false);
+	atomic_store(&d->drain_sleeps, false);
 	pthread_cond_broadcast(&d->drained);
 }
 

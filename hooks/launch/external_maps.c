@@ -15,8 +15,8 @@
 
 #define ROW(row) (GPUBPF_ARENA_MAPS + (uint64_t)(row) * sizeof(struct gpubpf_map_layout))
 
-struct gpubpf_elsewhere {
-	struct gpubpf_elsewhere *next;
+struct gpubpf_external_map {
+	struct gpubpf_external_map *next;
 	uint32_t row;
 	uint64_t offset, data; /* arena offset of its first page, and offset of its values from there */
 	struct gpubpf_device_memory memory;
@@ -34,7 +34,7 @@ static uint64_t whole_pages(uint64_t size)
 
 /* Validate the tool's description of the map. It is a copy, because other processes can write the original. */
 static int validate_layout(const struct gpubpf_hook_device *d, const struct gpubpf_map_layout *l,
-			   struct gpubpf_why *why)
+			   struct gpubpf_reason *why)
 {
 	uint64_t size = whole_pages(l->size), caps = d->ops->device->caps(d->device)->bits;
 	uint32_t where = GPUBPF_LAYOUT_PLACE(l->flags);
@@ -55,9 +55,9 @@ static int validate_layout(const struct gpubpf_hook_device *d, const struct gpub
 
 /* Allocate one map's memory and fill it with the session's values. */
 static int place_map(struct gpubpf_hook_device *d, uint32_t row, const struct gpubpf_map_layout *l,
-		     struct gpubpf_why *why)
+		     struct gpubpf_reason *why)
 {
-	struct gpubpf_elsewhere *e = NULL;
+	struct gpubpf_external_map *e = NULL;
 	char *host = (char *)d->host + l->ctl;
 	int err = validate_layout(d, l, why);
 
@@ -100,7 +100,7 @@ static int push_rows(struct gpubpf_hook_device *d)
 	if (!rows)
 		return -ENOMEM;
 	memcpy(rows, row_of(d, 0), size);
-	for (const struct gpubpf_elsewhere *e = d->elsewhere; e; e = e->next) {
+	for (const struct gpubpf_external_map *e = d->elsewhere; e; e = e->next) {
 		rows[e->row].ctl = e->memory.address;
 		rows[e->row].data = e->memory.address + e->data;
 	}
@@ -111,7 +111,7 @@ static int push_rows(struct gpubpf_hook_device *d)
 	return err;
 }
 
-int gpubpf_elsewhere_fill(struct gpubpf_hook_device *d, uint32_t rows, struct gpubpf_why *why)
+int gpubpf_external_maps_fill(struct gpubpf_hook_device *d, uint32_t rows, struct gpubpf_reason *why)
 {
 	int err = rows < GPUBPF_ARENA_ROWS ? 0 : -EPROTO;
 
@@ -133,10 +133,10 @@ int gpubpf_elsewhere_fill(struct gpubpf_hook_device *d, uint32_t rows, struct gp
 }
 
 /* A reader in another process may read the copy at any time: copy values before the words that refer to them. */
-void gpubpf_elsewhere_copy(struct gpubpf_hook_device *d)
+void gpubpf_external_maps_copy(struct gpubpf_hook_device *d)
 {
 	gpubpf_assert_held(&d->lock);
-	for (const struct gpubpf_elsewhere *e = d->elsewhere; e; e = e->next) {
+	for (const struct gpubpf_external_map *e = d->elsewhere; e; e = e->next) {
 		const char *from = e->memory.host;
 		char *to = (char *)d->host + e->offset;
 
@@ -152,16 +152,16 @@ uint32_t gpubpf_hook_device_memory(struct gpubpf_hook_device *d, enum gpubpf_pla
 	uint32_t n = 0;
 
 	pthread_mutex_lock(&d->lock);
-	for (const struct gpubpf_elsewhere *e = d->elsewhere; e; e = e->next)
+	for (const struct gpubpf_external_map *e = d->elsewhere; e; e = e->next)
 		if (e->memory.where == where && e->memory.handle && n++ < most)
 			memory[n - 1] = e->memory.handle;
 	pthread_mutex_unlock(&d->lock);
 	return n < most || !most ? n : most;
 }
 
-void gpubpf_elsewhere_end(struct gpubpf_hook_device *d)
+void gpubpf_external_maps_free(struct gpubpf_hook_device *d)
 {
-	struct gpubpf_elsewhere *e;
+	struct gpubpf_external_map *e;
 
 	while ((e = d->elsewhere)) {
 		d->elsewhere = e->next;

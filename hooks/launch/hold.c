@@ -29,14 +29,14 @@ void gpubpf_hold_enter(struct gpubpf_hook_device *d)
 
 	atomic_fetch_add(&d->running, 1);
 	while (!gpubpf_hook_callbacks && is_held()) {
-		gpubpf_was_counted(atomic_fetch_sub(&d->running, 1));
+		gpubpf_ref_was_counted(atomic_fetch_sub(&d->running, 1));
 		while (is_held())
 			nanosleep(&nap, NULL);
 		atomic_fetch_add(&d->running, 1);
 	}
 }
 
-void gpubpf_hold(uint32_t ms)
+void gpubpf_hold_launches(uint32_t ms)
 {
 	uint64_t now = gpubpf_now_ns(), ns = (ms < MAX_HOLD_MS ? ms : MAX_HOLD_MS) * 1000000ull;
 	struct gpubpf_writer w = {0};
@@ -44,7 +44,7 @@ void gpubpf_hold(uint32_t ms)
 	atomic_store(&until_ns, ns ? now + ns : 0);
 	if (!ns)
 		return;
-	gpubpf_put_u32(&w, gpubpf_device_pull_held(now + ns / COPY_TIME_DIVISOR));
-	gpubpf_session_tell(GPUBPF_MSG_HELD, &w);
+	gpubpf_put_u32(&w, gpubpf_device_pull_snapshot(now + ns / COPY_TIME_DIVISOR));
+	gpubpf_client_notify(GPUBPF_MSG_HELD, &w);
 	gpubpf_writer_finish(&w);
 }

@@ -27,7 +27,7 @@ static _Atomic uint64_t *find_slot(uint64_t identity, uint64_t *key)
 	return NULL;
 }
 
-bool gpubpf_image_is_kept(uint64_t identity)
+bool gpubpf_image_is_cached(uint64_t identity)
 {
 	uint64_t key;
 	_Atomic uint64_t *at = find_slot(identity, &key);
@@ -35,7 +35,7 @@ bool gpubpf_image_is_kept(uint64_t identity)
 	return at && atomic_load_explicit(at, memory_order_relaxed) == key;
 }
 
-void gpubpf_image_note_kept(uint64_t identity)
+void gpubpf_image_note_cached(uint64_t identity)
 {
 	uint64_t key, none = 0;
 	_Atomic uint64_t *at;

@@ -38,7 +38,7 @@ static struct gpubpf_kernel_row *allocate_row(const char *name, const struct gpu
 	i = table ? __atomic_fetch_add(&table->nkernels, 1, __ATOMIC_RELAXED) : GPUBPF_KERNEL_TABLE_ROWS;
 	if (i >= GPUBPF_KERNEL_TABLE_ROWS) {
 		if (table && i == GPUBPF_KERNEL_TABLE_ROWS) /* only the first agent that finds it full reports */
-			gpubpf_hook_note("more than %d kernels: %s and later ones are not counted",
+			gpubpf_log_once("more than %d kernels: %s and later ones are not counted",
 					 GPUBPF_KERNEL_TABLE_ROWS, name);
 		return calloc(1, sizeof(*k));
 	}
@@ -79,7 +79,7 @@ static bool matches(const struct gpubpf_kernel_entry *entry, uint32_t generation
 	       !strcmp(entry->backend, device->ops->backend);
 }
 
-void gpubpf_kernel_table_begin(struct gpubpf_kernel_entry *entry)
+void gpubpf_kernel_table_note_launched(struct gpubpf_kernel_entry *entry)
 {
 	__atomic_store_n(&entry->shared->begun, 1, __ATOMIC_RELAXED);
 }
@@ -99,11 +99,11 @@ struct gpubpf_kernel_entry *gpubpf_kernel_entry(const char *name, const struct g
 	}
 	pthread_mutex_unlock(&lock);
 	if (entry && begun)
-		gpubpf_kernel_table_begin(entry);
+		gpubpf_kernel_table_note_launched(entry);
 	return entry;
 }
 
-void gpubpf_kernel_table_state(struct gpubpf_kernel_entry *entry, enum gpubpf_kernel_state state, const char *reason)
+void gpubpf_kernel_table_set_state(struct gpubpf_kernel_entry *entry, enum gpubpf_kernel_state state, const char *reason)
 {
 	struct gpubpf_kernel_row *k = entry->shared;
 
@@ -146,12 +146,12 @@ static void copied(struct gpubpf_kernel_entry *entry)
 	__atomic_store_n(&entry->shared->copied, entry->copying, __ATOMIC_RELAXED);
 }
 
-void gpubpf_kernel_table_copying(const struct gpubpf_hook_device *device)
+void gpubpf_kernel_table_begin_copy(const struct gpubpf_hook_device *device)
 {
 	for_each_entry(device, copying);
 }
 
-void gpubpf_kernel_table_copied(const struct gpubpf_hook_device *device)
+void gpubpf_kernel_table_end_copy(const struct gpubpf_hook_device *device)
 {
 	for_each_entry(device, copied);
 }

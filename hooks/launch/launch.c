@@ -27,7 +27,7 @@ int gpubpf_hook_init(const struct gpubpf_hook_ops *ops)
 		return -ENOENT;
 	if (backend && strcmp(backend, ops->backend))
 		return -EBUSY;
-	gpubpf_clock_start();
+	gpubpf_clock_read_baseline();
 	return gpubpf_session_join(ops->backend);
 }
 
@@ -66,9 +66,9 @@ static bool is_inherited(uint32_t generation)
 
 static void put_program(struct gpubpf_hook_program *program)
 {
-	if (!gpubpf_was_last(atomic_fetch_sub(&program->refs, 1)))
+	if (!gpubpf_ref_was_last(atomic_fetch_sub(&program->refs, 1)))
 		return;
-	gpubpf_twin_sets_destroy(program);
+	gpubpf_twin_modules_destroy(program);
 	free(program->kernels);
 	pthread_mutex_destroy(&program->lock);
 	pthread_cond_destroy(&program->cond);
@@ -79,8 +79,8 @@ void gpubpf_hook_program_destroy(struct gpubpf_hook_program *program)
 {
 	if (!program)
 		return;
-	if (gpubpf_was_last(atomic_fetch_sub(&program->owners, 1)) && !is_inherited(program->generation))
-		gpubpf_twin_sets_close(program);
+	if (gpubpf_ref_was_last(atomic_fetch_sub(&program->owners, 1)) && !is_inherited(program->generation))
+		gpubpf_twin_modules_unload(program);
 	put_program(program);
 }
 
@@ -104,7 +104,7 @@ int gpubpf_hook_kernel_create(struct gpubpf_hook_program *program, void *adapter
 	return 0;
 }
 
-bool gpubpf_hook_kernel_wanted(const struct gpubpf_hook_kernel *kernel)
+bool gpubpf_hook_kernel_is_matched(const struct gpubpf_hook_kernel *kernel)
 {
 	return atomic_load_explicit(&kernel->wanted, memory_order_relaxed);
 }
@@ -134,7 +134,7 @@ void gpubpf_hook_kernel_hold(struct gpubpf_hook_kernel *kernel)
 
 static void free_kernel(struct gpubpf_hook_kernel *kernel)
 {
-	struct gpubpf_hook_choice *choice, *next;
+	struct gpubpf_dispatch_entry *choice, *next;
 
 	for (choice = kernel->choices; choice; choice = next) {
 		next = choice->next;
@@ -148,14 +148,14 @@ void gpubpf_hook_kernel_put(struct gpubpf_hook_kernel *kernel)
 {
 	struct gpubpf_hook_program *program = kernel->program;
 
-	if (gpubpf_was_last(atomic_fetch_sub(&kernel->refs, 1)))
+	if (gpubpf_ref_was_last(atomic_fetch_sub(&kernel->refs, 1)))
 		free_kernel(kernel);
 	put_program(program);
 }
 
 static atomic_int unused;
 
-static void note_used(struct gpubpf_hook_choice *choice)
+static void note_used(struct gpubpf_dispatch_entry *choice)
 {
 	if (atomic_exchange(&choice->unused, false))
 		atomic_fetch_sub(&unused, 1);
@@ -165,7 +165,7 @@ static void note_used(struct gpubpf_hook_choice *choice)
 static void release_bindings(struct gpubpf_hook_kernel *kernel)
 {
 	atomic_store(&kernel->gone, true);
-	for (struct gpubpf_hook_choice *choice = kernel->choices; choice; choice = choice->next) {
+	for (struct gpubpf_dispatch_entry *choice = kernel->choices; choice; choice = choice->next) {
 		note_used(choice);
 		free_bindings(kernel->program->ops, choice->bindings);
 		choice->bindings = NULL;
@@ -186,15 +186,15 @@ void gpubpf_hook_kernel_destroy(struct gpubpf_hook_kernel *kernel)
 		release_bindings(kernel);
 		pthread_mutex_unlock(&kernel->lock);
 	}
-	if (gpubpf_was_last(atomic_fetch_sub(&kernel->refs, 1)))
+	if (gpubpf_ref_was_last(atomic_fetch_sub(&kernel->refs, 1)))
 		free_kernel(kernel);
 	gpubpf_hook_program_destroy(program);
 }
 
-static struct gpubpf_hook_choice *find_entry(struct gpubpf_hook_kernel *kernel,
+static struct gpubpf_dispatch_entry *find_entry(struct gpubpf_hook_kernel *kernel,
 					     const struct gpubpf_hook_device *device)
 {
-	struct gpubpf_hook_choice *choice;
+	struct gpubpf_dispatch_entry *choice;
 
 	choice = atomic_load_explicit(&kernel->choices, memory_order_acquire);
 	while (choice && choice->device != device)
@@ -203,10 +203,10 @@ static struct gpubpf_hook_choice *find_entry(struct gpubpf_hook_kernel *kernel,
 }
 
 /* ahead: the kernel was not launched yet, and reports do not list it. */
-static struct gpubpf_hook_choice *add_entry(struct gpubpf_hook_kernel *kernel, struct gpubpf_hook_device *device,
+static struct gpubpf_dispatch_entry *add_entry(struct gpubpf_hook_kernel *kernel, struct gpubpf_hook_device *device,
 					    bool ahead)
 {
-	struct gpubpf_hook_choice *choice;
+	struct gpubpf_dispatch_entry *choice;
 
 	pthread_mutex_lock(&kernel->lock);
 	choice = find_entry(kernel, device);
@@ -241,14 +241,14 @@ static bool is_within_first(struct gpubpf_kernel_entry *entry)
 }
 
 /* Does the entry match the current plan? */
-static bool is_current(const struct gpubpf_hook_choice *choice)
+static bool is_current(const struct gpubpf_dispatch_entry *choice)
 {
 	return atomic_load_explicit(&choice->plan, memory_order_acquire) == gpubpf_plan_generation();
 }
 
 /* Refresh the binding and account the wait for the twin as waiting time, not as cost of the hook. Repeats if
  * launches of other threads changed the register limit meanwhile. True: the entry matches the plan. */
-static bool refresh_timed(struct gpubpf_hook_choice *choice, uint64_t *waited)
+static bool refresh_timed(struct gpubpf_dispatch_entry *choice, uint64_t *waited)
 {
 	uint64_t from = gpubpf_now_ns();
 	bool wanted, current;
@@ -256,7 +256,7 @@ static bool refresh_timed(struct gpubpf_hook_choice *choice, uint64_t *waited)
 
 	do {
 		registers = atomic_load(&choice->registers);
-		wanted = gpubpf_twin_settle(choice, true);
+		wanted = gpubpf_twin_refresh_binding(choice, true);
 		current = is_current(choice);
 	} while (!current && atomic_load(&choice->registers) != registers);
 	*waited = wanted ? gpubpf_now_ns() - from : 0;
@@ -282,7 +282,7 @@ static uint64_t pid_tgid(void)
 	return known;
 }
 
-static bool has_twin(const struct gpubpf_hook_choice *choice)
+static bool has_twin(const struct gpubpf_dispatch_entry *choice)
 {
 	const struct gpubpf_hook_binding *b = atomic_load_explicit(&choice->binding, memory_order_acquire);
 
@@ -292,27 +292,27 @@ static bool has_twin(const struct gpubpf_hook_choice *choice)
 /* In a runtime callback, where waiting is forbidden. False: there is no twin. */
 static bool refresh_in_callback(struct gpubpf_hook_launch *l)
 {
-	if (!gpubpf_twin_settle(l->choice, false) || is_current(l->choice) || has_twin(l->choice))
+	if (!gpubpf_twin_refresh_binding(l->choice, false) || is_current(l->choice) || has_twin(l->choice))
 		return true;
 	l->miss = GPUBPF_MISS_CALLBACK;
-	gpubpf_hook_note("kernel %s: launched in an event callback, which must not wait for its twin; it runs "
+	gpubpf_log_once("kernel %s: launched in an event callback, which must not wait for its twin; it runs "
 			 "unprobed there until a launch outside a callback has built the twin", l->kernel->name);
 	return false;
 }
 
 /* Hand the refresh to an agent thread. */
-static void refresh_async(struct gpubpf_hook_choice *choice)
+static void refresh_async(struct gpubpf_dispatch_entry *choice)
 {
 	if (atomic_load_explicit(&choice->plan, memory_order_relaxed) == GPUBPF_NO_PLAN && !atomic_load(&choice->aside))
-		gpubpf_twin_ask(choice);
-	gpubpf_aside_start(choice);
+		gpubpf_twin_request(choice);
+	gpubpf_agent_job_start(choice);
 }
 
 /* The plan has changed, or the launch may not wait: it runs the entry's present twin while an agent thread builds
  * the next one. False: there is no twin. */
 static bool use_present_twin(struct gpubpf_hook_launch *l)
 {
-	bool wanted = atomic_load_explicit(&l->choice->aside, memory_order_relaxed) || gpubpf_twin_settle(l->choice, false);
+	bool wanted = atomic_load_explicit(&l->choice->aside, memory_order_relaxed) || gpubpf_twin_refresh_binding(l->choice, false);
 
 	if (!wanted || is_current(l->choice))
 		return true;
@@ -321,9 +321,9 @@ static bool use_present_twin(struct gpubpf_hook_launch *l)
 }
 
 /* A launch may wait for the first twin of its kernel, but not for twins of later plans. */
-static bool may_wait(const struct gpubpf_hook_choice *choice)
+static bool may_wait(const struct gpubpf_dispatch_entry *choice)
 {
-	return atomic_load_explicit(&choice->plan, memory_order_relaxed) == GPUBPF_NO_PLAN && gpubpf_patience_left();
+	return atomic_load_explicit(&choice->plan, memory_order_relaxed) == GPUBPF_NO_PLAN && gpubpf_wait_budget_is_left();
 }
 
 /* False: the launch has no twin; l->miss has the reason. */
@@ -343,7 +343,7 @@ static uint64_t launch_stack(uint32_t twin_flags)
 {
 	uint32_t depth = twin_flags >> GPUBPF_TWIN_STACK_DEPTH & 0x7f;
 
-	return gpubpf_stack_word(gpubpf_stack_here(twin_flags >> GPUBPF_TWIN_STACK_SKIP & 0xff, depth));
+	return gpubpf_stack_word(gpubpf_stack_current_number(twin_flags >> GPUBPF_TWIN_STACK_SKIP & 0xff, depth));
 }
 
 static void set_twin(struct gpubpf_hook_launch *l, const struct gpubpf_hook_binding *binding)
@@ -379,7 +379,7 @@ static void select_twin(struct gpubpf_hook_launch *l)
 /* Returns the time that it waited, in ns. */
 static uint64_t choose_kernel(struct gpubpf_hook_launch *l)
 {
-	struct gpubpf_hook_choice *choice = l->choice;
+	struct gpubpf_dispatch_entry *choice = l->choice;
 	uint64_t waited = 0;
 
 	if (!gpubpf_session_enabled()) {
@@ -405,10 +405,10 @@ static bool is_inherited_launch(const struct gpubpf_hook_launch *l)
 }
 
 /* The first launch of a kernel whose twin was built ahead. */
-static void note_first_launch(struct gpubpf_hook_choice *choice)
+static void note_first_launch(struct gpubpf_dispatch_entry *choice)
 {
 	note_used(choice);
-	gpubpf_kernel_table_begin(choice->entry);
+	gpubpf_kernel_table_note_launched(choice->entry);
 	atomic_store_explicit(&choice->ahead, false, memory_order_relaxed);
 }
 
@@ -444,13 +444,13 @@ void gpubpf_hook_launch_begin(struct gpubpf_hook_launch *l)
 }
 
 /* A program that looks up hundreds of kernels and launches few of them gets its twins built at launch instead. */
-void gpubpf_hook_kernel_ahead(struct gpubpf_hook_kernel *kernel, struct gpubpf_hook_device *device)
+void gpubpf_hook_kernel_prefetch(struct gpubpf_hook_kernel *kernel, struct gpubpf_hook_device *device)
 {
-	struct gpubpf_hook_choice *choice;
+	struct gpubpf_dispatch_entry *choice;
 	uint64_t waited = 0;
 
 	if (!gpubpf_session_enabled() || gpubpf_hook_callbacks || is_inherited(kernel->generation) ||
-	    is_inherited(device->generation) || atomic_load(&unused) >= MAX_UNUSED || !gpubpf_plan_wants(kernel->whole))
+	    is_inherited(device->generation) || atomic_load(&unused) >= MAX_UNUSED || !gpubpf_plan_matches_now(kernel->whole))
 		return;
 	choice = find_entry(kernel, device);
 	if (!choice && !(choice = add_entry(kernel, device, true)))
@@ -484,7 +484,7 @@ static enum gpubpf_miss miss_reason(const char *kernel)
 {
 	if (!gpubpf_session_enabled())
 		return GPUBPF_MISS_STOPPED;
-	return gpubpf_plan_wants(kernel) ? GPUBPF_MISS_UNSUPPORTED : GPUBPF_MISS_UNATTACHED;
+	return gpubpf_plan_matches_now(kernel) ? GPUBPF_MISS_UNSUPPORTED : GPUBPF_MISS_UNATTACHED;
 }
 
 /* The agent examined the kernel or built its twin when the program created it, and no launch has run that twin. */
@@ -503,7 +503,7 @@ static void count_unprobed(struct gpubpf_kernel_entry *entry, const struct gpubp
 	count_missed(k, miss);
 	note_shape(k, l);
 	if (miss == GPUBPF_MISS_UNSUPPORTED && !k->reason[0])
-		gpubpf_kernel_table_state(entry, is_unlaunched(k) ? state : k->state, reason);
+		gpubpf_kernel_table_set_state(entry, is_unlaunched(k) ? state : k->state, reason);
 }
 
 static void end_inherited(const struct gpubpf_hook_launch *l)
@@ -511,7 +511,7 @@ static void end_inherited(const struct gpubpf_hook_launch *l)
 	enum gpubpf_miss miss = miss_reason(l->kernel->whole);
 
 	if (miss == GPUBPF_MISS_UNSUPPORTED)
-		gpubpf_hook_note("process %d launches kernels that its parent made before the fork; they run "
+		gpubpf_log_once("process %d launches kernels that its parent made before the fork; they run "
 				 "unprobed there; only kernels in contexts that the child creates are probed",
 				 getpid());
 	count_unprobed(l->inherited, l, miss, GPUBPF_KERNEL_REFUSED, "made before the fork of the process that launches it");
@@ -524,7 +524,7 @@ static void note_written(struct gpubpf_hook_device *d)
 		atomic_store_explicit(&d->dirty, true, memory_order_relaxed);
 	if (!atomic_load_explicit(&d->fresh, memory_order_relaxed))
 		atomic_store_explicit(&d->fresh, true, memory_order_relaxed);
-	if (atomic_load_explicit(&d->asleep, memory_order_relaxed))
+	if (atomic_load_explicit(&d->drain_sleeps, memory_order_relaxed))
 		gpubpf_drain_wake(d);
 }
 
@@ -552,7 +552,7 @@ void gpubpf_hook_launch_end(struct gpubpf_hook_launch *l, enum gpubpf_hook_outco
 	struct gpubpf_kernel_row *k;
 
 	if (l->followed && outcome != GPUBPF_LAUNCHED)
-		gpubpf_was_counted(atomic_fetch_sub(&l->device->running, 1)); /* it never started */
+		gpubpf_ref_was_counted(atomic_fetch_sub(&l->device->running, 1)); /* it never started */
 	if (outcome == GPUBPF_LAUNCH_FAILED)
 		return;
 	if (l->inherited)
@@ -632,7 +632,7 @@ struct gpubpf_hook_record *gpubpf_hook_launch_record(struct gpubpf_hook_launch *
 	struct gpubpf_hook_record *r;
 
 	if (l->followed)
-		gpubpf_was_counted(atomic_fetch_sub(&l->device->running, 1)); /* it starts when the record runs */
+		gpubpf_ref_was_counted(atomic_fetch_sub(&l->device->running, 1)); /* it starts when the record runs */
 	if (outcome == GPUBPF_LAUNCH_FAILED)
 		return NULL;
 	if (l->choice)
@@ -687,10 +687,10 @@ void gpubpf_hook_record_launched(struct gpubpf_hook_record *r)
 void gpubpf_hook_twin_refused(const struct gpubpf_hook_launch *l, int error)
 {
 	if (error == GPUBPF_TWIN_NO_ROOM)
-		gpubpf_hook_note("kernel %s: its twin needs more registers or shared memory than a launch of this "
+		gpubpf_log_once("kernel %s: its twin needs more registers or shared memory than a launch of this "
 				 "shape has; it ran unprobed", l->kernel->name);
-	else if (error != GPUBPF_TWIN_TOLD)
-		gpubpf_hook_note("kernel %s: the runtime refused a launch of its twin with error %d; it ran "
+	else if (error != GPUBPF_TWIN_REPORTED)
+		gpubpf_log_once("kernel %s: the runtime refused a launch of its twin with error %d; it ran "
 				 "unprobed", l->kernel->name, error);
 }
 
@@ -703,11 +703,11 @@ static bool take_narrower_twin(struct gpubpf_hook_launch *l)
 	if (!l->registers || gpubpf_hook_callbacks)
 		return false;
 	if (l->followed)
-		gpubpf_was_counted(atomic_fetch_sub(&l->device->running, 1)); /* the first twin never started */
+		gpubpf_ref_was_counted(atomic_fetch_sub(&l->device->running, 1)); /* the first twin never started */
 	l->followed = false;
-	gpubpf_twin_narrow(l->choice, l->registers);
-	if (!is_current(l->choice) && !gpubpf_patience_left())
-		gpubpf_aside_start(l->choice);
+	gpubpf_twin_limit_registers(l->choice, l->registers);
+	if (!is_current(l->choice) && !gpubpf_wait_budget_is_left())
+		gpubpf_agent_job_start(l->choice);
 	else if (!is_current(l->choice))
 		refresh_timed(l->choice, &waited);
 	if (!is_current(l->choice))
@@ -716,7 +716,7 @@ static bool take_narrower_twin(struct gpubpf_hook_launch *l)
 	if (!binding || !binding->twin || binding == l->binding)
 		return false;
 	set_twin(l, binding);
-	gpubpf_hook_note("kernel %s: launched with as many blocks as fit the device at once; its twin was rebuilt "
+	gpubpf_log_once("kernel %s: launched with as many blocks as fit the device at once; its twin was rebuilt "
 			 "with %u registers per thread, so that they still fit", l->kernel->name, l->registers);
 	return true;
 }
@@ -736,13 +736,13 @@ int gpubpf_hook_launch_run(struct gpubpf_hook_launch *l,
 	if (l->twin && !refused) {
 		gpubpf_hook_launch_end(l, GPUBPF_LAUNCHED);
 		if (l->followed && !l->device->ops->device->settle)
-			gpubpf_hook_unfollowed(l->device);
+			gpubpf_hook_untracked_launch(l->device);
 		if (l->followed)
 			gpubpf_hook_completed(l->device);
 		return 0;
 	}
 	error = original(call);
-	gpubpf_hook_launch_end(l, error ? GPUBPF_LAUNCH_FAILED : l->twin ? GPUBPF_LAUNCHED_INSTEAD : GPUBPF_LAUNCHED);
+	gpubpf_hook_launch_end(l, error ? GPUBPF_LAUNCH_FAILED : l->twin ? GPUBPF_LAUNCHED_ORIGINAL : GPUBPF_LAUNCHED);
 	if (l->twin && !error)
 		gpubpf_hook_twin_refused(l, refused);
 	return error;

@@ -6,7 +6,7 @@
  *
  *   program built   gpubpf_hook_program_create()   Remembers how to get its image.
  *   kernel created  gpubpf_hook_kernel_create()    Remembers its name.
- *                   gpubpf_hook_kernel_ahead()     Has its twin built and loaded before the first launch.
+ *                   gpubpf_hook_kernel_prefetch()     Has its twin built and loaded before the first launch.
  *   launch          gpubpf_hook_launch_begin()     Returns the original, or a twin and its extra arguments. Matches the
  *                                                  name against the attached patterns whenever these have changed.
  *                   ... the adapter enqueues the kernel that begin() returned ...
@@ -74,10 +74,10 @@ struct gpubpf_hook_ops {
 	 * program is gone. */
 	int (*twin_load)(struct gpubpf_hook_device *device, void *adapter_program, enum gpubpf_image_kind kind,
 			 const void *data, size_t size, const char *options, void **module,
-			 struct gpubpf_why *why);
+			 struct gpubpf_reason *why);
 	/* Create one kernel of the twin image; the adapter refuses if the runtime reports other parameters. */
 	int (*twin_kernel)(void *module, const struct gpubpf_hook_twin *what, void *adapter_kernel, void **twin,
-			   struct gpubpf_why *why);
+			   struct gpubpf_reason *why);
 	/* Registers per thread of the original and of the twin. NULL: the runtime does not report them. */
 	void (*twin_registers)(void *twin, uint32_t *before, uint32_t *after);
 	/* Which compiler turned the twin's text into machine code. NULL: there is no such step, or only one
@@ -127,7 +127,7 @@ bool gpubpf_hook_device_gone(const struct gpubpf_hook_device *device);
  * except after a time limit. False: the context is gone, or belongs to the parent of a fork; then do not leave. */
 bool gpubpf_hook_device_use(struct gpubpf_hook_device *device);
 void gpubpf_hook_device_leave(struct gpubpf_hook_device *device);
-const struct gpubpf_device_open *gpubpf_hook_device_how(const struct gpubpf_hook_device *device);
+const struct gpubpf_device_open *gpubpf_hook_device_open_params(const struct gpubpf_hook_device *device);
 /* CLOCK_MONOTONIC minus a device clock that counts ns, as last measured; known once a twin is loaded. */
 uint64_t gpubpf_hook_device_clock_offset(const struct gpubpf_hook_device *device);
 /* device address passed to twins; 0 before it is known */
@@ -146,12 +146,12 @@ int gpubpf_hook_kernel_create(struct gpubpf_hook_program *program, void *adapter
 void gpubpf_hook_kernel_destroy(struct gpubpf_hook_kernel *kernel);
 /* The application created or looked up the kernel to launch it on the device: build and load its twin now. The
  * caller waits as a launch would; if waiting is not allowed, an agent thread does the work. */
-void gpubpf_hook_kernel_ahead(struct gpubpf_hook_kernel *kernel, struct gpubpf_hook_device *device);
-bool gpubpf_hook_kernel_wanted(const struct gpubpf_hook_kernel *kernel); /* was any program ever attached to it? */
+void gpubpf_hook_kernel_prefetch(struct gpubpf_hook_kernel *kernel, struct gpubpf_hook_device *device);
+bool gpubpf_hook_kernel_is_matched(const struct gpubpf_hook_kernel *kernel); /* was any program ever attached to it? */
 const char *gpubpf_hook_kernel_name(const struct gpubpf_hook_kernel *kernel);
 
 /* Has the session cached the image with this identity? Then the adapter need not copy it again. */
-bool gpubpf_image_is_kept(uint64_t identity);
+bool gpubpf_image_is_cached(uint64_t identity);
 
 struct gpubpf_hook_launch {
 	struct gpubpf_hook_kernel *kernel;
@@ -168,7 +168,7 @@ struct gpubpf_hook_launch {
 	/* output of twin() with GPUBPF_TWIN_NO_ROOM: registers per thread at which it fits, or 0 */
 	uint32_t registers;
 	/* private to the launch path */
-	struct gpubpf_hook_choice *choice;
+	struct gpubpf_dispatch_entry *choice;
 	const struct gpubpf_hook_binding *binding; /* binding of the twin */
 	/* kernel or device created by the parent of a fork: the child only counts the launch */
 	struct gpubpf_kernel_entry *inherited;
@@ -178,7 +178,7 @@ struct gpubpf_hook_launch {
 
 enum gpubpf_hook_outcome {
 	GPUBPF_LAUNCHED,         /* the kernel that begin() returned was enqueued */
-	GPUBPF_LAUNCHED_INSTEAD, /* the runtime refused the twin; the original was enqueued */
+	GPUBPF_LAUNCHED_ORIGINAL, /* the runtime refused the twin; the original was enqueued */
 	GPUBPF_LAUNCH_FAILED,    /* nothing was enqueued: the application's own error */
 };
 
@@ -196,7 +196,7 @@ void gpubpf_hook_launch_end(struct gpubpf_hook_launch *launch, enum gpubpf_hook_
  * the kernel use it.
  */
 #define GPUBPF_TWIN_NO_ROOM (-1)
-#define GPUBPF_TWIN_TOLD (-2) /* the adapter has reported why */
+#define GPUBPF_TWIN_REPORTED (-2) /* the adapter has reported why */
 
 int gpubpf_hook_launch_run(struct gpubpf_hook_launch *launch,
 			   int (*twin)(const void *call, struct gpubpf_hook_launch *launch),
@@ -240,10 +240,10 @@ void gpubpf_hook_record_launched(struct gpubpf_hook_record *record);
 void gpubpf_hook_completed(struct gpubpf_hook_device *device);
 /* From now on twins run whose end is not reported: a graph or list contains one, or the agent cannot wait for the
  * device. */
-void gpubpf_hook_unfollowed(struct gpubpf_hook_device *device);
+void gpubpf_hook_untracked_launch(struct gpubpf_hook_device *device);
 /* The application waits for the device here: copy back arenas outside host memory, unless a twin runs or the last
  * copy is recent. Otherwise costs two loads. */
-void gpubpf_hook_quiet(void);
+void gpubpf_hook_device_synced(void);
 
 /*
  * allocations.c: the application's allocations, for helpers that look them up. `context` is the owner as in the
@@ -260,7 +260,7 @@ void gpubpf_allocation_cut(uint64_t base, uint64_t size);
 void gpubpf_allocations_end(const void *context); /* the context is destroyed, with all its allocations */
 /* For runtimes that do not report buffer addresses: do programs on the device use allocations? At which address do
  * kernels see the buffer? The query by gpubpf_buffer_address() waits for the device and returns 0 or -errno. */
-bool gpubpf_allocations_asked(const struct gpubpf_hook_device *device);
+bool gpubpf_allocations_in_use(const struct gpubpf_hook_device *device);
 int gpubpf_buffer_address(struct gpubpf_hook_device *device, void *buffer, uint64_t *address);
 
 /* hooks/process/time.c */
@@ -269,9 +269,9 @@ uint64_t gpubpf_now_ns(void); /* CLOCK_MONOTONIC */
  * built with it. */
 bool gpubpf_mutex_lock_until(pthread_mutex_t *lock, uint64_t deadline_ns);
 
-bool gpubpf_plan_wants(const char *name); /* plan.c: some pattern matches it now */
+bool gpubpf_plan_matches_now(const char *name); /* plan.c: some pattern matches it now */
 
 /* Show the user one line, through the session or else on standard error; each text once. */
-void gpubpf_hook_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void gpubpf_log_once(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -70,7 +70,7 @@ bool gpubpf_plan_matches(const struct gpubpf_plan *plan, const char *name)
 	return false;
 }
 
-bool gpubpf_plan_wants(const char *name)
+bool gpubpf_plan_matches_now(const char *name)
 {
 	struct gpubpf_plan *plan = gpubpf_plan_read();
 	bool wants = plan && gpubpf_plan_matches(plan, name);

@@ -99,11 +99,11 @@ void gpubpf_prepare_start(struct gpubpf_hook_device *d)
 
 void gpubpf_prepare_wait(struct gpubpf_hook_device *d)
 {
-	uint64_t until = gpubpf_patience_begin();
+	uint64_t until = gpubpf_wait_budget_begin();
 
 	pthread_mutex_lock(&d->lock);
 	while (d->preparing && !d->stop && gpubpf_now_ns() < until)
 		gpubpf_cond_wait_until(&d->drained, &d->lock, until);
 	pthread_mutex_unlock(&d->lock);
-	gpubpf_patience_end();
+	gpubpf_wait_budget_end();
 }

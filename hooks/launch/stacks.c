@@ -82,7 +82,7 @@ static struct gpubpf_request *request_number(const uint64_t *address, uint32_t n
 	gpubpf_put_u32(&w, n);
 	for (uint32_t i = 0; i < n; i++)
 		gpubpf_put_u64(&w, address[i]);
-	err = gpubpf_session_ask(GPUBPF_MSG_STACK, &w, NULL, 0, &request);
+	err = gpubpf_client_request(GPUBPF_MSG_STACK, &w, NULL, 0, &request);
 	gpubpf_writer_finish(&w);
 	return err < 0 ? NULL : request;
 }
@@ -94,7 +94,7 @@ static void take_answer(struct slot *s)
 
 	gpubpf_assert_held(&lock);
 	s->number = good ? gpubpf_get_u32(&answer->payload) : 0;
-	if (good && (answer->payload.failed || s->number > GPUBPF_STACKS_MOST))
+	if (good && (answer->payload.failed || s->number > GPUBPF_MAX_STACKS))
 		s->number = 0;
 	s->answered = true;
 	gpubpf_request_drop(s->request);
@@ -108,10 +108,10 @@ static void wait_for_answer(struct slot *s)
 
 	s->has_waiter = true;
 	pthread_mutex_unlock(&lock);
-	until = gpubpf_patience_begin();
+	until = gpubpf_wait_budget_begin();
 	if (gpubpf_now_ns() < until && gpubpf_request_wait(request, until) == -ETIMEDOUT)
-		gpubpf_patience_give_up();
-	gpubpf_patience_end();
+		gpubpf_wait_budget_suspend();
+	gpubpf_wait_budget_end();
 	pthread_mutex_lock(&lock);
 	s->has_waiter = false;
 }
@@ -120,14 +120,14 @@ static void wait_for_answer(struct slot *s)
 static void wait_for_other(const struct slot *s, uint64_t hash)
 {
 	const struct timespec nap = { .tv_nsec = 50000 };
-	uint64_t until = gpubpf_patience_begin();
+	uint64_t until = gpubpf_wait_budget_begin();
 
 	while (s->hash == hash && s->has_waiter && gpubpf_now_ns() < until) {
 		pthread_mutex_unlock(&lock);
 		nanosleep(&nap, NULL);
 		pthread_mutex_lock(&lock);
 	}
-	gpubpf_patience_end();
+	gpubpf_wait_budget_end();
 }
 
 static uint32_t number_of(const uint64_t *address, uint32_t n)
@@ -143,9 +143,9 @@ static uint32_t number_of(const uint64_t *address, uint32_t n)
 		s->request = request_number(address, n, unloaded);
 	if (s && s->has_waiter && !gpubpf_hook_callbacks)
 		wait_for_other(s, hash);
-	else if (s && s->request && !gpubpf_hook_callbacks && !gpubpf_request_settled(s->request))
+	else if (s && s->request && !gpubpf_hook_callbacks && !gpubpf_request_is_done(s->request))
 		wait_for_answer(s);
-	if (s && s->request && !s->has_waiter && gpubpf_request_settled(s->request))
+	if (s && s->request && !s->has_waiter && gpubpf_request_is_done(s->request))
 		take_answer(s);
 	if (s && s->hash == hash && s->answered)
 		number = s->number;
@@ -153,10 +153,10 @@ static uint32_t number_of(const uint64_t *address, uint32_t n)
 	return number;
 }
 
-uint32_t gpubpf_stack_here(uint32_t skip, uint32_t depth)
+uint32_t gpubpf_stack_current_number(uint32_t skip, uint32_t depth)
 {
 	uint64_t *address = malloc((skip + depth + 1) * sizeof(*address));
-	uint32_t n = address ? gpubpf_unwind(address, skip + depth, gpubpf_lockdown_lets_look()) : 0;
+	uint32_t n = address ? gpubpf_unwind(address, skip + depth, gpubpf_lockdown_allows_stack_reads()) : 0;
 	uint32_t number = n > skip ? number_of(address + skip, n - skip) : 0;
 
 	free(address);

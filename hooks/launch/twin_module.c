@@ -27,8 +27,8 @@
 
 #define SETS_MAX 64 /* per program and device: one for each combination of attached programs */
 
-struct gpubpf_twin_set {
-	struct gpubpf_twin_set *next;
+struct gpubpf_twin_module {
+	struct gpubpf_twin_module *next;
 	struct gpubpf_hook_program *program;
 	struct gpubpf_hook_device *device;
 	uint32_t nlinks, *links;   /* links whose programs the twins contain */
@@ -37,18 +37,18 @@ struct gpubpf_twin_set {
 	enum { SET_NEW, SET_BUSY, SET_REQUESTED, SET_LOADED, SET_REFUSED } state; /* protected by the program's lock */
 	struct gpubpf_request *request;
 	struct gpubpf_twin_answer answer;
-	struct gpubpf_why before;  /* why the runtime did not load another form of the twin */
+	struct gpubpf_reason before;  /* why the runtime did not load another form of the twin */
 	uint32_t unloadable;       /* twin kinds that the runtime failed to load: 1 << enum gpubpf_image_kind */
 	uint64_t identity;         /* the adapter's identity of the image that was sent */
 	void *module;
 	uint64_t load_ns;  /* duration of the module load; reported with its first kernel */
-	struct gpubpf_why why;
+	struct gpubpf_reason why;
 };
 
-static int set_reason(struct gpubpf_why *why, int err, const char *fmt, ...)
+static int set_reason(struct gpubpf_reason *why, int err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-static int set_reason(struct gpubpf_why *why, int err, const char *fmt, ...)
+static int set_reason(struct gpubpf_reason *why, int err, const char *fmt, ...)
 {
 	va_list args;
 
@@ -60,7 +60,7 @@ static int set_reason(struct gpubpf_why *why, int err, const char *fmt, ...)
 	return err;
 }
 
-static bool twin_module_matches(const struct gpubpf_twin_set *set, const struct gpubpf_hook_device *device,
+static bool twin_module_matches(const struct gpubpf_twin_module *set, const struct gpubpf_hook_device *device,
 				uint32_t registers, const uint32_t *links, uint32_t nlinks)
 {
 	return set->device == device && set->registers == registers && set->nlinks == nlinks &&
@@ -69,11 +69,11 @@ static bool twin_module_matches(const struct gpubpf_twin_set *set, const struct 
 
 /* Takes over `links` and `wanted`, both malloc'd, unless it returns NULL: out of memory, or too many modules. The
  * caller holds the program's lock. */
-static struct gpubpf_twin_set *twin_module_get_or_create(struct gpubpf_hook_program *program,
+static struct gpubpf_twin_module *twin_module_get_or_create(struct gpubpf_hook_program *program,
 							 struct gpubpf_hook_device *device, uint32_t registers,
 							 uint32_t *links, uint32_t nlinks, char *wanted)
 {
-	struct gpubpf_twin_set *set;
+	struct gpubpf_twin_module *set;
 	uint32_t n = 0;
 
 	gpubpf_assert_held(&program->lock);
@@ -193,7 +193,7 @@ static int write_headers(const struct gpubpf_hook_image *image, struct gpubpf_wr
 	return fd;
 }
 
-static int send_image(struct gpubpf_twin_set *set, const struct gpubpf_hook_image *image)
+static int send_image(struct gpubpf_twin_module *set, const struct gpubpf_hook_image *image)
 {
 	struct gpubpf_writer w = {0};
 	int fds[2] = { -1, -1 }, err = 0;
@@ -217,7 +217,7 @@ static int send_image(struct gpubpf_twin_set *set, const struct gpubpf_hook_imag
 	if ((!image->kept && fds[0] < 0) || (image->nheaders && fds[1] < 0))
 		err = fds[0] < 0 ? fds[0] : fds[1];
 	else
-		err = gpubpf_session_ask(GPUBPF_MSG_TWIN, &w, fds, !image->kept + (image->nheaders != 0), &set->request);
+		err = gpubpf_client_request(GPUBPF_MSG_TWIN, &w, fds, !image->kept + (image->nheaders != 0), &set->request);
 	gpubpf_writer_finish(&w);
 	for (int i = 0; i < 2; i++)
 		if (fds[i] >= 0)
@@ -233,25 +233,25 @@ static int wait_for_room(void)
 	uint64_t until;
 	int err = 0;
 
-	if (gpubpf_session_may_ask())
+	if (gpubpf_client_can_request())
 		return 0;
-	if (gpubpf_aside())
+	if (gpubpf_is_agent_thread())
 		return -EAGAIN;
-	until = gpubpf_patience_begin();
-	while (!err && !gpubpf_session_may_ask()) {
+	until = gpubpf_wait_budget_begin();
+	while (!err && !gpubpf_client_can_request()) {
 		err = gpubpf_now_ns() < until ? 0 : -EAGAIN;
 		if (!err)
 			nanosleep(&nap, NULL);
 	}
-	gpubpf_patience_end();
+	gpubpf_wait_budget_end();
 	return err;
 }
 
-static int send_request(struct gpubpf_twin_set *set, const char *kernel)
+static int send_request(struct gpubpf_twin_module *set, const char *kernel)
 {
 	const struct gpubpf_hook_ops *ops = set->program->ops;
 	struct gpubpf_hook_image image = { .unloadable = set->unloadable };
-	int err = gpubpf_device_ready(set->device, &set->why);
+	int err = gpubpf_device_make_ready(set->device, &set->why);
 
 	if (!err)
 		err = wait_for_room();
@@ -306,7 +306,7 @@ static bool any_twin(const struct gpubpf_twin_answer *answer)
 }
 
 /* Make the session build another form of the twin, if it has announced one. */
-static bool request_other_form(struct gpubpf_twin_set *set)
+static bool request_other_form(struct gpubpf_twin_module *set)
 {
 	uint32_t kind = 1u << set->answer.kind % 32;
 
@@ -321,7 +321,7 @@ static bool request_other_form(struct gpubpf_twin_set *set)
 	return true;
 }
 
-static int load(struct gpubpf_twin_set *set)
+static int load(struct gpubpf_twin_module *set)
 {
 	struct gpubpf_packet *packet = gpubpf_request_answer(set->request);
 	uint64_t from;
@@ -332,7 +332,7 @@ static int load(struct gpubpf_twin_set *set)
 	if (packet->type != GPUBPF_MSG_TWIN_DONE || gpubpf_twin_parse(&packet->payload, &set->answer) < 0)
 		return set_reason(&set->why, -EPROTO, "the session's answer violates the protocol");
 	if (set->answer.keeps)
-		gpubpf_image_note_kept(set->identity);
+		gpubpf_image_note_cached(set->identity);
 	if (!set->answer.n)
 		return set_reason(&set->why, -EOPNOTSUPP, "%s",
 				  set->answer.reason[0] ? set->answer.reason : "the session refused the program");
@@ -364,12 +364,12 @@ static void count_wait(enum gpubpf_wait_part part, uint64_t from)
 {
 	struct gpubpf_kernel_table *table = gpubpf_session_kernel_table();
 
-	if (table && !gpubpf_aside())
+	if (table && !gpubpf_is_agent_thread())
 		gpubpf_kernel_table_add(&table->wait_ns[part], gpubpf_now_ns() - from);
 }
 
 /* Unload the module if the application released the program during the load: no later call would. */
-static void unload_closed(struct gpubpf_twin_set *set)
+static void unload_closed(struct gpubpf_twin_module *set)
 {
 	struct gpubpf_hook_program *program = set->program;
 	void *module = NULL;
@@ -385,32 +385,32 @@ static void unload_closed(struct gpubpf_twin_set *set)
 }
 
 /* -ESTALE: the application has released the kernel that the agent thread works for. */
-static int request_by_kernel(struct gpubpf_twin_set *set, const char *kernel)
+static int request_by_kernel(struct gpubpf_twin_module *set, const char *kernel)
 {
 	int err;
 
-	if (!gpubpf_aside_use_kernel())
+	if (!gpubpf_agent_job_use_kernel())
 		return -ESTALE;
 	err = send_request(set, kernel);
-	gpubpf_aside_leave_kernel();
+	gpubpf_agent_job_leave_kernel();
 	return err;
 }
 
-static int load_on_device(struct gpubpf_twin_set *set)
+static int load_on_device(struct gpubpf_twin_module *set)
 {
 	int err;
 
-	if (!gpubpf_aside_use_device())
+	if (!gpubpf_agent_job_use_device())
 		return -ESTALE;
 	err = load(set);
 	unload_closed(set);
-	gpubpf_aside_leave_device();
+	gpubpf_agent_job_leave_device();
 	return err;
 }
 
 /* Send the request (next: SET_REQUESTED) or load the answer (SET_LOADED). Other threads see SET_BUSY meanwhile. The
  * caller holds the program's lock, which is dropped during the work. */
-static void run_step(struct gpubpf_twin_set *set, int next, const char *kernel)
+static void run_step(struct gpubpf_twin_module *set, int next, const char *kernel)
 {
 	uint64_t from = gpubpf_now_ns();
 	int err, before = set->state;
@@ -428,33 +428,33 @@ static void run_step(struct gpubpf_twin_set *set, int next, const char *kernel)
 /* An agent thread wakes regularly to check whether its wait must end. */
 static uint64_t wake_at(uint64_t until)
 {
-	return gpubpf_aside() ? gpubpf_aside_slice() : until;
+	return gpubpf_is_agent_thread() ? gpubpf_agent_job_slice_end() : until;
 }
 
 static bool may_wait_on(uint64_t until)
 {
-	return gpubpf_aside() ? gpubpf_aside_goes_on() : gpubpf_now_ns() < until;
+	return gpubpf_is_agent_thread() ? gpubpf_agent_job_may_continue() : gpubpf_now_ns() < until;
 }
 
 /* The caller holds the program's lock. */
-static void wait_while_busy(struct gpubpf_twin_set *set)
+static void wait_while_busy(struct gpubpf_twin_module *set)
 {
 	uint64_t until, from = gpubpf_now_ns();
 
 	gpubpf_assert_held(&set->program->lock);
 	if (set->state != SET_BUSY)
 		return;
-	until = gpubpf_patience_begin();
+	until = gpubpf_wait_budget_begin();
 	while (set->state == SET_BUSY)
 		if (!gpubpf_cond_wait_until(&set->program->cond, &set->program->lock, wake_at(until)) && !may_wait_on(until))
 			break;
-	gpubpf_patience_end();
+	gpubpf_wait_budget_end();
 	count_wait(GPUBPF_WAIT_OTHERS, from);
 }
 
 /* The caller holds the program's lock, which is dropped during the wait. Another thread may load the answer
  * meanwhile and send another request. */
-static void wait_for_answer(struct gpubpf_twin_set *set, const char *kernel)
+static void wait_for_answer(struct gpubpf_twin_module *set, const char *kernel)
 {
 	struct gpubpf_request *request = set->request;
 	uint64_t until, from = gpubpf_now_ns();
@@ -464,15 +464,15 @@ static void wait_for_answer(struct gpubpf_twin_set *set, const char *kernel)
 	gpubpf_assert_held(&set->program->lock);
 	gpubpf_request_hold(request);
 	pthread_mutex_unlock(&set->program->lock);
-	until = gpubpf_patience_begin();
-	if (gpubpf_request_settled(request) || may_wait_on(until)) {
+	until = gpubpf_wait_budget_begin();
+	if (gpubpf_request_is_done(request) || may_wait_on(until)) {
 		do
 			err = gpubpf_request_wait(request, wake_at(until));
 		while (err == -ETIMEDOUT && may_wait_on(until));
-		if (err == -ETIMEDOUT && !gpubpf_aside())
-			gpubpf_patience_give_up();
+		if (err == -ETIMEDOUT && !gpubpf_is_agent_thread())
+			gpubpf_wait_budget_suspend();
 	}
-	gpubpf_patience_end();
+	gpubpf_wait_budget_end();
 	count_wait(GPUBPF_WAIT_ANSWER, from);
 	pthread_mutex_lock(&set->program->lock);
 	same = set->state == SET_REQUESTED && set->request == request;
@@ -487,7 +487,7 @@ static void wait_for_answer(struct gpubpf_twin_set *set, const char *kernel)
 	}
 }
 
-static const struct gpubpf_twin_entry *find_entry(const struct gpubpf_twin_set *set, const char *name)
+static const struct gpubpf_twin_entry *find_entry(const struct gpubpf_twin_module *set, const char *name)
 {
 	for (uint32_t i = 0; i < set->answer.n; i++)
 		if (!strcmp(set->answer.entries[i].name, name))
@@ -495,7 +495,7 @@ static const struct gpubpf_twin_entry *find_entry(const struct gpubpf_twin_set *
 	return NULL;
 }
 
-static void show_code(struct gpubpf_hook_choice *choice, const struct gpubpf_hook_binding *binding)
+static void show_code(struct gpubpf_dispatch_entry *choice, const struct gpubpf_hook_binding *binding)
 {
 	const struct gpubpf_hook_ops *ops = choice->kernel->program->ops;
 	uint32_t before = 0, after = 0;
@@ -515,7 +515,7 @@ static void refuse(struct gpubpf_hook_binding *b, const char *reason)
 }
 
 /* The reason for the first form comes first. */
-static void refuse_set(struct gpubpf_hook_binding *b, const struct gpubpf_twin_set *set, const char *reason)
+static void refuse_set(struct gpubpf_hook_binding *b, const struct gpubpf_twin_module *set, const char *reason)
 {
 	if (set->before.text[0])
 		snprintf(b->reason, sizeof(b->reason), "%.120s; %.110s", set->before.text, reason);
@@ -524,12 +524,12 @@ static void refuse_set(struct gpubpf_hook_binding *b, const struct gpubpf_twin_s
 }
 
 /* Create this kernel's twin from the loaded module. */
-static void make_twin(struct gpubpf_hook_choice *choice, struct gpubpf_twin_set *set, struct gpubpf_hook_binding *b)
+static void make_twin(struct gpubpf_dispatch_entry *choice, struct gpubpf_twin_module *set, struct gpubpf_hook_binding *b)
 {
 	const struct gpubpf_twin_entry *entry = find_entry(set, choice->kernel->name);
 	bool nothing = entry && !entry->twin[0] && !entry->reason[0];
 	struct gpubpf_hook_twin what;
-	struct gpubpf_why why = {0};
+	struct gpubpf_reason why = {0};
 	int err;
 
 	b->listed = nothing && !set->before.text[0]; /* it could be probed, but no program has a place in it */
@@ -552,7 +552,7 @@ static void make_twin(struct gpubpf_hook_choice *choice, struct gpubpf_twin_set 
 				__atomic_exchange_n(&set->load_ns, 0, __ATOMIC_RELAXED));
 }
 
-static struct gpubpf_hook_binding *find_binding(const struct gpubpf_hook_choice *choice, const struct gpubpf_twin_set *set)
+static struct gpubpf_hook_binding *find_binding(const struct gpubpf_dispatch_entry *choice, const struct gpubpf_twin_module *set)
 {
 	struct gpubpf_hook_binding *b = choice->bindings;
 
@@ -563,7 +563,7 @@ static struct gpubpf_hook_binding *find_binding(const struct gpubpf_hook_choice 
 }
 
 /* Find or create the entry's binding for the module, in its final form. The caller holds the kernel's lock. */
-static struct gpubpf_hook_binding *get_or_create_binding(struct gpubpf_hook_choice *choice, struct gpubpf_twin_set *set,
+static struct gpubpf_hook_binding *get_or_create_binding(struct gpubpf_dispatch_entry *choice, struct gpubpf_twin_module *set,
 							 const struct gpubpf_plan *plan)
 {
 	struct gpubpf_hook_binding *b = find_binding(choice, set);
@@ -584,28 +584,28 @@ static struct gpubpf_hook_binding *get_or_create_binding(struct gpubpf_hook_choi
 	return b;
 }
 
-static void show_state(struct gpubpf_hook_choice *choice, const struct gpubpf_hook_binding *b)
+static void show_state(struct gpubpf_dispatch_entry *choice, const struct gpubpf_hook_binding *b)
 {
 	uint32_t state = __atomic_load_n(&choice->entry->shared->state, __ATOMIC_RELAXED);
 
 	if (b && b->twin) {
 		show_code(choice, b);
-		gpubpf_kernel_table_state(choice->entry, GPUBPF_KERNEL_PROBED, NULL);
+		gpubpf_kernel_table_set_state(choice->entry, GPUBPF_KERNEL_PROBED, NULL);
 	} else if (b && !b->listed) {
-		gpubpf_kernel_table_state(choice->entry, GPUBPF_KERNEL_REFUSED, b->reason);
+		gpubpf_kernel_table_set_state(choice->entry, GPUBPF_KERNEL_REFUSED, b->reason);
 	} else if (state != GPUBPF_KERNEL_SEEN && (b || state != GPUBPF_KERNEL_PROBED)) {
 		/* a kernel that was once probed keeps that state */
-		gpubpf_kernel_table_state(choice->entry, GPUBPF_KERNEL_SEEN, "");
+		gpubpf_kernel_table_set_state(choice->entry, GPUBPF_KERNEL_SEEN, "");
 	}
 }
 
 /* Graphs keep the kernels that they were created with. */
-static void warn_of_graphs(const struct gpubpf_hook_choice *choice, const struct gpubpf_hook_binding *before)
+static void warn_of_graphs(const struct gpubpf_dispatch_entry *choice, const struct gpubpf_hook_binding *before)
 {
 	const struct gpubpf_hook_ops *ops = choice->kernel->program->ops;
 
 	if (before && before->twin && ops->twin_kept && ops->twin_kept(before->twin))
-		gpubpf_hook_note("kernel %s: its attached programs have changed; graphs or command lists that the "
+		gpubpf_log_once("kernel %s: its attached programs have changed; graphs or command lists that the "
 				 "program made before run it as it was then, until the program makes them again",
 				 choice->kernel->name);
 }
@@ -619,19 +619,19 @@ static bool contains_all_links(const struct gpubpf_hook_binding *some, const uin
 }
 
 /* A newly attached program cannot be inserted: the kernel keeps its twin with the earlier programs. */
-static bool keeps_previous_twin(const struct gpubpf_hook_choice *choice, const struct gpubpf_hook_binding *before,
+static bool keeps_previous_twin(const struct gpubpf_dispatch_entry *choice, const struct gpubpf_hook_binding *before,
 				const struct gpubpf_hook_binding *b)
 {
 	if (!b || b->twin || b->listed || !before || !before->twin || !contains_all_links(before, b->links, b->nlinks))
 		return false;
-	gpubpf_hook_note("kernel %s: a newly attached program cannot be added (%s); the present twin stays in use "
+	gpubpf_log_once("kernel %s: a newly attached program cannot be added (%s); the present twin stays in use "
 			 "without it", choice->kernel->name,
 			 b->reason);
 	return true;
 }
 
 /* Never returns to an older plan. The caller holds the kernel's lock. */
-static void set_binding(struct gpubpf_hook_choice *choice, const struct gpubpf_plan *plan,
+static void set_binding(struct gpubpf_dispatch_entry *choice, const struct gpubpf_plan *plan,
 			struct gpubpf_hook_binding *b)
 {
 	uint64_t known = atomic_load(&choice->plan);
@@ -650,7 +650,7 @@ static void set_binding(struct gpubpf_hook_choice *choice, const struct gpubpf_p
 		warn_of_graphs(choice, before);
 }
 
-static bool has_twin(const struct gpubpf_hook_choice *choice)
+static bool has_twin(const struct gpubpf_dispatch_entry *choice)
 {
 	const struct gpubpf_hook_binding *b = atomic_load_explicit(&choice->binding, memory_order_acquire);
 
@@ -665,13 +665,13 @@ static bool is_refused_by_call(const struct gpubpf_kernel_row *k)
 }
 
 /* The caller holds the program's lock. */
-static void refresh_module_once(struct gpubpf_hook_choice *choice, struct gpubpf_twin_set *set)
+static void refresh_module_once(struct gpubpf_dispatch_entry *choice, struct gpubpf_twin_module *set)
 {
 	const char *kernel = choice->kernel->whole;
 
 	gpubpf_assert_held(&set->program->lock);
 	if (set->state < SET_LOADED && !has_twin(choice) && !is_refused_by_call(choice->entry->shared))
-		gpubpf_kernel_table_state(choice->entry, GPUBPF_KERNEL_WAITING, NULL);
+		gpubpf_kernel_table_set_state(choice->entry, GPUBPF_KERNEL_WAITING, NULL);
 	if (set->state == SET_NEW)
 		run_step(set, SET_REQUESTED, kernel);
 	wait_while_busy(set);
@@ -681,7 +681,7 @@ static void refresh_module_once(struct gpubpf_hook_choice *choice, struct gpubpf
 }
 
 /* Repeats for each form of the twin that the runtime failed to load. */
-static void refresh_module(struct gpubpf_hook_choice *choice, struct gpubpf_twin_set *set)
+static void refresh_module(struct gpubpf_dispatch_entry *choice, struct gpubpf_twin_module *set)
 {
 	uint32_t known;
 
@@ -696,7 +696,7 @@ static const char *kernels_of(struct gpubpf_hook_program *program)
 {
 	char *names = atomic_load_explicit(&program->kernels, memory_order_acquire), *none = NULL;
 
-	if (names || gpubpf_aside() || !program->ops->kernels || !(names = program->ops->kernels(program->adapter)))
+	if (names || gpubpf_is_agent_thread() || !program->ops->kernels || !(names = program->ops->kernels(program->adapter)))
 		return names;
 	if (atomic_compare_exchange_strong(&program->kernels, &none, names))
 		return names;
@@ -705,12 +705,12 @@ static const char *kernels_of(struct gpubpf_hook_program *program)
 }
 
 /* The twin module for what the plan attaches to kernels of the program, in whatever state it has reached. */
-static struct gpubpf_twin_set *find_set(struct gpubpf_hook_choice *choice, const struct gpubpf_plan *plan,
+static struct gpubpf_twin_module *find_set(struct gpubpf_dispatch_entry *choice, const struct gpubpf_plan *plan,
 					uint32_t registers, bool may_wait)
 {
 	struct gpubpf_hook_program *program = choice->kernel->program;
 	const char *kernels = kernels_of(program);
-	struct gpubpf_twin_set *set;
+	struct gpubpf_twin_module *set;
 	struct plan_subset part;
 
 	if (select_links(plan, kernels ? kernels : choice->kernel->whole, &part) < 0)
@@ -727,7 +727,7 @@ static struct gpubpf_twin_set *find_set(struct gpubpf_hook_choice *choice, const
 	return set;
 }
 
-static bool is_final(struct gpubpf_twin_set *set)
+static bool is_final(struct gpubpf_twin_module *set)
 {
 	bool made;
 
@@ -752,7 +752,7 @@ static bool lock_kernel(struct gpubpf_hook_kernel *kernel, bool may_wait)
 
 /* A caller that may not wait takes a twin built earlier. False: the register limit has changed. It is lower now, or
  * no limit because no twin within it could be built. */
-static bool bind_entry(struct gpubpf_hook_choice *choice, const struct gpubpf_plan *plan, struct gpubpf_twin_set *set,
+static bool bind_entry(struct gpubpf_dispatch_entry *choice, const struct gpubpf_plan *plan, struct gpubpf_twin_module *set,
 		       uint32_t registers, bool may_wait)
 {
 	struct gpubpf_hook_binding *b = NULL;
@@ -774,7 +774,7 @@ static bool bind_entry(struct gpubpf_hook_choice *choice, const struct gpubpf_pl
 	return wanted || !may_wait;
 }
 
-static void clear_binding(struct gpubpf_hook_choice *choice, const struct gpubpf_plan *plan, bool may_wait)
+static void clear_binding(struct gpubpf_dispatch_entry *choice, const struct gpubpf_plan *plan, bool may_wait)
 {
 	if (!lock_kernel(choice->kernel, may_wait))
 		return;
@@ -783,20 +783,20 @@ static void clear_binding(struct gpubpf_hook_choice *choice, const struct gpubpf
 }
 
 /* bind_entry() calls the runtime: pin the device meanwhile. */
-static bool bind_on_device(struct gpubpf_hook_choice *choice, const struct gpubpf_plan *plan, struct gpubpf_twin_set *set,
+static bool bind_on_device(struct gpubpf_dispatch_entry *choice, const struct gpubpf_plan *plan, struct gpubpf_twin_module *set,
 			   uint32_t registers, bool may_wait)
 {
 	bool bound;
 
-	if (!gpubpf_aside_use_device())
+	if (!gpubpf_agent_job_use_device())
 		return true;
 	bound = bind_entry(choice, plan, set, registers, may_wait);
-	gpubpf_aside_leave_device();
+	gpubpf_agent_job_leave_device();
 	return bound;
 }
 
 struct refresh_args {
-	struct gpubpf_hook_choice *choice;
+	struct gpubpf_dispatch_entry *choice;
 	const struct gpubpf_plan *plan;
 	bool may_wait;
 };
@@ -805,7 +805,7 @@ struct refresh_args {
 static void refresh_matching(void *arg)
 {
 	const struct refresh_args *s = arg;
-	struct gpubpf_twin_set *set;
+	struct gpubpf_twin_module *set;
 	uint32_t registers;
 
 	do {
@@ -814,7 +814,7 @@ static void refresh_matching(void *arg)
 	} while (is_final(set) && !bind_on_device(s->choice, s->plan, set, registers, s->may_wait));
 }
 
-bool gpubpf_twin_settle(struct gpubpf_hook_choice *choice, bool may_wait)
+bool gpubpf_twin_refresh_binding(struct gpubpf_dispatch_entry *choice, bool may_wait)
 {
 	struct gpubpf_plan *plan = gpubpf_plan_read();
 	struct gpubpf_hook_kernel *kernel = choice->kernel;
@@ -827,7 +827,7 @@ bool gpubpf_twin_settle(struct gpubpf_hook_choice *choice, bool may_wait)
 		if (gpubpf_hook_callbacks)
 			refresh_matching(&refresh_args); /* a runtime thread, which may hold the runtime's locks */
 		else
-			gpubpf_run_aside(refresh_matching, &refresh_args);
+			gpubpf_run_on_agent_thread(refresh_matching, &refresh_args);
 	} else if (plan) {
 		clear_binding(choice, plan, may_wait);
 	}
@@ -836,7 +836,7 @@ bool gpubpf_twin_settle(struct gpubpf_hook_choice *choice, bool may_wait)
 }
 
 struct sending {
-	struct gpubpf_twin_set *set;
+	struct gpubpf_twin_module *set;
 	int err;
 };
 
@@ -848,7 +848,7 @@ static void send_in_thread(void *arg)
 }
 
 /* The caller holds the program's lock, which is dropped during the send. */
-static void request_ahead(struct gpubpf_twin_set *set)
+static void request_ahead(struct gpubpf_twin_module *set)
 {
 	struct sending sending = { set, -EAGAIN };
 	int err;
@@ -858,18 +858,18 @@ static void request_ahead(struct gpubpf_twin_set *set)
 		return;
 	set->state = SET_BUSY;
 	pthread_mutex_unlock(&set->program->lock);
-	if (gpubpf_session_may_ask())
-		gpubpf_run_aside(send_in_thread, &sending);
+	if (gpubpf_client_can_request())
+		gpubpf_run_on_agent_thread(send_in_thread, &sending);
 	err = sending.err;
 	pthread_mutex_lock(&set->program->lock);
 	set->state = err == -EAGAIN ? SET_NEW : err < 0 ? SET_REFUSED : SET_REQUESTED;
 	pthread_cond_broadcast(&set->program->cond);
 }
 
-void gpubpf_twin_ask(struct gpubpf_hook_choice *choice)
+void gpubpf_twin_request(struct gpubpf_dispatch_entry *choice)
 {
 	struct gpubpf_plan *plan = gpubpf_plan_read();
-	struct gpubpf_twin_set *set = plan ? find_set(choice, plan, atomic_load(&choice->registers), false) : NULL;
+	struct gpubpf_twin_module *set = plan ? find_set(choice, plan, atomic_load(&choice->registers), false) : NULL;
 
 	if (set) {
 		pthread_mutex_lock(&set->program->lock);
@@ -879,7 +879,7 @@ void gpubpf_twin_ask(struct gpubpf_hook_choice *choice)
 	free(plan);
 }
 
-void gpubpf_twin_drop_detached(struct gpubpf_hook_choice *choice)
+void gpubpf_twin_drop_detached(struct gpubpf_dispatch_entry *choice)
 {
 	struct gpubpf_plan *plan = gpubpf_plan_read();
 	struct gpubpf_hook_binding *before;
@@ -894,13 +894,13 @@ void gpubpf_twin_drop_detached(struct gpubpf_hook_choice *choice)
 	before = choice->binding;
 	if (before && before->twin && !contains_all_links(before, links, n)) {
 		atomic_store_explicit(&choice->binding, NULL, memory_order_release);
-		gpubpf_hook_note("kernel %s: a program was detached, and its twin without that program was not ready "
+		gpubpf_log_once("kernel %s: a program was detached, and its twin without that program was not ready "
 				 "in time; it runs unprobed until then", choice->kernel->name);
 	}
 	pthread_mutex_unlock(&choice->kernel->lock);
 }
 
-void gpubpf_twin_narrow(struct gpubpf_hook_choice *choice, uint32_t registers)
+void gpubpf_twin_limit_registers(struct gpubpf_dispatch_entry *choice, uint32_t registers)
 {
 	uint32_t known;
 
@@ -919,7 +919,7 @@ static void close_sets(void *arg)
 
 	pthread_mutex_lock(&program->lock);
 	program->closed = true;
-	for (struct gpubpf_twin_set *set = program->sets; set; set = set->next) {
+	for (struct gpubpf_twin_module *set = program->sets; set; set = set->next) {
 		if (!set->module || set->state == SET_BUSY)
 			continue;
 		program->ops->twin_unload(set->module);
@@ -928,16 +928,16 @@ static void close_sets(void *arg)
 	pthread_mutex_unlock(&program->lock);
 }
 
-void gpubpf_twin_sets_close(struct gpubpf_hook_program *program)
+void gpubpf_twin_modules_unload(struct gpubpf_hook_program *program)
 {
 	if (program->sets)
-		gpubpf_run_aside(close_sets, program);
+		gpubpf_run_on_agent_thread(close_sets, program);
 }
 
 static void destroy_sets(void *arg)
 {
 	struct gpubpf_hook_program *program = arg;
-	struct gpubpf_twin_set *set, *next;
+	struct gpubpf_twin_module *set, *next;
 
 	for (set = program->sets; set; set = next) {
 		next = set->next;
@@ -953,17 +953,17 @@ static void destroy_sets(void *arg)
 
 static bool any_loaded(const struct gpubpf_hook_program *program)
 {
-	const struct gpubpf_twin_set *set = program->sets;
+	const struct gpubpf_twin_module *set = program->sets;
 
 	while (set && !set->module)
 		set = set->next;
 	return set;
 }
 
-void gpubpf_twin_sets_destroy(struct gpubpf_hook_program *program)
+void gpubpf_twin_modules_destroy(struct gpubpf_hook_program *program)
 {
 	if (any_loaded(program))
-		gpubpf_run_aside(destroy_sets, program);
+		gpubpf_run_on_agent_thread(destroy_sets, program);
 	else
 		destroy_sets(program);
 }

@@ -18,11 +18,11 @@ static struct {
 	atomic_bool given_up;
 } patience = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-uint64_t gpubpf_patience_begin(void)
+uint64_t gpubpf_wait_budget_begin(void)
 {
 	uint64_t budget = gpubpf_session_wait_ms() * 1000000ull, now = gpubpf_now_ns(), until;
 
-	if (gpubpf_aside())
+	if (gpubpf_is_agent_thread())
 		return now + AGENT_WAIT_NS;
 	pthread_mutex_lock(&patience.lock);
 	if (!patience.waiting++)
@@ -32,47 +32,47 @@ uint64_t gpubpf_patience_begin(void)
 	return patience.given_up ? 0 : until;
 }
 
-void gpubpf_patience_end(void)
+void gpubpf_wait_budget_end(void)
 {
-	if (gpubpf_aside())
+	if (gpubpf_is_agent_thread())
 		return;
 	pthread_mutex_lock(&patience.lock);
-	if (gpubpf_was_last(patience.waiting--))
+	if (gpubpf_ref_was_last(patience.waiting--))
 		patience.spent_ns += gpubpf_now_ns() - patience.since_ns;
 	pthread_mutex_unlock(&patience.lock);
 }
 
-void gpubpf_patience_give_up(void)
+void gpubpf_wait_budget_suspend(void)
 {
 	atomic_store(&patience.given_up, true);
 }
 
-bool gpubpf_patience_gone(void)
+bool gpubpf_wait_budget_is_suspended(void)
 {
 	return atomic_load(&patience.given_up);
 }
 
-bool gpubpf_patience_left(void)
+bool gpubpf_wait_budget_is_left(void)
 {
 	uint64_t budget = gpubpf_session_wait_ms() * 1000000ull, now = gpubpf_now_ns(), spent;
 
 	pthread_mutex_lock(&patience.lock);
 	spent = patience.spent_ns + (patience.waiting ? now - patience.since_ns : 0);
 	pthread_mutex_unlock(&patience.lock);
-	return spent < budget && !gpubpf_patience_gone();
+	return spent < budget && !gpubpf_wait_budget_is_suspended();
 }
 
-void gpubpf_patience_renew(void)
+void gpubpf_wait_budget_resume(void)
 {
 	atomic_store(&patience.given_up, false);
 }
 
-void gpubpf_patience_lock(void)
+void gpubpf_wait_budget_lock(void)
 {
 	pthread_mutex_lock(&patience.lock);
 }
 
-void gpubpf_patience_unlock(bool child)
+void gpubpf_wait_budget_unlock(bool child)
 {
 	if (child) {
 		patience.waiting = 0;

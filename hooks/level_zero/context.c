@@ -61,7 +61,7 @@ static struct device *add_device(struct lz_driver *d, ze_context_handle_t contex
 	dev->handle = handle;
 	a.device = dev;
 	if (c)
-		gpubpf_run_aside(create_hook, &a);
+		gpubpf_run_on_agent_thread(create_hook, &a);
 	if (a.err < 0) {
 		free(dev);
 		return NULL;

@@ -168,7 +168,7 @@ static struct lz_driver *driver_of(const void *library)
 		d->library = library;
 	pthread_mutex_unlock(&lock);
 	if (!d)
-		gpubpf_hook_note("the program loaded more than %d Level Zero drivers; kernels of further drivers run "
+		gpubpf_log_once("the program loaded more than %d Level Zero drivers; kernels of further drivers run "
 				 "unprobed",
 				 LZ_DRIVERS);
 	return d;

@@ -51,7 +51,7 @@ static void add_kernel(const struct lz_driver *d, struct lz_module *m, const cha
 	k->nargs = p.numKernelArgs;
 	k->recorded = true;
 	gpubpf_records_add(&lz_kernels, handle, &k->object);
-	gpubpf_hook_kernel_ahead(k->hook, m->hook_device);
+	gpubpf_hook_kernel_prefetch(k->hook, m->hook_device);
 }
 
 ze_result_t lz_KernelCreate(struct lz_driver *d, ze_module_handle_t module, const ze_kernel_desc_t *desc,
@@ -161,11 +161,11 @@ static ze_result_t apply_arg(const struct lz_driver *d, struct lz_twin *twin, ui
 	if (arg->how == LZ_ARG_UNSET)
 		return ZE_RESULT_SUCCESS; /* the original runs without this argument, so the twin does too */
 	if (arg->how == LZ_ARG_UNKNOWN) {
-		gpubpf_hook_note("kernel %s: launched by zeCommandListAppendLaunchKernelWithArguments() and then "
+		gpubpf_log_once("kernel %s: launched by zeCommandListAppendLaunchKernelWithArguments() and then "
 				 "without arguments; its twin lacks their values and runs again once the program "
 				 "sets all arguments",
 				 gpubpf_hook_kernel_name(twin->kernel->hook));
-		return GPUBPF_TWIN_TOLD;
+		return GPUBPF_TWIN_REPORTED;
 	}
 	return d->api.KernelSetArgumentValue(twin->handle, i, arg->size, arg->how == LZ_ARG_NULL ? NULL : bytes);
 }
@@ -218,7 +218,7 @@ ze_result_t lz_kernel_apply_setting(struct lz_twin *twin)
 	return err;
 }
 
-void lz_kernel_given(struct lz_kernel *k, const struct lz_group_size *size)
+void lz_kernel_note_args_set(struct lz_kernel *k, const struct lz_group_size *size)
 {
 	struct lz_setting *s = &k->setting;
 

@@ -106,7 +106,7 @@ static void mark_kept(const struct gpubpf_hook_launch *l)
 	struct lz_twin *twin = l->twin;
 
 	atomic_store_explicit(&twin->kept, true, memory_order_relaxed);
-	gpubpf_hook_unfollowed(l->device);
+	gpubpf_hook_untracked_launch(l->device);
 }
 
 static ze_result_t record(const struct lz_append *a, struct lz_list *list, struct gpubpf_hook_launch *l)
@@ -122,7 +122,7 @@ static ze_result_t record(const struct lz_append *a, struct lz_list *list, struc
 		return ZE_RESULT_SUCCESS;
 	}
 	err = append_original(a);
-	lz_list_add(list, gpubpf_hook_launch_record(l, err ? GPUBPF_LAUNCH_FAILED : l->twin ? GPUBPF_LAUNCHED_INSTEAD :
+	lz_list_add(list, gpubpf_hook_launch_record(l, err ? GPUBPF_LAUNCH_FAILED : l->twin ? GPUBPF_LAUNCHED_ORIGINAL :
 							     GPUBPF_LAUNCHED, RECORDED_REASON));
 	if (l->twin && !err)
 		gpubpf_hook_twin_refused(l, refused);
@@ -132,7 +132,7 @@ static ze_result_t record(const struct lz_append *a, struct lz_list *list, struc
 static void note_args_set(const struct lz_append *a)
 {
 	pthread_mutex_lock(&a->kernel->lock);
-	lz_kernel_given(a->kernel, a->size);
+	lz_kernel_note_args_set(a->kernel, a->size);
 	pthread_mutex_unlock(&a->kernel->lock);
 }
 
@@ -148,8 +148,8 @@ static ze_result_t launch(struct lz_append *a)
 		return append(a, a->original);
 	describe(&l, a->kernel, a->indirect ? NULL : a->groups, a->size);
 	err = list->immediate ? (ze_result_t)gpubpf_hook_launch_run(&l, append_twin, append_original, a) : record(a, list, &l);
-	if (l.twin && !lz_list_settles(list))
-		gpubpf_hook_unfollowed(l.device);
+	if (l.twin && !lz_list_can_be_waited_for(list))
+		gpubpf_hook_untracked_launch(l.device);
 	if (!err && a->size)
 		note_args_set(a);
 	return err;
@@ -254,7 +254,7 @@ static void close_multi(struct multi_launch *s, const ze_kernel_handle_t *kernel
 		struct gpubpf_hook_launch *l = &s->launches[i];
 		bool is_twin = twins && s->chosen[i] != kernels[i];
 		enum gpubpf_hook_outcome outcome = err ? GPUBPF_LAUNCH_FAILED :
-			l->twin && !is_twin ? GPUBPF_LAUNCHED_INSTEAD : GPUBPF_LAUNCHED;
+			l->twin && !is_twin ? GPUBPF_LAUNCHED_ORIGINAL : GPUBPF_LAUNCHED;
 
 		if (!l->kernel)
 			continue;
@@ -267,8 +267,8 @@ static void close_multi(struct multi_launch *s, const ze_kernel_handle_t *kernel
 		gpubpf_hook_launch_end(l, outcome);
 		if (l->followed && outcome == GPUBPF_LAUNCHED)
 			gpubpf_hook_completed(l->device);
-		if (is_twin && !lz_list_settles(s->list))
-			gpubpf_hook_unfollowed(l->device);
+		if (is_twin && !lz_list_can_be_waited_for(s->list))
+			gpubpf_hook_untracked_launch(l->device);
 	}
 	free(s->chosen);
 	free(s->launches);

@@ -124,10 +124,10 @@ struct lz_twin {
 };
 
 /* The caller holds the kernel's lock. */
-ze_result_t lz_kernel_apply(struct lz_twin *twin);          /* 0, GPUBPF_TWIN_TOLD, or the driver's error */
+ze_result_t lz_kernel_apply(struct lz_twin *twin);          /* 0, GPUBPF_TWIN_REPORTED, or the driver's error */
 ze_result_t lz_kernel_apply_setting(struct lz_twin *twin);
 /* The kernel was launched with arguments whose sizes only the driver knows. */
-void lz_kernel_given(struct lz_kernel *kernel, const struct lz_group_size *size);
+void lz_kernel_note_args_set(struct lz_kernel *kernel, const struct lz_group_size *size);
 
 /* list.c */
 struct lz_list {
@@ -144,7 +144,7 @@ struct lz_list {
 
 void lz_list_add(struct lz_list *list, struct gpubpf_hook_record *record); /* takes over the record */
 /* Does lz_queues_wait() cover launches in this list? Not for an asynchronous immediate list of a driver before 1.6. */
-bool lz_list_settles(const struct lz_list *list);
+bool lz_list_can_be_waited_for(const struct lz_list *list);
 /* Wait for all work in the queues and immediate lists of a context: 0, or -ETIMEDOUT. */
 int lz_queues_wait(ze_context_handle_t context, uint32_t timeout_ms);
 

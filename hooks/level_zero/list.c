@@ -175,7 +175,7 @@ ze_result_t lz_CommandListExpCreateCloneExp(struct lz_driver *d, ze_command_list
 	return err;
 }
 
-bool lz_list_settles(const struct lz_list *list)
+bool lz_list_can_be_waited_for(const struct lz_list *list)
 {
 	return !list->immediate || list->waits || list->driver->next.CommandListHostSynchronize;
 }

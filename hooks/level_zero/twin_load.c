@@ -58,7 +58,7 @@ static void unload(void *module)
 }
 
 /* Link the twin with the modules that the original was linked with. */
-static int link_peers(struct lz_module *p, ze_module_handle_t twin, struct gpubpf_why *why)
+static int link_peers(struct lz_module *p, ze_module_handle_t twin, struct gpubpf_reason *why)
 {
 	ze_module_handle_t *all = calloc(p->npeers + 1, sizeof(*all));
 	ze_result_t err;
@@ -77,7 +77,7 @@ static int link_peers(struct lz_module *p, ze_module_handle_t twin, struct gpubp
 
 /* The caller holds the program's lock, which keeps it alive. */
 static int load_locked(struct lz_module *p, enum gpubpf_image_kind kind, const void *data, size_t size,
-		       struct module *m, struct gpubpf_why *why)
+		       struct module *m, struct gpubpf_reason *why)
 {
 	uint32_t n = p->code->nparts;
 	const ze_module_constants_t **constants = calloc(n + 1, sizeof(*constants));
@@ -100,7 +100,7 @@ static int load_locked(struct lz_module *p, enum gpubpf_image_kind kind, const v
 }
 
 static int load(struct gpubpf_hook_device *device, void *adapter_program, enum gpubpf_image_kind kind, const void *data,
-		size_t size, const char *options, void **module, struct gpubpf_why *why)
+		size_t size, const char *options, void **module, struct gpubpf_reason *why)
 {
 	struct lz_module *p = adapter_program;
 	struct module *m = calloc(1, sizeof(*m));
@@ -142,7 +142,7 @@ static uint32_t extra_args(uint32_t flags)
 
 /* The twin must take exactly the kernel's arguments plus the extra ones. */
 static int check_args(const struct module *m, struct lz_twin *t, const struct gpubpf_hook_twin *what,
-		      struct gpubpf_why *why)
+		      struct gpubpf_reason *why)
 {
 	ze_kernel_properties_t p = { .stype = ZE_STRUCTURE_TYPE_KERNEL_PROPERTIES };
 	uint32_t want = t->kernel->nargs + extra_args(what->flags);
@@ -169,7 +169,7 @@ static ze_result_t allow_indirect_access(const struct module *m, struct lz_twin 
 {
 	struct gpubpf_hook_device *device = t->kernel->module->hook_device;
 
-	if (!gpubpf_allocations_asked(device) && !has_external_maps(device))
+	if (!gpubpf_allocations_in_use(device) && !has_external_maps(device))
 		return ZE_RESULT_SUCCESS;
 	t->indirect = ZE_KERNEL_INDIRECT_ACCESS_FLAG_HOST | ZE_KERNEL_INDIRECT_ACCESS_FLAG_DEVICE |
 		      ZE_KERNEL_INDIRECT_ACCESS_FLAG_SHARED;
@@ -177,7 +177,7 @@ static ze_result_t allow_indirect_access(const struct module *m, struct lz_twin 
 }
 
 static int kernel(void *module, const struct gpubpf_hook_twin *what, void *adapter_kernel, void **twin,
-		  struct gpubpf_why *why)
+		  struct gpubpf_reason *why)
 {
 	ze_kernel_desc_t desc = { .stype = ZE_STRUCTURE_TYPE_KERNEL_DESC, .pKernelName = what->name };
 	struct lz_twin *t = calloc(1, sizeof(*t));

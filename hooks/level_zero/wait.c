@@ -5,7 +5,7 @@
 static ze_result_t after_wait(ze_result_t err)
 {
 	if (!err)
-		gpubpf_hook_quiet();
+		gpubpf_hook_device_synced();
 	return err;
 }
 

@@ -50,7 +50,7 @@ CL_API_ENTRY cl_int CL_API_CALL ocl_clSetKernelArg(cl_kernel kernel, cl_uint ind
 						   const void *value)
 {
 	cl_int err = ocl->clSetKernelArg(kernel, index, size, value);
-	struct ocl_kernel *k = err ? NULL : ocl_kernel_of(kernel);
+	struct ocl_kernel *k = err ? NULL : ocl_kernel_find(kernel);
 	struct ocl_arg *arg = arg_of(k, index);
 
 	if (arg && set_value(arg, size, value) < 0)
@@ -60,7 +60,7 @@ CL_API_ENTRY cl_int CL_API_CALL ocl_clSetKernelArg(cl_kernel kernel, cl_uint ind
 
 static void set_pointer(cl_kernel kernel, cl_uint index, const void *pointer, int how)
 {
-	struct ocl_arg *arg = arg_of(ocl_kernel_of(kernel), index);
+	struct ocl_arg *arg = arg_of(ocl_kernel_find(kernel), index);
 
 	if (!arg)
 		return;
@@ -82,7 +82,7 @@ CL_API_ENTRY cl_int CL_API_CALL ocl_clSetKernelArgSVMPointer(cl_kernel kernel, c
 
 static struct ocl_platform *platform_of(cl_kernel kernel)
 {
-	struct ocl_kernel *k = ocl_kernel_of(kernel);
+	struct ocl_kernel *k = ocl_kernel_find(kernel);
 	cl_device_id devices[64];
 	cl_context context;
 	size_t size;
@@ -157,7 +157,7 @@ CL_API_ENTRY cl_int CL_API_CALL ocl_clSetKernelExecInfo(cl_kernel kernel, cl_ker
 							const void *value)
 {
 	cl_int err = ocl->clSetKernelExecInfo(kernel, name, size, value);
-	struct ocl_kernel *k = err ? NULL : ocl_kernel_of(kernel);
+	struct ocl_kernel *k = err ? NULL : ocl_kernel_find(kernel);
 
 	if (k && k->recorded && set_info(k, name, size, value) < 0)
 		k->recorded = false;

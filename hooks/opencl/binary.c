@@ -116,6 +116,6 @@ CL_API_ENTRY cl_int CL_API_CALL ocl_clGetProgramInfo(cl_program program, cl_prog
 	struct ocl_program *p;
 
 	if (!err && name == CL_PROGRAM_BINARIES && value && (p = gpubpf_records_find(&ocl_programs, program)))
-		gpubpf_run_aside(store_sources, &(struct binary_query){ p, value, size / sizeof(void *) });
+		gpubpf_run_on_agent_thread(store_sources, &(struct binary_query){ p, value, size / sizeof(void *) });
 	return err;
 }

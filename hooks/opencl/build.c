@@ -20,7 +20,7 @@ static struct ocl_code *with_options(struct ocl_program *p, const char *options)
 	if (!code)
 		return NULL;
 	code->reason = from->reason;
-	ocl_code_built(code);
+	ocl_code_note_build(code);
 	return code;
 }
 
@@ -41,7 +41,7 @@ static struct build begin_build(struct ocl_program *p, cl_uint n, const cl_devic
 
 	if (code && at_once) {
 		b.before = ocl_program_builds(p);
-		ocl_program_built(p, b.n, b.devices, code);
+		ocl_program_note_build(p, b.n, b.devices, code);
 	}
 	return b;
 }
@@ -55,9 +55,9 @@ static cl_int end_build(struct build *b, cl_int error)
 	if (b->code && b->at_once && built)
 		ocl_builds_drop(b->before);
 	else if (b->code && b->at_once)
-		ocl_program_unbuilt(b->program, b->before);
+		ocl_program_restore_builds(b->program, b->before);
 	else if (b->code && built)
-		ocl_program_built(b->program, b->n, b->devices, b->code);
+		ocl_program_note_build(b->program, b->n, b->devices, b->code);
 	else if (b->code)
 		ocl_code_put(b->code);
 	return error;

@@ -154,7 +154,7 @@ static cl_int CL_API_CALL record(cl_command_buffer_khr handle, cl_command_queue 
 		return CL_INVALID_COMMAND_BUFFER_KHR;
 	err = b->platform->buffer_record(handle, queue, properties, kernel, dim, offset, global, local, nwait,
 					 wait, point, command);
-	k = err ? NULL : ocl_kernel_of(kernel);
+	k = err ? NULL : ocl_kernel_find(kernel);
 	if (!k)
 		return err;
 	ocl_launch_describe(&l, k, queue ? queue : b->queue, dim, global, local);

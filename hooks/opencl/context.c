@@ -16,7 +16,7 @@ cl_uint ocl_context_references(cl_context handle)
 	return n;
 }
 
-int ocl_context_held(struct ocl_context *context, cl_uint before)
+int ocl_context_count_held(struct ocl_context *context, cl_uint before)
 {
 	int held = (int)(ocl_context_references(context->object.handle) - before);
 
@@ -118,7 +118,7 @@ static struct ocl_device *add_device(struct ocl_context *c, cl_device_id handle)
 	if (!d)
 		return NULL;
 	d->handle = handle;
-	gpubpf_run_aside(create_hook, &adding);
+	gpubpf_run_on_agent_thread(create_hook, &adding);
 	if (adding.err < 0) {
 		free(d);
 		return NULL;

@@ -11,25 +11,25 @@
 static _Thread_local struct ocl_context *opening;
 
 static int device_open(const struct gpubpf_device_open *how, struct gpubpf_device **device,
-		       struct gpubpf_why *why)
+		       struct gpubpf_reason *why)
 {
 	cl_uint before = ocl_context_references(how->context);
 	int err = gpubpf_device_opencl.open(how, device, why);
 
 	opening = gpubpf_records_find(&ocl_contexts, how->context);
 	if (opening && !err)
-		ocl_context_held(opening, before);
+		ocl_context_count_held(opening, before);
 	return err;
 }
 
 static int arena_attach(struct gpubpf_device *device, void *host, size_t size, uint64_t *address,
-			struct gpubpf_why *why)
+			struct gpubpf_reason *why)
 {
 	cl_uint before = opening ? ocl_context_references(opening->object.handle) : 0;
 	int err = gpubpf_device_opencl.arena_attach(device, host, size, address, why);
 
 	if (opening && !err)
-		ocl_context_held(opening, before);
+		ocl_context_count_held(opening, before);
 	opening = NULL;
 	return err;
 }

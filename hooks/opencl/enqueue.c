@@ -84,7 +84,7 @@ static cl_int run_twin(const struct enqueue *e, struct ocl_kernel *k, struct gpu
 	cl_int err;
 
 	local = local_size(e, k, chosen);
-	ocl_memory_find(k->program->context, l->device);
+	ocl_memory_query_addresses(k->program->context, l->device);
 	pthread_mutex_lock(&k->lock);
 	err = ocl_args_apply(twin);
 	if (!err)
@@ -114,7 +114,7 @@ void ocl_launch_describe(struct gpubpf_hook_launch *l, struct ocl_kernel *k, cl_
 
 static cl_int enqueue(const struct enqueue *e)
 {
-	struct ocl_kernel *k = ocl_kernel_of(e->kernel);
+	struct ocl_kernel *k = ocl_kernel_find(e->kernel);
 	struct gpubpf_hook_launch l;
 	cl_int err, twin_err = CL_SUCCESS;
 
@@ -133,9 +133,9 @@ static cl_int enqueue(const struct enqueue *e)
 	}
 	err = run(e, e->kernel, e->local, e->event);
 	gpubpf_hook_launch_end(&l, err ? GPUBPF_LAUNCH_FAILED :
-			       twin_err ? GPUBPF_LAUNCHED_INSTEAD : GPUBPF_LAUNCHED);
+			       twin_err ? GPUBPF_LAUNCHED_ORIGINAL : GPUBPF_LAUNCHED);
 	if (twin_err && !err)
-		gpubpf_hook_note("kernel %s: the runtime refused the twin with error %d; it ran unprobed",
+		gpubpf_log_once("kernel %s: the runtime refused the twin with error %d; it ran unprobed",
 				 gpubpf_hook_kernel_name(k->hook), twin_err);
 	return err;
 }

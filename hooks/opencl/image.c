@@ -30,7 +30,7 @@ struct ocl_code *ocl_code_new(enum gpubpf_image_kind kind, const void *data, siz
 	return c;
 }
 
-void ocl_code_built(struct ocl_code *code)
+void ocl_code_note_build(struct ocl_code *code)
 {
 	char cwd[OCL_CWD_MAX];
 	struct timespec now;
@@ -52,7 +52,7 @@ struct ocl_code *ocl_code_ref(struct ocl_code *code)
 
 void ocl_code_put(struct ocl_code *code)
 {
-	if (!code || !gpubpf_was_last(atomic_fetch_sub(&code->refs, 1)))
+	if (!code || !gpubpf_ref_was_last(atomic_fetch_sub(&code->refs, 1)))
 		return;
 	for (uint32_t i = 0; i < code->nheaders; i++) {
 		free((void *)code->headers[i].name);

@@ -64,11 +64,11 @@ static struct ocl_kernel *create(cl_kernel handle, cl_program program)
 		k->args = calloc(k->nargs + 1, sizeof(*k->args));
 	gpubpf_records_add(&ocl_kernels, handle, &k->object);
 	if (p->only) /* otherwise only a launch determines the device */
-		gpubpf_hook_kernel_ahead(k->hook, p->only);
+		gpubpf_hook_kernel_prefetch(k->hook, p->only);
 	return k;
 }
 
-struct ocl_kernel *ocl_kernel_of(cl_kernel handle)
+struct ocl_kernel *ocl_kernel_find(cl_kernel handle)
 {
 	return gpubpf_records_find(&ocl_kernels, handle);
 }
@@ -98,7 +98,7 @@ CL_API_ENTRY cl_int CL_API_CALL ocl_clCreateKernelsInProgram(cl_program program,
 CL_API_ENTRY cl_kernel CL_API_CALL ocl_clCloneKernel(cl_kernel kernel, cl_int *error)
 {
 	cl_kernel clone = ocl->clCloneKernel(kernel, error);
-	struct ocl_kernel *from = clone ? ocl_kernel_of(kernel) : NULL;
+	struct ocl_kernel *from = clone ? ocl_kernel_find(kernel) : NULL;
 	struct ocl_kernel *to = from ? create(clone, from->program->object.handle) : NULL;
 
 	if (to && ocl_args_copy(to, from) < 0)

@@ -37,7 +37,7 @@ static void warn_second_init(const void *address)
 	Dl_info info;
 
 	if (gpubpf_hook_active() && object_of(address) != loader)
-		gpubpf_hook_note(
+		gpubpf_log_once(
 			"the program loaded a second OpenCL loader, %s; kernels launched through that one run "
 			"unprobed; make the program use one loader",
 			dladdr(address, &info) ? info.dli_fname : "?");

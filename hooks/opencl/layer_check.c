@@ -94,10 +94,10 @@ static void report_bypass(const struct loaded *l)
 	if (gpubpf_hook_init(&ocl_hook_ops))
 		return; /* no session, or one for another runtime */
 	if (l->knows_layers)
-		gpubpf_hook_note("%s: %s did not load gpubpf's layer; did the program change OPENCL_LAYERS? It must "
+		gpubpf_log_once("%s: %s did not load gpubpf's layer; did the program change OPENCL_LAYERS? It must "
 				 "keep the entry that gpubpf added", what, l->loader);
 	else
-		gpubpf_hook_note("%s: the program's loader %s ignores OPENCL_LAYERS; put Khronos' or Debian's "
+		gpubpf_log_once("%s: the program's loader %s ignores OPENCL_LAYERS; put Khronos' or Debian's "
 				 "ocl-icd-libopencl1 first, as by LD_LIBRARY_PATH", what, l->loader);
 }
 

@@ -49,7 +49,7 @@ static void CL_CALLBACK on_destroy(cl_mem handle, void *buffer)
 		gpubpf_allocation_remove(b->row.base);
 		readd_aliases(b->row.base);
 	} else if (!b->is_queried) {
-		gpubpf_was_counted(atomic_fetch_sub(&unqueried, 1));
+		gpubpf_ref_was_counted(atomic_fetch_sub(&unqueried, 1));
 	}
 	pthread_mutex_unlock(&lock);
 	free(b);
@@ -86,7 +86,7 @@ static void exclude_from_queries(struct buffer *b)
 	while (b->busy)
 		pthread_cond_wait(&query_done, &lock);
 	if (!b->is_queried)
-		gpubpf_was_counted(atomic_fetch_sub(&unqueried, 1));
+		gpubpf_ref_was_counted(atomic_fetch_sub(&unqueried, 1));
 	b->is_queried = true;
 	pthread_mutex_unlock(&lock);
 }
@@ -126,7 +126,7 @@ static struct buffer *take_unqueried(cl_context context)
 		b = b->next;
 	if (b) {
 		b->is_queried = b->busy = true;
-		gpubpf_was_counted(atomic_fetch_sub(&unqueried, 1));
+		gpubpf_ref_was_counted(atomic_fetch_sub(&unqueried, 1));
 	}
 	pthread_mutex_unlock(&lock);
 	return b;
@@ -171,18 +171,18 @@ static void query_all(void *arg)
 		;
 	pthread_mutex_unlock(&query_lock);
 	if (b)
-		gpubpf_hook_note("a long kernel was still running at a launch: the addresses of new buffers are "
+		gpubpf_log_once("a long kernel was still running at a launch: the addresses of new buffers are "
 				 "unknown until it ends, and probes do not find these");
 	if (!alone)
-		gpubpf_hook_note("the addresses of buffers in a context with several devices are unknown: probes "
+		gpubpf_log_once("the addresses of buffers in a context with several devices are unknown: probes "
 				 "find no allocation there");
 }
 
-void ocl_memory_find(struct ocl_context *context, struct gpubpf_hook_device *device)
+void ocl_memory_query_addresses(struct ocl_context *context, struct gpubpf_hook_device *device)
 {
-	if (atomic_load_explicit(&unqueried, memory_order_relaxed) && gpubpf_allocations_asked(device) &&
+	if (atomic_load_explicit(&unqueried, memory_order_relaxed) && gpubpf_allocations_in_use(device) &&
 	    !gpubpf_hook_callbacks)
-		gpubpf_run_aside(query_all, &(struct query_job){ context, device });
+		gpubpf_run_on_agent_thread(query_all, &(struct query_job){ context, device });
 }
 
 static void before_fork(void)

@@ -108,7 +108,7 @@ void ocl_context_put(cl_context handle);
 struct gpubpf_hook_device *ocl_context_device(struct ocl_context *context, cl_device_id device);
 cl_uint ocl_context_references(cl_context handle);
 /* Count references that the agent's own objects added since there were `before`. */
-int ocl_context_held(struct ocl_context *context, cl_uint before);
+int ocl_context_count_held(struct ocl_context *context, cl_uint before);
 
 /* image.c: the inputs of a program; immutable and shared */
 #define OCL_CWD_MAX 256             /* including the NUL: the session's limit */
@@ -130,7 +130,7 @@ struct ocl_code {
 };
 
 struct ocl_code *ocl_code_new(enum gpubpf_image_kind kind, const void *data, size_t size, const char *options);
-void ocl_code_built(struct ocl_code *code); /* records time and folder: they determine the files it may include */
+void ocl_code_note_build(struct ocl_code *code); /* records time and folder: they determine the files it may include */
 struct ocl_code *ocl_code_ref(struct ocl_code *code);
 void ocl_code_put(struct ocl_code *code);
 int ocl_code_image(const struct ocl_code *code, struct gpubpf_hook_image *image);
@@ -162,11 +162,11 @@ struct ocl_program {
 
 struct ocl_program *ocl_program_new(cl_program handle, cl_context context, struct ocl_code *code);
 void ocl_program_release(cl_program handle);  /* drop one reference */
-void ocl_program_built(struct ocl_program *program, cl_uint ndevices, const cl_device_id *devices,
+void ocl_program_note_build(struct ocl_program *program, cl_uint ndevices, const cl_device_id *devices,
 		       struct ocl_code *code); /* takes over a reference to `code` */
 /* Save a copy of the recorded builds, and restore it; the latter takes over the copy. */
 struct ocl_build *ocl_program_builds(struct ocl_program *program);
-void ocl_program_unbuilt(struct ocl_program *program, struct ocl_build *builds);
+void ocl_program_restore_builds(struct ocl_program *program, struct ocl_build *builds);
 void ocl_builds_drop(struct ocl_build *builds);
 struct ocl_code *ocl_program_code(struct ocl_program *program, cl_device_id device); /* adds a reference */
 struct gpubpf_hook_program *ocl_program_hook(struct ocl_program *program);
@@ -220,7 +220,7 @@ struct ocl_twin {
 };
 
 /* args.c */
-struct ocl_kernel *ocl_kernel_of(cl_kernel handle);
+struct ocl_kernel *ocl_kernel_find(cl_kernel handle);
 int ocl_args_copy(struct ocl_kernel *to, struct ocl_kernel *from);
 void ocl_args_free(struct ocl_kernel *kernel);
 cl_int ocl_args_apply(struct ocl_twin *twin); /* the caller holds the kernel's lock */
@@ -228,7 +228,7 @@ extern const ocl_set_pointer_fn ocl_pointer_calls[OCL_POINTER_CALLS]; /* the age
 
 /* memory.c: before a twin's launch, query buffer addresses if a program on the device uses them */
 void ocl_memory_init(void);
-void ocl_memory_find(struct ocl_context *context, struct gpubpf_hook_device *device);
+void ocl_memory_query_addresses(struct ocl_context *context, struct gpubpf_hook_device *device);
 
 /* enqueue.c */
 void ocl_launch_describe(struct gpubpf_hook_launch *l, struct ocl_kernel *kernel, cl_command_queue queue,

@@ -112,7 +112,7 @@ static struct ocl_build *new_build(cl_uint n, const cl_device_id *devices, struc
 	return b;
 }
 
-void ocl_program_built(struct ocl_program *p, cl_uint n, const cl_device_id *devices, struct ocl_code *code)
+void ocl_program_note_build(struct ocl_program *p, cl_uint n, const cl_device_id *devices, struct ocl_code *code)
 {
 	struct ocl_build *b = new_build(n, devices, code);
 	struct gpubpf_hook_program *before;
@@ -143,7 +143,7 @@ struct ocl_build *ocl_program_builds(struct ocl_program *p)
 	return copy;
 }
 
-void ocl_program_unbuilt(struct ocl_program *p, struct ocl_build *builds)
+void ocl_program_restore_builds(struct ocl_program *p, struct ocl_build *builds)
 {
 	struct gpubpf_hook_program *hook;
 	struct ocl_build *refused;
@@ -302,7 +302,7 @@ ocl_clCreateProgramWithBinary(cl_context context, cl_uint n, const cl_device_id 
 
 		if (code && binaries[i])
 			gpubpf_cache_key(binaries[i], sizes[i], code->key);
-		ocl_program_built(p, 1, &devices[i], code);
+		ocl_program_note_build(p, 1, &devices[i], code);
 	}
 	return handle;
 }

@@ -17,7 +17,7 @@ struct module {
 static int image(void *adapter_program, struct gpubpf_hook_device *device, struct gpubpf_hook_image *image)
 {
 	struct ocl_program *p = adapter_program;
-	struct ocl_code *code = ocl_program_code(p, gpubpf_hook_device_how(device)->handle);
+	struct ocl_code *code = ocl_program_code(p, gpubpf_hook_device_open_params(device)->handle);
 	int err;
 
 	if (!code) {
@@ -34,13 +34,13 @@ static char *kernels(void *adapter_program)
 	return ocl_program_names(adapter_program);
 }
 
-static int refuse(struct gpubpf_why *why, const char *what, cl_int err)
+static int refuse(struct gpubpf_reason *why, const char *what, cl_int err)
 {
 	snprintf(why->text, sizeof(why->text), "%s: OpenCL error %d", what, err);
 	return -EINVAL;
 }
 
-static int build(struct module *m, cl_device_id device, const char *options, struct gpubpf_why *why)
+static int build(struct module *m, cl_device_id device, const char *options, struct gpubpf_reason *why)
 {
 	cl_int err = ocl->clBuildProgram(m->program, 1, &device, options, NULL, NULL);
 
@@ -57,9 +57,9 @@ static void unload(void *module)
 }
 
 static int load(struct gpubpf_hook_device *device, void *adapter_program, enum gpubpf_image_kind kind,
-		const void *data, size_t size, const char *options, void **module, struct gpubpf_why *why)
+		const void *data, size_t size, const char *options, void **module, struct gpubpf_reason *why)
 {
-	const struct gpubpf_device_open *how = gpubpf_hook_device_how(device);
+	const struct gpubpf_device_open *how = gpubpf_hook_device_open_params(device);
 	struct ocl_context *context = gpubpf_records_find(&ocl_contexts, how->context); /* the device keeps it alive */
 	cl_device_id handle = how->handle;
 	const unsigned char *binary = data;
@@ -82,7 +82,7 @@ static int load(struct gpubpf_hook_device *device, void *adapter_program, enum g
 		free(m);
 		return refuse(why, "the device refused the twin's binary", err);
 	}
-	m->held = ocl_context_held(context, before);
+	m->held = ocl_context_count_held(context, before);
 	if (build(m, handle, options, why) < 0) {
 		unload(m);
 		return -EINVAL;
@@ -109,7 +109,7 @@ static cl_uint extra_args(uint32_t flags)
 }
 
 /* The twin must take exactly the kernel's arguments plus the extra ones. */
-static int check_args(struct ocl_twin *t, uint32_t params, uint32_t flags, struct gpubpf_why *why)
+static int check_args(struct ocl_twin *t, uint32_t params, uint32_t flags, struct gpubpf_reason *why)
 {
 	cl_uint has = 0, want = t->kernel->nargs + extra_args(flags);
 
@@ -135,7 +135,7 @@ static int find_svm(struct ocl_twin *t, struct gpubpf_hook_device *device)
 }
 
 static int kernel(void *module, const struct gpubpf_hook_twin *what, void *adapter_kernel, void **twin,
-		  struct gpubpf_why *why)
+		  struct gpubpf_reason *why)
 {
 	struct module *m = module;
 	struct ocl_kernel *k = adapter_kernel;

@@ -4,7 +4,7 @@
 
 static cl_int after_wait(cl_int err)
 {
-	gpubpf_hook_quiet();
+	gpubpf_hook_device_synced();
 	return err;
 }
 
@@ -20,7 +20,7 @@ CL_API_ENTRY cl_int CL_API_CALL ocl_clWaitForEvents(cl_uint n, const cl_event *e
 
 CL_API_ENTRY cl_int CL_API_CALL ocl_clReleaseCommandQueue(cl_command_queue queue)
 {
-	gpubpf_hook_quiet();
+	gpubpf_hook_device_synced();
 	return ocl->clReleaseCommandQueue(queue);
 }
 
@@ -65,7 +65,7 @@ CL_API_ENTRY void *CL_API_CALL ocl_clEnqueueMapBuffer(cl_command_queue queue, cl
 					   error);
 
 	if (blocking)
-		gpubpf_hook_quiet();
+		gpubpf_hook_device_synced();
 	return at;
 }
 
@@ -78,6 +78,6 @@ ocl_clEnqueueMapImage(cl_command_queue queue, cl_mem image, cl_bool blocking, cl
 					  event, error);
 
 	if (blocking)
-		gpubpf_hook_quiet();
+		gpubpf_hook_device_synced();
 	return at;
 }

@@ -13,12 +13,12 @@ static long (*const commands[])(struct call *c) = {
 #include "commands.def"
 };
 
-bool bpf_waits(int cmd)
+bool bpf_may_block(int cmd)
 {
 	return cmd < 0 || (size_t)cmd >= sizeof(commands) / sizeof(commands[0]) || commands[cmd] == pass || commands[cmd] == prog_test_run;
 }
 
-bool bpf_gives_descriptor(int cmd)
+bool bpf_returns_fd(int cmd)
 {
 	static const uint64_t mask = 1ull << BPF_MAP_CREATE | 1ull << BPF_PROG_LOAD | 1ull << BPF_OBJ_GET |
 		1ull << BPF_PROG_GET_FD_BY_ID | 1ull << BPF_MAP_GET_FD_BY_ID | 1ull << BPF_BTF_LOAD |
@@ -92,5 +92,5 @@ long bpf_call(int cmd, uint64_t attr, unsigned int size)
 	if (has_unknown_members(&c))
 		return pass_unknown(cmd, attr, size);
 	ret = commands[cmd](&c);
-	return c.foreseen && ret == -EPERM ? PASSED : ret;
+	return c.is_predicted && ret == -EPERM ? PASSED : ret;
 }

@@ -23,13 +23,13 @@ struct call {
 	union bpf_attr attr;           /* the part that the caller passed, the rest is zero */
 	uint64_t user;                 /* its address in the caller, */
 	unsigned int size;             /* and its size in bytes */
-	bool foreseen;                 /* pass() predicted the kernel's answer */
+	bool is_predicted;                 /* pass() predicted the kernel's answer */
 };
 
 /* State of a loader's process; children inherit it. */
 struct caller_state {
 	atomic_bool loaded;            /* it has loaded a GPU program */
-	atomic_bool array_is_ours;     /* next buffers belong to a session PERF_EVENT_ARRAY */
+	atomic_bool next_array_is_session;     /* next buffers belong to a session PERF_EVENT_ARRAY */
 	atomic_bool kernel_buffers;    /* some buffers were opened for a kernel array, before a GPU program named it */
 };
 struct caller_state *caller_state(void);
@@ -42,16 +42,16 @@ int caller_text(char *to, uint64_t from, size_t room);
 
 /* The function caller_proc() forms a path in the caller's /proc folder, and caller_link() that of a descriptor. A
  * descriptor of the caller is duplicated into this process by caller_borrow(), which returns -errno on failure.
- * Return it with caller_give_back(). A descriptor of this process replaces the caller's by caller_replace(), which
+ * Return it with caller_return_fd(). A descriptor of this process replaces the caller's by caller_replace(), which
  * returns 0 or -errno. */
 void caller_proc(const char *what, char path[PROC_SIZE]);
 void caller_link(int fd, char path[PROC_SIZE]);
 int caller_borrow(int fd);
-void caller_give_back(int borrowed);
+void caller_return_fd(int borrowed);
 int caller_replace(int fd, int by);
 /* Install a descriptor of this process in the caller, for a mapping: its number or -errno. And close it there. */
 int caller_lend(int fd);
-void caller_take_back(int lent);
+void caller_close_lent(int lent);
 
 /* Translate a path of the caller to one of this process. 0 or -ENAMETOOLONG. */
 int caller_path(const char *path, char out[PATH_MAX]);

@@ -168,7 +168,7 @@ void answer_close(struct answer *a)
 	free(a->buffer);
 }
 
-int ask_handle(uint32_t op, struct gpubpf_writer *w, int given)
+int request_handle(uint32_t op, struct gpubpf_writer *w, int given)
 {
 	struct answer a;
 	int err = send_request(op, w, given, &a), fd = a.payload.fd;

@@ -74,7 +74,7 @@ EXPORT long syscall(long nr, ...)
 	for (int i = 0; i < 6; i++)
 		arg[i] = va_arg(ap, long);
 	va_end(ap);
-	if (nr == SYS_bpf && have_session() && bpf_waits((int)arg[0]))
+	if (nr == SYS_bpf && have_session() && bpf_may_block((int)arg[0]))
 		return set_errno_on_failure(bpf_call((int)arg[0], (uint64_t)arg[1], (unsigned int)arg[2]), before);
 	if ((nr == SYS_bpf || nr == SYS_perf_event_open) && have_session())
 		return set_errno_on_failure(handle_call(nr, arg), before);
@@ -111,7 +111,7 @@ EXPORT void *mmap(void *at, size_t size, int prot, int flags, int fd, off_t offs
 
 	if (fd >= 0 && have_session()) {
 		block_signals(&before);
-		ours = own_mmap(arg, &result);
+		ours = session_mmap(arg, &result);
 		restore_signals(&before);
 	}
 	if (ours)
@@ -128,7 +128,7 @@ EXPORT int epoll_ctl(int epoll, int op, int fd, struct epoll_event *event)
 {
 	struct epoll_event ours;
 
-	if (event && op != EPOLL_CTL_DEL && have_session() && own_bell(fd)) {
+	if (event && op != EPOLL_CTL_DEL && have_session() && is_session_pipe(fd)) {
 		ours = *event;
 		ours.events |= EPOLLET;
 		event = &ours;
@@ -141,7 +141,7 @@ EXPORT int statfs(const char *path, struct statfs *buf)
 	long ret = kernel_call(SYS_statfs, (const long[6]){ (long)path, (long)buf });
 
 	if (!ret && have_session())
-		own_statfs(path, buf);
+		adapt_statfs(path, buf);
 	return (int)set_errno(ret);
 }
 
@@ -157,7 +157,7 @@ static FILE *open_file(const char *name, const char *path, const char *mode)
 	fopen_fn next = (fopen_fn)dlsym(RTLD_NEXT, name);
 	FILE *f = next(path, mode);
 
-	const char *text = f || errno != ENOENT ? NULL : own_file(path);
+	const char *text = f || errno != ENOENT ? NULL : emulated_file(path);
 
 	return text ? fmemopen((void *)(uintptr_t)text, strlen(text), "r") : f;
 }
@@ -165,7 +165,7 @@ static FILE *open_file(const char *name, const char *path, const char *mode)
 /* bcc reads by open(2) the files that libbpf reads by fopen(3). */
 static int open_emulated(const char *path)
 {
-	const char *text = own_file(path);
+	const char *text = emulated_file(path);
 	int fd = text ? memfd_create("gpubpf-file", MFD_CLOEXEC) : -1;
 
 	if (fd >= 0 && pwrite(fd, text, strlen(text), 0) == (ssize_t)strlen(text))

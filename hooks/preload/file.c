@@ -16,7 +16,7 @@ static const struct {
 
 _Static_assert(PMU_TYPE == 26480, "as the file says");
 
-const char *own_file(const char *path)
+const char *emulated_file(const char *path)
 {
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
 		if (!strcmp(path, files[i].path) && have_session() && atomic_load(&caller_state()->loaded))

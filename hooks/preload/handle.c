@@ -35,7 +35,7 @@ struct handle handle_of(int fd, enum gpubpf_bpf_kind kind)
 	return handle_at(path, kind);
 }
 
-struct handle own_handle(int fd, enum gpubpf_bpf_kind kind)
+struct handle handle_of_own_fd(int fd, enum gpubpf_bpf_kind kind)
 {
 	char path[64];
 

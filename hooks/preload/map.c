@@ -11,7 +11,7 @@
 
 #define SHARED_TYPE 1504
 
-int map_make(const union bpf_attr *attr, uint32_t btf, uint32_t like, uint32_t was, int given, enum gpubpf_bpf_given as)
+int session_map_create(const union bpf_attr *attr, uint32_t btf, uint32_t like, uint32_t was, int given, enum gpubpf_bpf_relation as)
 {
 	struct gpubpf_writer w = {0};
 	char name[BPF_OBJ_NAME_LEN + 1] = "";
@@ -32,20 +32,20 @@ int map_make(const union bpf_attr *attr, uint32_t btf, uint32_t like, uint32_t w
 	gpubpf_put_u32(&w, like);
 	gpubpf_put_u32(&w, was);
 	gpubpf_put_u32(&w, as);
-	fd = ask_handle(GPUBPF_BPF_MAP_CREATE, &w, given);
+	fd = request_handle(GPUBPF_BPF_MAP_CREATE, &w, given);
 	if (fd >= 0 && attr->map_type == BPF_MAP_TYPE_PERF_EVENT_ARRAY)
-		atomic_store(&caller_state()->array_is_ours, true);
+		atomic_store(&caller_state()->next_array_is_session, true);
 	return fd;
 }
 
-int map_make_asked(const union bpf_attr *attr, uint32_t like)
+int session_map_create_requested(const union bpf_attr *attr, uint32_t like)
 {
 	int own_btf = -1, fd;
-	int64_t btf = attr->btf_fd ? btf_taken((int)attr->btf_fd, &own_btf) : 0;
+	int64_t btf = attr->btf_fd ? btf_adopt((int)attr->btf_fd, &own_btf) : 0;
 
 	if (btf < 0)
 		return (int)btf;
-	fd = map_make(attr, (uint32_t)btf, like, 0, -1, GPUBPF_BPF_NONE);
+	fd = session_map_create(attr, (uint32_t)btf, like, 0, -1, GPUBPF_BPF_NONE);
 	if (own_btf >= 0)
 		close(own_btf);
 	return fd;
@@ -66,7 +66,7 @@ static long create_shared(const struct call *c)
 	attr.map_flags |= BPF_F_MMAPABLE;
 	ret = kernel_bpf(BPF_MAP_CREATE, &attr, c->size < FIELD_END(map_extra) ? c->size : FIELD_END(map_extra));
 	if (attr.btf_fd)
-		caller_give_back(btf);
+		caller_return_fd(btf);
 	return ret < 0 ? -EPERM : ret;
 }
 
@@ -88,8 +88,8 @@ long map_create(struct call *c)
 {
 	long ret = -EPERM, ours;
 
-	if (is_of_maps(c->attr.map_type))
-		return map_create_of(c);
+	if (is_map_of_maps(c->attr.map_type))
+		return map_create_of_maps(c);
 	if (c->attr.map_type < FIRST_OWN_TYPE)
 		ret = pass(c);
 	else if (!is_own_type(c->attr.map_type))
@@ -98,7 +98,7 @@ long map_create(struct call *c)
 		ret = create_shared(c);
 	if (ret != -EPERM)
 		return ret;
-	ours = map_make_asked(&c->attr, 0);
+	ours = session_map_create_requested(&c->attr, 0);
 	/* no session; for a type of gpubpf's this is also the session's answer, as for a type that loaders cannot
 	 * read */
 	return ours == -EOPNOTSUPP && c->attr.map_type < FIRST_OWN_TYPE ? ret : ours;
@@ -117,7 +117,7 @@ static bool has_value(struct handle map, uint32_t cmd)
 	return cmd == BPF_MAP_UPDATE_ELEM || (cmd == BPF_MAP_LOOKUP_ELEM && !map.key);
 }
 
-int map_elem_ours(struct handle map, uint32_t cmd, const void *key, void *value, uint64_t flags)
+int session_map_elem(struct handle map, uint32_t cmd, const void *key, void *value, uint64_t flags)
 {
 	struct gpubpf_writer w = {0};
 	size_t size, room = cmd == BPF_MAP_GET_NEXT_KEY ? map.key : map.value;
@@ -142,7 +142,7 @@ int map_elem_ours(struct handle map, uint32_t cmd, const void *key, void *value,
 
 int map_put(struct handle map, const void *key, const void *value)
 {
-	return map_elem_ours(map, BPF_MAP_UPDATE_ELEM, key, (void *)(uintptr_t)value, BPF_ANY);
+	return session_map_elem(map, BPF_MAP_UPDATE_ELEM, key, (void *)(uintptr_t)value, BPF_ANY);
 }
 
 /* Replace the descriptor in a value by its object's number. 0 or -EBADF. */
@@ -174,7 +174,7 @@ static int do_elem(struct call *c, struct handle map, uint8_t *key, uint8_t *val
 	if (!err && puts && map.of && map.value == sizeof(uint32_t))
 		err = replace_fd_by_number(map, value);
 	if (!err)
-		err = map_elem_ours(map, (uint32_t)c->cmd, c->attr.key ? key : NULL, value, c->attr.flags);
+		err = session_map_elem(map, (uint32_t)c->cmd, c->attr.key ? key : NULL, value, c->attr.flags);
 	return err || !returns_data((uint32_t)c->cmd) ? err : caller_write(c->attr.value, value, size);
 }
 
@@ -184,7 +184,7 @@ long map_elem(struct call *c)
 	uint8_t *key, *value;
 	int err;
 
-	if (!map.id && c->cmd == BPF_MAP_UPDATE_ELEM && named_taken((int)c->attr.map_fd, c->attr.value))
+	if (!map.id && c->cmd == BPF_MAP_UPDATE_ELEM && adopt_for_value((int)c->attr.map_fd, c->attr.value))
 		map = handle_of((int)c->attr.map_fd, GPUBPF_BPF_MAP);
 	if (!map.id)
 		return pass(c);
@@ -196,7 +196,7 @@ long map_elem(struct call *c)
 	return err;
 }
 
-int map_freeze_ours(uint32_t map)
+int session_map_freeze(uint32_t map)
 {
 	struct gpubpf_writer w = {0};
 	struct answer a;
@@ -214,7 +214,7 @@ long map_freeze(struct call *c)
 
 	if (!map.id)
 		return pass(c);
-	return map_is_written(map.id) ? -EBUSY : map_freeze_ours(map.id);
+	return is_map_mapped_writable(map.id) ? -EBUSY : session_map_freeze(map.id);
 }
 
 /* -- batches -- */

@@ -82,22 +82,22 @@ static bool is_shareable(int fd, const struct bpf_map_info *info)
 
 static int copy_contents(int from, int to, const struct bpf_map_info *info)
 {
-	struct handle map = own_handle(to, GPUBPF_BPF_MAP);
+	struct handle map = handle_of_own_fd(to, GPUBPF_BPF_MAP);
 	int err;
 
 	if (is_named(info->type))
-		err = named_copy(from, to, info);
+		err = copy_descriptor_values(from, to, info);
 	else
 		err = has_copies(info->type) ? 0 : copy_all(from, map);
-	return err || !is_frozen(from) ? err : map_freeze_ours(map.id);
+	return err || !is_frozen(from) ? err : session_map_freeze(map.id);
 }
 
-/* The session number of its BTF; 0: none, or unavailable. *own as in btf_taken(). */
+/* The session number of its BTF; 0: none, or unavailable. *own as in btf_adopt(). */
 static uint32_t btf_of(const struct bpf_map_info *info, int *own)
 {
 	union bpf_attr id = { .btf_id = info->btf_id };
 	long theirs = info->btf_id ? kernel_bpf(BPF_BTF_GET_FD_BY_ID, &id, FIELD_END(open_flags)) : 0;
-	int64_t btf = theirs > 0 ? btf_copied((int)theirs, own) : 0;
+	int64_t btf = theirs > 0 ? btf_copy((int)theirs, own) : 0;
 
 	if (theirs > 0)
 		close((int)theirs);
@@ -132,20 +132,20 @@ static int make_shadow(int fd, const struct bpf_map_info *info, const union bpf_
 {
 	if (is_frozen(fd) || info->map_flags & BPF_F_RDONLY_PROG)
 		return -EINVAL;
-	return map_make(attr, btf, 0, info->id, fd, GPUBPF_BPF_BESIDE);
+	return session_map_create(attr, btf, 0, info->id, fd, GPUBPF_BPF_SEPARATE);
 }
 
 static int create_by_kind(int fd, const struct bpf_map_info *info, const union bpf_attr *attr, uint32_t btf)
 {
 	int ours = -EINVAL, like_fd = -1, err;
-	uint32_t like = is_of_maps(info->type) ? named_like(fd, info, &like_fd) : 0;
+	uint32_t like = is_map_of_maps(info->type) ? find_inner_like(fd, info, &like_fd) : 0;
 
 	if (is_shareable(fd, info) || stays_in_kernel(info))
-		ours = map_make(attr, btf, 0, info->id, fd, GPUBPF_BPF_SAME);
+		ours = session_map_create(attr, btf, 0, info->id, fd, GPUBPF_BPF_SAME);
 	if (ours < 0 && !stays_in_kernel(info) && !is_named(info->type))
 		ours = make_shadow(fd, info, attr, btf);
 	if (ours < 0 && !stays_in_kernel(info)) {
-		ours = map_make(attr, btf, like, info->id, -1, GPUBPF_BPF_NONE);
+		ours = session_map_create(attr, btf, like, info->id, -1, GPUBPF_BPF_NONE);
 		err = ours < 0 ? 0 : copy_contents(fd, ours, info);
 		if (err < 0) {
 			close(ours);
@@ -234,7 +234,7 @@ static int find_adopted(uint32_t was)
 	return lookup_adopted(was, &stays_kernel);
 }
 
-int map_instead(uint32_t was)
+int map_adopted_fd(uint32_t was)
 {
 	bool stays_kernel;
 	int fd = lookup_adopted(was, &stays_kernel);
@@ -245,7 +245,7 @@ int map_instead(uint32_t was)
 	return -ENOENT;
 }
 
-bool map_became_ours(uint32_t was)
+bool map_is_adopted(uint32_t was)
 {
 	int fd = find_adopted(was);
 
@@ -254,7 +254,7 @@ bool map_became_ours(uint32_t was)
 	return fd >= 0;
 }
 
-int map_ours(int fd, const struct bpf_map_info *info)
+int map_adopt_fd(int fd, const struct bpf_map_info *info)
 {
 	int ours = find_adopted(info->id), err;
 
@@ -279,14 +279,14 @@ int map_info(int fd, struct bpf_map_info *info)
 	return !err && !info->max_entries ? -EBADF : (int)err; /* for example a program */
 }
 
-void ring_is_mapped(int fd)
+void note_ring_mapped(int fd)
 {
 	struct bpf_map_info info;
 	int ours;
 
 	if (!kernel_map(fd, &info) || info.type != BPF_MAP_TYPE_RINGBUF)
 		return;
-	ours = map_instead(info.id);
+	ours = map_adopted_fd(info.id);
 	if (ours < 0) {
 		is_ring_mapped(info.id, true);
 		return;
@@ -295,7 +295,7 @@ void ring_is_mapped(int fd)
 	close(ours);
 }
 
-int map_of_kernel(int fd)
+int kernel_map_of_session(int fd)
 {
 	struct handle h = handle_of(fd, GPUBPF_BPF_MAP);
 	struct gpubpf_writer w = {0};
@@ -303,26 +303,26 @@ int map_of_kernel(int fd)
 	if (!h.id)
 		return -EINVAL;
 	gpubpf_put_u32(&w, h.id);
-	return ask_handle(GPUBPF_BPF_KERNEL, &w, -1);
+	return request_handle(GPUBPF_BPF_KERNEL, &w, -1);
 }
 
-void map_is_taken(int fd)
+void note_map_consumer(int fd)
 {
 	bool ours = handle_of(fd, GPUBPF_BPF_MAP).id;
-	int theirs = ours ? map_of_kernel(fd) : caller_borrow(fd);
+	int theirs = ours ? kernel_map_of_session(fd) : caller_borrow(fd);
 	struct gpubpf_writer w = {0};
 	struct bpf_map_info info;
 	struct answer a;
 
 	if (theirs >= 0 && !map_info(theirs, &info) && (info.type == BPF_MAP_TYPE_QUEUE || info.type == BPF_MAP_TYPE_STACK)) {
 		gpubpf_put_u32(&w, info.id);
-		ask(GPUBPF_BPF_TAKES, &w, &a);
+		ask(GPUBPF_BPF_QUEUE_CONSUMED, &w, &a);
 		answer_close(&a);
 	}
 	if (theirs >= 0 && ours)
 		close(theirs);
 	else if (theirs >= 0)
-		caller_give_back(theirs);
+		caller_return_fd(theirs);
 }
 
 #define HIGH_FD 200                /* as in client.c */
@@ -349,11 +349,11 @@ int64_t map_taken(int fd)
 		return theirs;
 	ours = map_info(theirs, &info);
 	if (!ours)
-		ours = map_ours(theirs, &info);
-	caller_give_back(theirs);
+		ours = map_adopt_fd(theirs, &info);
+	caller_return_fd(theirs);
 	if (ours < 0)
 		return ours;
-	map = own_handle(ours, GPUBPF_BPF_MAP).id;
+	map = handle_of_own_fd(ours, GPUBPF_BPF_MAP).id;
 	if (stays_in_kernel(&info))
 		keep_open(ours, info.id);
 	close(ours);

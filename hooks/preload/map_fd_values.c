@@ -11,14 +11,14 @@
 #include <string.h>
 #include <unistd.h>
 
-bool is_of_maps(uint32_t type)
+bool is_map_of_maps(uint32_t type)
 {
 	return type == BPF_MAP_TYPE_ARRAY_OF_MAPS || type == BPF_MAP_TYPE_HASH_OF_MAPS;
 }
 
 bool is_named(uint32_t type)
 {
-	return is_of_maps(type) || type == BPF_MAP_TYPE_PROG_ARRAY;
+	return is_map_of_maps(type) || type == BPF_MAP_TYPE_PROG_ARRAY;
 }
 
 /* -- creation -- */
@@ -44,7 +44,7 @@ static void send_inner_info(int outer, int inner)
 }
 
 /* If its elements are like a session map, it is created in the session at once. */
-long map_create_of(struct call *c)
+long map_create_of_maps(struct call *c)
 {
 	int inner = (int)c->attr.inner_map_fd, own;
 	int64_t like = handle_of(inner, GPUBPF_BPF_MAP).id;
@@ -52,12 +52,12 @@ long map_create_of(struct call *c)
 
 	if (ret >= 0 && (own = caller_borrow(inner)) >= 0) {
 		send_inner_info((int)ret, own);
-		caller_give_back(own);
+		caller_return_fd(own);
 	}
 	if (ret != -EPERM)
 		return ret;
 	like = map_taken(inner);
-	ours = like < 0 ? like : map_make_asked(&c->attr, (uint32_t)like);
+	ours = like < 0 ? like : session_map_create_requested(&c->attr, (uint32_t)like);
 	return ours == -EOPNOTSUPP ? ret : ours;
 }
 
@@ -73,14 +73,14 @@ uint32_t number_in(struct handle map, int fd)
 	return taken < 0 ? 0 : (uint32_t)taken;
 }
 
-bool named_taken(int map, uint64_t value)
+bool adopt_for_value(int map, uint64_t value)
 {
 	struct bpf_map_info info;
 	int theirs = have_session() ? caller_borrow(map) : -1, fd;
 	bool named = theirs >= 0 && !map_info(theirs, &info) && is_named(info.type);
 
 	if (theirs >= 0)
-		caller_give_back(theirs);
+		caller_return_fd(theirs);
 	if (!named || caller_read(&fd, value, sizeof(fd)) < 0)
 		return false;
 	return (handle_of(fd, GPUBPF_BPF_PROG).id || handle_of(fd, GPUBPF_BPF_MAP).id) && map_taken(map) > 0;
@@ -109,7 +109,7 @@ static int adopt_element(uint32_t id)
 		return (int)theirs;
 	ours = map_info((int)theirs, &info);
 	if (!ours)
-		ours = map_ours((int)theirs, &info);
+		ours = map_adopt_fd((int)theirs, &info);
 	close((int)theirs);
 	return ours;
 }
@@ -140,13 +140,13 @@ static int store_first_id(void *arg, const void *key, uint32_t id)
 	return 1;
 }
 
-uint32_t named_like(int from, const struct bpf_map_info *info, int *own)
+uint32_t find_inner_like(int from, const struct bpf_map_info *info, int *own)
 {
 	uint32_t id = 0;
 
 	for_each_key(from, info, store_first_id, &id);
 	*own = id ? adopt_element(id) : -1;
-	return *own < 0 ? 0 : own_handle(*own, GPUBPF_BPF_MAP).id;
+	return *own < 0 ? 0 : handle_of_own_fd(*own, GPUBPF_BPF_MAP).id;
 }
 
 struct copying {
@@ -159,7 +159,7 @@ static int copy_element(void *arg, const void *key, uint32_t id)
 {
 	const struct copying *c = arg;
 	int ours = c->progs ? -1 : adopt_element(id), err;
-	uint32_t number = ours < 0 ? 0 : own_handle(ours, GPUBPF_BPF_MAP).id;
+	uint32_t number = ours < 0 ? 0 : handle_of_own_fd(ours, GPUBPF_BPF_MAP).id;
 
 	err = map_put(c->to, key, &number);
 	if (ours >= 0)
@@ -167,9 +167,9 @@ static int copy_element(void *arg, const void *key, uint32_t id)
 	return err;
 }
 
-int named_copy(int from, int to, const struct bpf_map_info *info)
+int copy_descriptor_values(int from, int to, const struct bpf_map_info *info)
 {
-	struct copying c = { own_handle(to, GPUBPF_BPF_MAP), info->type == BPF_MAP_TYPE_PROG_ARRAY };
+	struct copying c = { handle_of_own_fd(to, GPUBPF_BPF_MAP), info->type == BPF_MAP_TYPE_PROG_ARRAY };
 
 	return for_each_key(from, info, copy_element, &c);
 }

@@ -71,7 +71,7 @@ static long map_answer(struct answer *a, const long arg[6])
 		ret = map_twice(r, flags, lent, (uint64_t)st.st_size, twice);
 	else
 		ret = caller_mmap((const long[6]){ r.at, r.size, r.prot, flags, lent, (long)r.offset });
-	caller_take_back(lent);
+	caller_close_lent(lent);
 	return ret;
 }
 
@@ -120,7 +120,7 @@ static bool is_still_mapped(const struct written *w)
 	return there;
 }
 
-bool map_is_written(uint32_t map)
+bool is_map_mapped_writable(uint32_t map)
 {
 	bool any = false;
 
@@ -137,7 +137,7 @@ bool map_is_written(uint32_t map)
 	return any;
 }
 
-bool own_mmap(const long arg[6], long *result)
+bool session_mmap(const long arg[6], long *result)
 {
 	int flags = (int)arg[3], fd = (int)arg[4];
 	bool shares = fd >= 0 && !(flags & MAP_ANONYMOUS) && (flags & MAP_TYPE) != MAP_PRIVATE;
@@ -146,7 +146,7 @@ bool own_mmap(const long arg[6], long *result)
 	uint32_t id;
 
 	if (shares)
-		ring_is_mapped(fd);
+		note_ring_mapped(fd);
 	id = fd >= 0 && !(flags & MAP_ANONYMOUS) ? session_map_id(fd) : 0;
 	if (!id)
 		return false;
@@ -164,7 +164,7 @@ bool own_mmap(const long arg[6], long *result)
 }
 
 /* No reader consumes the byte, so a poller is woken by each new byte, not as long as one is there. */
-bool own_bell(int fd)
+bool is_session_pipe(int fd)
 {
 	return handle_of(fd, GPUBPF_BPF_MAP).pipe || handle_of(fd, GPUBPF_BPF_BUFFER).id;
 }

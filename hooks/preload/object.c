@@ -53,7 +53,7 @@ static long next_kernel_id(struct call *c)
 	if (ret || kind_of(c->cmd) != GPUBPF_BPF_MAP ||
 	    caller_read(&attr.next_id, c->user + offsetof(union bpf_attr, next_id), sizeof(attr.next_id)) < 0)
 		return ret;
-	while (!ret && map_became_ours(attr.next_id)) {
+	while (!ret && map_is_adopted(attr.next_id)) {
 		skipped = true;
 		attr.start_id = attr.next_id;
 		ret = kernel_bpf(c->cmd, &attr, FIELD_END(next_id));
@@ -84,12 +84,12 @@ long fd_by_id(struct call *c)
 	int ours;
 
 	if (c->attr.start_id < GPUBPF_BPF_FIRST_ID) {
-		ours = kind_of(c->cmd) == GPUBPF_BPF_MAP ? map_instead(c->attr.map_id) : -ENOENT;
+		ours = kind_of(c->cmd) == GPUBPF_BPF_MAP ? map_adopted_fd(c->attr.map_id) : -ENOENT;
 		return ours < 0 ? pass(c) : ours;
 	}
 	gpubpf_put_u32(&w, kind_of(c->cmd));
 	gpubpf_put_u32(&w, c->attr.start_id);
-	return ask_handle(GPUBPF_BPF_FD_BY_ID, &w, -1);
+	return request_handle(GPUBPF_BPF_FD_BY_ID, &w, -1);
 }
 
 /* -- description -- */
@@ -168,14 +168,14 @@ bool kernel_map(int fd, struct bpf_map_info *info)
 	memset(info, 0, sizeof(*info));
 	attr.info.bpf_fd = (uint32_t)borrowed;
 	err = kernel_bpf(BPF_OBJ_GET_INFO_BY_FD, &attr, FIELD_END(info));
-	caller_give_back(borrowed);
+	caller_return_fd(borrowed);
 	return !err;
 }
 
 /* A loader such as libbpf queries the array before it opens buffers for it. */
 static void set_perf_array_owner(bool ours)
 {
-	atomic_store(&caller_state()->array_is_ours, ours);
+	atomic_store(&caller_state()->next_array_is_session, ours);
 }
 
 long object_info(struct call *c)
@@ -189,7 +189,7 @@ long object_info(struct call *c)
 	for (int kind = 0; kind < GPUBPF_BPF_KINDS && !h.id; kind++)
 		h = handle_of((int)c->attr.info.bpf_fd, kind);
 	if (!h.id) {
-		if (atomic_load(&caller_state()->array_is_ours) &&
+		if (atomic_load(&caller_state()->next_array_is_session) &&
 		    kernel_map((int)c->attr.info.bpf_fd, &info) && info.type == BPF_MAP_TYPE_PERF_EVENT_ARRAY)
 			set_perf_array_owner(false);
 		return pass(c);
@@ -211,7 +211,7 @@ static int load_btf(const void *data, size_t size)
 	struct gpubpf_writer w = {0};
 
 	gpubpf_put_bytes(&w, data, size);
-	return ask_handle(GPUBPF_BPF_BTF_LOAD, &w, -1);
+	return request_handle(GPUBPF_BPF_BTF_LOAD, &w, -1);
 }
 
 long btf_load(struct call *c)
@@ -255,13 +255,13 @@ static int copy_btf(int fd)
 	return (int)err;
 }
 
-int64_t btf_copied(int fd, int *own)
+int64_t btf_copy(int fd, int *own)
 {
 	*own = copy_btf(fd);
-	return *own < 0 ? *own : (int64_t)own_handle(*own, GPUBPF_BPF_BTF).id;
+	return *own < 0 ? *own : (int64_t)handle_of_own_fd(*own, GPUBPF_BPF_BTF).id;
 }
 
-int64_t btf_taken(int fd, int *own)
+int64_t btf_adopt(int fd, int *own)
 {
 	int64_t btf = handle_of(fd, GPUBPF_BPF_BTF).id;
 	int theirs = btf ? -1 : caller_borrow(fd);
@@ -269,8 +269,8 @@ int64_t btf_taken(int fd, int *own)
 	*own = -1;
 	if (btf || theirs < 0)
 		return btf ? btf : theirs;
-	btf = btf_copied(theirs, own);
-	caller_give_back(theirs);
+	btf = btf_copy(theirs, own);
+	caller_return_fd(theirs);
 	return btf;
 }
 
@@ -285,11 +285,11 @@ long link_create(struct call *c)
 
 	if (!prog && !perf)
 		return pass(c);
-	if (prog && !perf && !uprobe_taken(target))
+	if (prog && !perf && !uprobe_adopt(target))
 		perf = handle_of(target, GPUBPF_BPF_PERF).id;
 	if (!prog || !perf)
 		return is_open(target) ? -EINVAL : -EBADF;
 	gpubpf_put_u32(&w, prog);
 	gpubpf_put_u32(&w, perf);
-	return ask_handle(GPUBPF_BPF_LINK_CREATE, &w, -1);
+	return request_handle(GPUBPF_BPF_LINK_CREATE, &w, -1);
 }

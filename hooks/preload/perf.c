@@ -43,7 +43,7 @@ static int open_session_probe(const char *function, const struct perf_event_attr
 	gpubpf_put_str(&w, function);
 	gpubpf_put_u32(&w, attr->config & 1);
 	gpubpf_put_u64(&w, attr->probe_offset);
-	return ask_handle(GPUBPF_BPF_PERF_OPEN, &w, -1);
+	return request_handle(GPUBPF_BPF_PERF_OPEN, &w, -1);
 }
 
 /* The kernel does not know the function, or does not permit the call. */
@@ -102,9 +102,9 @@ static long open_buffer(const long arg[6], bool off)
 {
 	struct gpubpf_writer w = {0};
 
-	if (atomic_load(&caller_state()->array_is_ours)) {
+	if (atomic_load(&caller_state()->next_array_is_session)) {
 		gpubpf_put_u32(&w, off);
-		return ask_handle(GPUBPF_BPF_BUFFER_OPEN, &w, -1);
+		return request_handle(GPUBPF_BPF_BUFFER_OPEN, &w, -1);
 	}
 	atomic_store(&caller_state()->kernel_buffers, true);
 	return pass_call(arg);
@@ -115,7 +115,7 @@ static long open_uprobe(const long arg[6], const struct perf_event_attr *attr)
 	long ret = pass_uprobe(arg, attr);
 
 	if (ret >= 0)
-		uprobe_opened((int)ret, attr);
+		note_uprobe_opened((int)ret, attr);
 	return ret;
 }
 
@@ -221,7 +221,7 @@ bool perf_ioctl(int fd, unsigned long request, long arg, int *result)
 	if (!r)
 		return false;
 	if (r->request == PERF_EVENT_IOC_SET_BPF && handle_of((int)arg, GPUBPF_BPF_PROG).id && !handle_of(fd, GPUBPF_BPF_PERF).id) {
-		*result = uprobe_taken(fd);
+		*result = uprobe_adopt(fd);
 		if (*result < 0)
 			return true;
 	}

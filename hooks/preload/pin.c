@@ -47,7 +47,7 @@ static bool absolute_name(const char *path, char *whole, size_t size)
 	return (size_t)snprintf(whole, size, "%s/%s", is, slash ? slash + 1 : path) < size;
 }
 
-bool own_statfs(const char *path, struct statfs *buf)
+bool adapt_statfs(const char *path, struct statfs *buf)
 {
 	char is[PATH_MAX];
 	int before = errno;
@@ -110,7 +110,7 @@ static int session_map_for_pin(const char *path)
 	if (theirs < 0)
 		return (int)theirs;
 	if (!map_info((int)theirs, &info))
-		ours = map_instead(info.id);
+		ours = map_adopted_fd(info.id);
 	close((int)theirs);
 	return ours;
 }
@@ -130,5 +130,5 @@ long obj_get(struct call *c)
 	}
 	gpubpf_put_u64(&w, st.st_dev);
 	gpubpf_put_u64(&w, st.st_ino);
-	return ask_handle(GPUBPF_BPF_PINNED, &w, -1);
+	return request_handle(GPUBPF_BPF_PINNED, &w, -1);
 }

@@ -145,7 +145,7 @@ static int put_records(struct gpubpf_writer *w, uint64_t from, uint32_t n, uint3
 static int put_program(const struct program *p, struct gpubpf_writer *w, int *own_btf)
 {
 	const union bpf_attr *attr = &p->c->attr;
-	int64_t btf = attr->prog_btf_fd ? btf_taken((int)attr->prog_btf_fd, own_btf) : 0;
+	int64_t btf = attr->prog_btf_fd ? btf_adopt((int)attr->prog_btf_fd, own_btf) : 0;
 	int err = btf < 0 ? (int)btf : replace_map_fds(p);
 
 	gpubpf_put_u32(w, attr->prog_type);
@@ -238,7 +238,7 @@ static void report_consumers(const struct program *p)
 
 	for (uint32_t i = 0; have_session() && calls_pop(p) && i < p->n; i++)
 		if (names_map(&p->insns[i]) && !map_fd_of(p->c, &p->insns[i], &fd))
-			map_is_taken(fd);
+			note_map_consumer(fd);
 }
 
 /* Replace session maps by their kernel counterparts, if there are any. The kernel refuses other session maps. */
@@ -250,7 +250,7 @@ static void replace_session_maps(const struct program *p, struct borrowed *b)
 
 		if (!names_map(insn) || map_fd_of(p->c, insn, &fd) < 0)
 			continue;
-		theirs = map_of_kernel(fd);
+		theirs = kernel_map_of_session(fd);
 		if (theirs >= 0)
 			b->fd[b->n++] = theirs;
 		else if ((theirs = caller_borrow(fd)) >= 0)
@@ -378,9 +378,9 @@ static long load_with_kernel_maps(const struct program *asked)
 	while (copies.nparts)
 		free(copies.part[--copies.nparts]);
 	while (copies.nfds)
-		caller_give_back(copies.fd[--copies.nfds]);
+		caller_return_fd(copies.fd[--copies.nfds]);
 	while (b.nlent)
-		caller_give_back(b.lent[--b.nlent]);
+		caller_return_fd(b.lent[--b.nlent]);
 	while (b.n)
 		close(b.fd[--b.n]);
 	return ret;

@@ -81,7 +81,7 @@ int caller_borrow(int fd)
 	return fd < 0 ? -EBADF : fd;
 }
 
-void caller_give_back(int borrowed)
+void caller_return_fd(int borrowed)
 {
 	(void)borrowed;
 }
@@ -96,7 +96,7 @@ int caller_lend(int fd)
 	return fd;
 }
 
-void caller_take_back(int lent)
+void caller_close_lent(int lent)
 {
 	(void)lent;
 }

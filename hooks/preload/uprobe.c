@@ -52,7 +52,7 @@ static int open_probed_file(uint64_t name)
 	return gpubpf_open_regular(AT_FDCWD, path, 0);
 }
 
-void uprobe_opened(int event, const struct perf_event_attr *attr)
+void note_uprobe_opened(int event, const struct perf_event_attr *attr)
 {
 	int file = open_probed_file(attr->uprobe_path);
 
@@ -72,16 +72,16 @@ static int open_session_probe(void)
 
 	gpubpf_put_u64(&w, last.offset);
 	gpubpf_put_u32(&w, last.returns);
-	return ask_handle(GPUBPF_BPF_UPROBE_OPEN, &w, last.file);
+	return request_handle(GPUBPF_BPF_UPROBE_OPEN, &w, last.file);
 }
 
-int uprobe_taken(int event)
+int uprobe_adopt(int event)
 {
 	int err = -EINVAL, ours, theirs = event < 0 ? event : caller_borrow(event);
 	uint64_t number = theirs < 0 ? 0 : number_of(theirs);
 
 	if (theirs >= 0)
-		caller_give_back(theirs);
+		caller_return_fd(theirs);
 	pthread_mutex_lock(&lock);
 	if (number && number == last.event && last.file >= 0) {
 		ours = open_session_probe();

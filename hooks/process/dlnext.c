@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool gpubpf_dlsym_ours(const void *address)
+bool gpubpf_dlsym_is_hook(const void *address)
 {
 	static const char here;
 	Dl_info theirs, ours;
@@ -35,7 +35,7 @@ static void *find_in_file(const char *file, const char *name)
 
 	if (object)
 		dlclose(object);
-	return found && !gpubpf_dlsym_ours(found) ? found : NULL;
+	return found && !gpubpf_dlsym_is_hook(found) ? found : NULL;
 }
 
 struct files {
@@ -105,7 +105,7 @@ void *gpubpf_dlsym_visible(const char *name, const void *caller)
 	if (l.found || !caller || !dladdr(caller, &info) || !info.dli_fname)
 		return l.found;
 	l.file = info.dli_fname;
-	gpubpf_run_aside(find_in_caller_file, &l); /* dlopen() takes 2.7 KiB of stack */
+	gpubpf_run_on_agent_thread(find_in_caller_file, &l); /* dlopen() takes 2.7 KiB of stack */
 	return l.found;
 }
 

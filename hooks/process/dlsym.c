@@ -42,7 +42,7 @@ static void *real_function(void *handle, const char *name, const void *caller, b
 {
 	void *real = gpubpf_dlsym_next()(handle, name);
 
-	*hidden = real && gpubpf_dlsym_ours(real);
+	*hidden = real && gpubpf_dlsym_is_hook(real);
 	return *hidden ? gpubpf_dlsym_visible(name, handle == RTLD_DEFAULT ? caller : NULL) : real;
 }
 

@@ -24,7 +24,7 @@ void *gpubpf_dlsym_visible(const char *name, const void *caller);
 void *gpubpf_dlsym_bound(const char *name, const void *caller);
 /* A handle of the loaded library that contains the address, for look-ups; close it with dlclose(). NULL: none. */
 void *gpubpf_dlsym_library(const void *address);
-bool gpubpf_dlsym_ours(const void *address);
+bool gpubpf_dlsym_is_hook(const void *address);
 
 struct gpubpf_dlsym_user {
 	const char *prefix;                  /* of the runtime's symbols */

@@ -39,7 +39,7 @@ static uint64_t number(const char *name, uint64_t most)
 
 uint64_t gpubpf_env_drain_threads(void)
 {
-	return number("GPUBPF_DRAIN_THREADS", GPUBPF_MIRROR_THREADS_MOST);
+	return number("GPUBPF_DRAIN_THREADS", GPUBPF_MIRROR_MAX_THREADS);
 }
 
 uint64_t gpubpf_env_drain_bytes(void)

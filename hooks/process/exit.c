@@ -21,7 +21,7 @@ __attribute__((constructor)) static void find_next(void)
 
 __attribute__((noreturn)) void _exit(int status)
 {
-	gpubpf_session_leave();
+	gpubpf_session_prepare_exit();
 	if (next_exit)
 		next_exit(status);
 	for (;;)

@@ -67,7 +67,7 @@ static bool send_note(const char *text)
 	if (!gpubpf_session_up())
 		return false;
 	gpubpf_put_str(&w, text);
-	err = gpubpf_session_tell(GPUBPF_MSG_NOTE, &w);
+	err = gpubpf_client_notify(GPUBPF_MSG_NOTE, &w);
 	gpubpf_writer_finish(&w);
 	return !err;
 }
@@ -113,18 +113,18 @@ static void write_note(void *arg)
 	errno = error;
 }
 
-void gpubpf_hook_note(const char *fmt, ...)
+void gpubpf_log_once(const char *fmt, ...)
 {
 	struct text text = { true, fmt };
 
 	if (gpubpf_session_sealed())
 		return;
 	va_start(text.args, fmt);
-	gpubpf_run_aside(write_note, &text); /* printf() takes 2 KiB of stack */
+	gpubpf_run_on_agent_thread(write_note, &text); /* printf() takes 2 KiB of stack */
 	va_end(text.args);
 }
 
-void gpubpf_hook_say(const char *fmt, ...)
+void gpubpf_log_stderr(const char *fmt, ...)
 {
 	struct text text = { false, fmt };
 

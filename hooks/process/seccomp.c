@@ -236,7 +236,7 @@ static int try_calls(const struct call *list, size_t n)
 	return ends;
 }
 
-int gpubpf_lockdown_found(void)
+int gpubpf_lockdown_find_call(void)
 {
 	bool unknown = count_filters() > allowed_filters;
 	int error = errno, nr = unknown ? try_calls(calls, CALLS_N) : -1;
@@ -247,12 +247,12 @@ int gpubpf_lockdown_found(void)
 	return nr;
 }
 
-bool gpubpf_lockdown_lets_look(void)
+bool gpubpf_lockdown_allows_stack_reads(void)
 {
 	return !cannot_read_stacks;
 }
 
-bool gpubpf_lockdown_lets_tell(int nr)
+bool gpubpf_lockdown_allows_stderr(int nr)
 {
 	for (size_t i = 0; i < STDERR_CALLS_N; i++)
 		if (calls[i].nr == nr)

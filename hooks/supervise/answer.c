@@ -36,7 +36,7 @@ long answer_bpf(struct notice *n)
 
 	if ((int)arg[0] == SUPERVISED)
 		return for_our_session(arg[1]) ? 0 : -EBUSY;
-	n->is_file = bpf_gives_descriptor((int)arg[0]);
+	n->is_file = bpf_returns_fd((int)arg[0]);
 	return bpf_call((int)arg[0], arg[1], (unsigned int)arg[2]);
 }
 
@@ -62,7 +62,7 @@ long answer_mmap(struct notice *n)
 	const long own[6] = { (long)arg[0], (long)arg[1], (long)arg[2], (long)arg[3], (long)arg[4], (long)arg[5] };
 	long result;
 
-	return own_mmap(own, &result) ? result : PASSED;
+	return session_mmap(own, &result) ? result : PASSED;
 }
 
 /* An epoll identifies an entry by the file and its number in the calling process, so each call uses the same number. */
@@ -77,9 +77,9 @@ static long bell_ctl(int epoll, int op, int fd, struct epoll_event *event)
 	if (bell >= 0)
 		close(bell);
 	if (file >= 0)
-		caller_give_back(file);
+		caller_return_fd(file);
 	if (theirs >= 0)
-		caller_give_back(theirs);
+		caller_return_fd(theirs);
 	return ret;
 }
 
@@ -92,7 +92,7 @@ long answer_epoll_ctl(struct notice *n)
 	int op = (int)arg[1];
 	long ret;
 
-	if (!own_bell((int)arg[2]))
+	if (!is_session_pipe((int)arg[2]))
 		return PASSED;
 	if (op != EPOLL_CTL_DEL && caller_read(&event, arg[3], sizeof(event)) < 0)
 		return -EFAULT;
@@ -109,7 +109,7 @@ long answer_statfs(struct notice *n)
 	struct statfs buf;
 
 	if (caller_text(path, args(n)[0], sizeof(path)) < 0 || caller_path(path, here) < 0 || statfs(here, &buf) < 0 ||
-	    !own_statfs(path, &buf))
+	    !adapt_statfs(path, &buf))
 		return PASSED;
 	return caller_write(args(n)[1], &buf, sizeof(buf));
 }
@@ -118,7 +118,7 @@ long answer_statfs(struct notice *n)
 static long open_file(struct notice *n, __u64 path, __u64 flags)
 {
 	char name[128];
-	const char *text = caller_text(name, path, sizeof(name)) < 0 || (flags & O_ACCMODE) != O_RDONLY ? NULL : own_file(name);
+	const char *text = caller_text(name, path, sizeof(name)) < 0 || (flags & O_ACCMODE) != O_RDONLY ? NULL : emulated_file(name);
 	int fd;
 
 	if (!text)

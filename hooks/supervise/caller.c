@@ -92,7 +92,7 @@ static struct process *add(pid_t id)
 	p->pidfd = (int)syscall(SYS_pidfd_open, id, 0);
 	if (parent) {
 		atomic_init(&p->state.loaded, atomic_load(&parent->state.loaded));
-		atomic_init(&p->state.array_is_ours, atomic_load(&parent->state.array_is_ours));
+		atomic_init(&p->state.next_array_is_session, atomic_load(&parent->state.next_array_is_session));
 		atomic_init(&p->state.kernel_buffers, atomic_load(&parent->state.kernel_buffers));
 	}
 	p->next = processes;
@@ -118,7 +118,7 @@ static struct process *caller_process(void)
 	return now->process;
 }
 
-void process_let_go(struct notice *n)
+void process_release(struct notice *n)
 {
 	if (!n->process)
 		return;
@@ -135,7 +135,7 @@ struct caller_state *caller_state(void)
 	return p ? &p->state : &nobody;
 }
 
-bool caller_has_our_numbers(void)
+bool caller_shares_pid_namespace(void)
 {
 	char path[PROC_SIZE], ours[64] = "", theirs[64] = "";
 
@@ -144,7 +144,7 @@ bool caller_has_our_numbers(void)
 	       !strcmp(ours, theirs);
 }
 
-bool caller_has_our_rights(uint64_t *effective)
+bool caller_has_all_rights(uint64_t *effective)
 {
 	static uint64_t ours;
 
@@ -241,7 +241,7 @@ int caller_borrow(int fd)
 	return own < 0 ? -errno : own;
 }
 
-void caller_give_back(int borrowed)
+void caller_return_fd(int borrowed)
 {
 	close(borrowed);
 }

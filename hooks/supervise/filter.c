@@ -70,7 +70,7 @@ static void emit_call(struct program *p, uint32_t nr, enum select select)
 {
 	unsigned int at = p->n;
 
-	if (select == MISSING_FILES && !filter_wants_files())
+	if (select == MISSING_FILES && !filter_needs_file_calls())
 		return;
 	emit(p, BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 0);
 	if (select == PERF_REQUESTS)
@@ -82,7 +82,7 @@ static void emit_call(struct program *p, uint32_t nr, enum select select)
 	p->insn[at].jf = (uint8_t)(p->n - at - 1);
 }
 
-bool filter_wants_files(void)
+bool filter_needs_file_calls(void)
 {
 	return access("/sys/bus/event_source/devices/kprobe/type", F_OK) < 0;
 }

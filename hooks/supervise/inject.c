@@ -129,7 +129,7 @@ long caller_mmap(const long arg[6])
 	return call_in(now, SYS_mmap, arg);
 }
 
-void caller_take_back(int lent)
+void caller_close_lent(int lent)
 {
 	call_in(now, SYS_close, (const long[6]){ lent });
 }

@@ -36,7 +36,7 @@ long kernel_bpf(int cmd, const void *attr, size_t size)
 {
 	uint64_t effective;
 
-	if (needs_rights(cmd) && !caller_has_our_rights(&effective))
+	if (needs_rights(cmd) && !caller_has_all_rights(&effective))
 		return -EPERM;
 	return direct_bpf(cmd, attr, size);
 }
@@ -91,7 +91,7 @@ static bool refuses_everyone(void)
 static bool refuses(const struct call *c)
 {
 	uint64_t effective;
-	bool like_us = caller_has_our_rights(&effective);
+	bool like_us = caller_has_all_rights(&effective);
 
 	if (refuses_everyone())
 		return true;
@@ -123,8 +123,8 @@ long pass(struct call *c)
 	case BPF_MAP_CREATE:
 	case BPF_PROG_LOAD:
 	case BPF_BTF_LOAD:
-		c->foreseen = refuses(c);
-		return c->foreseen ? -EPERM : PASSED;
+		c->is_predicted = refuses(c);
+		return c->is_predicted ? -EPERM : PASSED;
 	}
 	return PASSED;
 }
@@ -155,9 +155,9 @@ long pass_map_of(struct call *c)
 		ret = ret < 0 ? PASSED : ret; /* the caller's own call will fail alike */
 	}
 	if (inner >= 0)
-		caller_give_back(inner);
+		caller_return_fd(inner);
 	if (btf > 0)
-		caller_give_back(btf);
+		caller_return_fd(btf);
 	return ret;
 }
 
@@ -176,8 +176,8 @@ long pass_uprobe(const long arg[6], const struct perf_event_attr *asked)
 	uint64_t effective;
 	long fd;
 
-	if (!atomic_load(&caller_state()->loaded) || !pid || (pid > 0 && !caller_has_our_numbers()) || group != -1 || !(arg[4] & PERF_FLAG_FD_CLOEXEC) ||
-	    !caller_has_our_rights(&effective) || caller_text(given, asked->uprobe_path, sizeof(given)) < 0 || caller_path(given, path) < 0)
+	if (!atomic_load(&caller_state()->loaded) || !pid || (pid > 0 && !caller_shares_pid_namespace()) || group != -1 || !(arg[4] & PERF_FLAG_FD_CLOEXEC) ||
+	    !caller_has_all_rights(&effective) || caller_text(given, asked->uprobe_path, sizeof(given)) < 0 || caller_path(given, path) < 0)
 		return PASSED;
 	attr.size = sizeof(attr);
 	attr.uprobe_path = (uintptr_t)path;
@@ -195,7 +195,7 @@ long pass_perf(const long arg[6], const struct perf_event_attr *asked, const cha
 	(void)arg;
 	if (!asked)
 		return PASSED;
-	caller_has_our_rights(&effective);
+	caller_has_all_rights(&effective);
 	if (!(effective & MAY_PROBE))
 		return -EACCES;
 	attr = *asked;

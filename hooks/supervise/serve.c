@@ -61,7 +61,7 @@ static void serve_one(int listener, struct seccomp_notif *call, struct seccomp_n
 		send_file(&n, resp, (int)result);
 	else
 		send_result(&n, resp, result);
-	process_let_go(&n);
+	process_release(&n);
 }
 
 static void *serve_all(void *arg)

@@ -38,7 +38,7 @@ long answer(struct notice *n);
 
 /* filter.c. The listener's descriptor, or -errno and *why: the reason of the refusal. */
 int filter_install(const char **why);
-bool filter_wants_files(void);     /* does the kernel lack files that hooks/preload/file.c emulates? */
+bool filter_needs_file_calls(void);     /* does the kernel lack files that hooks/preload/file.c emulates? */
 
 /* serve.c: runs until the last process with the filter has ended */
 void serve(int listener);
@@ -47,10 +47,10 @@ void serve(int listener);
 extern __thread struct notice *now;
 bool notice_is_valid(void);
 int process_pidfd(void);           /* or -errno */
-void process_let_go(struct notice *n); /* after the notification was answered */
+void process_release(struct notice *n); /* after the notification was answered */
 /* Does the caller have at least this process's capabilities? *effective gets its capability mask. */
-bool caller_has_our_rights(uint64_t *effective);
-bool caller_has_our_numbers(void); /* are process ids the same in the caller's namespace? */
+bool caller_has_all_rights(uint64_t *effective);
+bool caller_shares_pid_namespace(void); /* are process ids the same in the caller's namespace? */
 
 /* inject.c: resume the thread with this result of its call */
 void inject_finish(struct notice *n, long result);

@@ -161,7 +161,7 @@ static struct limits stack_limits(uint64_t sp, bool may_call)
 	static _Thread_local struct limits limits;
 
 	if (!limits.to && may_call)
-		gpubpf_run_aside(measure_stack, &(struct measuring){ pthread_self(), &limits });
+		gpubpf_run_on_agent_thread(measure_stack, &(struct measuring){ pthread_self(), &limits });
 	return sp >= limits.from && sp < limits.to ? limits : (struct limits){ .may_call = may_call };
 }
 

@@ -33,7 +33,7 @@ GPUBPF_FN u64 gpubpf_allocations(GPUBPF_ENV)
 #define GPUBPF_ALLOCATION_SEARCH(name, load) \
 	GPUBPF_FN u64 name(u64 rows, u64 n, u64 address) \
 	{ \
-		u32 left = n < GPUBPF_ALLOCATION_MOST ? (u32)n : GPUBPF_ALLOCATION_MOST, step; \
+		u32 left = n < GPUBPF_ALLOCATION_MAX_ROWS ? (u32)n : GPUBPF_ALLOCATION_MAX_ROWS, step; \
 		u64 row = left ? rows : 0, middle; \
 		GPUBPF_NOUNROLL \
 		while (left > 1) { \
@@ -60,7 +60,7 @@ GPUBPF_FN bool gpubpf_allocation_find(GPUBPF_ENV, u64 address, GPUBPF_PRIVATE st
 		row = gpubpf_allocation_row(table + GPUBPF_ALLOCATION_ROWS + set * GPUBPF_ALLOCATION_SET,
 					    gpubpf_load_u64(table + GPUBPF_ALLOCATION_COUNTS + 8 * set), address);
 		found->base = row ? gpubpf_load_u64(row) : 0;
-		found->size = row ? gpubpf_load_u64(row + 8) & GPUBPF_ALLOCATION_SIZE_MOST : 0;
+		found->size = row ? gpubpf_load_u64(row + 8) & GPUBPF_ALLOCATION_SIZE_MASK : 0;
 		found->kind_number = row ? gpubpf_load_u64(row + 16) : 0;
 		/* the load of the version comes after it */
 		found->stack = row ? (u32)gpubpf_load_acquire_u64(row + 24) : 0;
@@ -92,7 +92,7 @@ GPUBPF_FN bool gpubpf_allocation_find_cached(GPUBPF_ENV, u64 address, GPUBPF_PRI
 		return false;
 	gpubpf_load_cached_pair(row, &found->base, &size);
 	gpubpf_load_cached_pair(row + 16, &found->kind_number, &stack);
-	found->size = size & GPUBPF_ALLOCATION_SIZE_MOST;
+	found->size = size & GPUBPF_ALLOCATION_SIZE_MASK;
 	found->stack = (u32)stack;
 	return stack >> 32 == (u32)version && (size ^ version << GPUBPF_ALLOCATION_SIZE_BITS) >> GPUBPF_ALLOCATION_SIZE_BITS == 0 &&
 	       address - found->base < found->size;
@@ -159,7 +159,7 @@ GPUBPF_FN bool gpubpf_granule_knows(u64 word, u64 address)
 	return (u32)(word >> 32) == (u32)GPUBPF_GRANULE_OWNER(GPUBPF_GRANULE(address));
 }
 
-GPUBPF_FN_APART s64 gpubpf_allocation_number_searched(u64 arena, u64 pid_tgid, u64 address)
+GPUBPF_FN_NOINLINE s64 gpubpf_allocation_number_searched(u64 arena, u64 pid_tgid, u64 address)
 {
 	struct gpubpf_env of = { .arena = arena, .pid_tgid = pid_tgid };
 	struct gpubpf_allocation_words found;
@@ -175,7 +175,7 @@ GPUBPF_FN_APART s64 gpubpf_allocation_number_searched(u64 arena, u64 pid_tgid, u
  */
 #ifdef GPUBPF_HAS_MEETING
 #define GPUBPF_NO_NUMBER ((u32)-GPUBPF_ENOENT)
-GPUBPF_FN_APART u32 gpubpf_allocation_number_together(u64 arena, u64 pid_tgid, u64 address, u64 word)
+GPUBPF_FN_NOINLINE u32 gpubpf_allocation_number_together(u64 arena, u64 pid_tgid, u64 address, u64 word)
 {
 	u32 here, number = (u32)word;
 

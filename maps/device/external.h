@@ -9,12 +9,12 @@
 
 #include "helpers.h"
 
-GPUBPF_FN u64 gpubpf_elsewhere_ctl(GPUBPF_ENV, u32 row)
+GPUBPF_FN u64 gpubpf_external_ctl(GPUBPF_ENV, u32 row)
 {
 	return gpubpf_header_word(env, GPUBPF_ARENA_MAPS + row * GPUBPF_ROW_SIZE + GPUBPF_ROW_CTL) - env->arena;
 }
 
-GPUBPF_FN u64 gpubpf_elsewhere_data(GPUBPF_ENV, u32 row)
+GPUBPF_FN u64 gpubpf_external_data(GPUBPF_ENV, u32 row)
 {
 	return gpubpf_header_word(env, GPUBPF_ARENA_MAPS + row * GPUBPF_ROW_SIZE + GPUBPF_ROW_DATA) - env->arena;
 }

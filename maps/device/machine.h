@@ -73,9 +73,9 @@ typedef u16 gpubpf_u16u __attribute__((may_alias, aligned(1)));
  * timeout the operation does nothing and returns an error. A busy operating system may deschedule a CPU thread for a
  * tenth of a second.
  */
-#ifndef GPUBPF_PATIENCE
-#define GPUBPF_PATIENCE (1u << 22)
-#define GPUBPF_HASTE (1u << 10)
+#ifndef GPUBPF_MAX_WAIT_TURNS
+#define GPUBPF_MAX_WAIT_TURNS (1u << 22)
+#define GPUBPF_SHORT_WAIT_TURNS (1u << 10)
 #endif
 
 /* Called once per turn. A machine whose threads can yield their processor does so after some turns. */
@@ -87,8 +87,8 @@ GPUBPF_FN void gpubpf_rest(u32 turns)
 #endif
 
 /* a cold function with many callers */
-#ifndef GPUBPF_FN_APART
-#define GPUBPF_FN_APART GPUBPF_FN
+#ifndef GPUBPF_FN_NOINLINE
+#define GPUBPF_FN_NOINLINE GPUBPF_FN
 #endif
 
 /* before a loop over words of private memory, where a variable index would keep the memory out of registers */

@@ -14,8 +14,8 @@ ulong __attribute__((overloadable)) clock_read_device(void);
 #endif
 
 #if defined(__x86_64__) || defined(GPUBPF_X86)
-#define GPUBPF_PATIENCE (1u << 26) /* about a second */
-#define GPUBPF_HASTE (1u << 14)
+#define GPUBPF_MAX_WAIT_TURNS (1u << 26) /* about a second */
+#define GPUBPF_SHORT_WAIT_TURNS (1u << 14)
 #endif
 
 #include "machine_lane.h"

@@ -8,8 +8,8 @@
 
 #define GPUBPF_CLOCK_IS_NS 1 /* gpubpf_clock() needs no calibration */
 
-#define GPUBPF_PATIENCE (1u << 22) /* about a second with gpubpf_rest() */
-#define GPUBPF_HASTE (1u << 10)
+#define GPUBPF_MAX_WAIT_TURNS (1u << 22) /* about a second with gpubpf_rest() */
+#define GPUBPF_SHORT_WAIT_TURNS (1u << 10)
 #define GPUBPF_HAS_REST
 
 #include <stddef.h>

@@ -12,7 +12,7 @@
 #endif
 #define GPUBPF_COMBINES_ADDS 1
 #ifndef GPUBPF_MACHINE_CODE /* probes in machine code have no calls */
-#define GPUBPF_FN_APART __attribute__((noinline))
+#define GPUBPF_FN_NOINLINE __attribute__((noinline))
 #endif
 
 /*

@@ -3,8 +3,8 @@
 #ifndef GPUBPF_MAPS_MACHINE_SPIRV_H
 #define GPUBPF_MAPS_MACHINE_SPIRV_H
 
-#define GPUBPF_PATIENCE (1u << 26) /* about a second on a CPU */
-#define GPUBPF_HASTE (1u << 14)
+#define GPUBPF_MAX_WAIT_TURNS (1u << 26) /* about a second on a CPU */
+#define GPUBPF_SHORT_WAIT_TURNS (1u << 14)
 
 #define SPIRV_SCOPE_CROSS_DEVICE 0 /* SPIR-V 3.27, 3.25 */
 #define SPIRV_SCOPE_DEVICE 1

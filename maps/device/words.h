@@ -77,12 +77,12 @@ GPUBPF_FN void gpubpf_copy_in(u64 to, GPUBPF_PRIVATE const u8 *from, u64 size)
 		gpubpf_store_u64(to + i, gpubpf_word(from + i, size - i));
 }
 
-/* Store the value of an update. With GPUBPF_LAYOUT_FROM, the word at `value` is the device address of the value. */
+/* Store the value of an update. With GPUBPF_LAYOUT_BY_ADDRESS, the word at `value` is the device address of the value. */
 GPUBPF_FN void gpubpf_put_value(u64 to, GPUBPF_PRIVATE const u8 *value, u64 size, u32 map_flags)
 {
 	u64 from, i;
 
-	if (!(map_flags & GPUBPF_LAYOUT_FROM)) {
+	if (!(map_flags & GPUBPF_LAYOUT_BY_ADDRESS)) {
 		gpubpf_copy_in(to, value, size);
 		return;
 	}

@@ -66,7 +66,7 @@ void gpubpf_arena_extend(void *arena, const struct gpubpf_unit *unit, const stru
 	__atomic_store_n(&hdr->nmaps, layout->nmaps, __ATOMIC_RELEASE);
 }
 
-void gpubpf_arena_use(void *arena, const struct gpubpf_layout *layout)
+void gpubpf_arena_publish(void *arena, const struct gpubpf_layout *layout)
 {
 	struct gpubpf_arena_hdr *hdr = arena;
 
@@ -91,5 +91,5 @@ void gpubpf_arena_init(void *arena, const struct gpubpf_unit *unit, const struct
 	};
 	seed_counters(arena);
 	gpubpf_arena_extend(arena, unit, layout, 0);
-	gpubpf_arena_use(arena, layout);
+	gpubpf_arena_publish(arena, layout);
 }

@@ -41,7 +41,7 @@ static uint32_t sum_flag(const struct gpubpf_map *map, uint32_t use)
 	return use & GPUBPF_USE_ADD4 ? GPUBPF_LAYOUT_SUM4 : GPUBPF_LAYOUT_SUM8;
 }
 
-uint32_t gpubpf_map_affordable(uint64_t budget, uint32_t replicas, uint64_t bytes)
+uint32_t gpubpf_map_max_copies(uint64_t budget, uint32_t replicas, uint64_t bytes)
 {
 	uint64_t n = budget / bytes;
 
@@ -53,7 +53,7 @@ bool gpubpf_map_sum_copies(const struct gpubpf_map_layout *l, const struct gpubp
 	return l->flags & (GPUBPF_LAYOUT_SUM8 | GPUBPF_LAYOUT_SUM4) && bytes <= scale->budget / scale->replicas;
 }
 
-int gpubpf_map_wrong(struct gpubpf_map_fault *fault, const char *attr, uint32_t is, const char *must)
+int gpubpf_map_set_fault(struct gpubpf_map_fault *fault, const char *attr, uint32_t is, const char *must)
 {
 	*fault = (struct gpubpf_map_fault){ attr, is, must };
 	return -EINVAL;
@@ -70,7 +70,7 @@ static int check_map(struct gpubpf_map *map, struct gpubpf_diag *diag)
 	assert(gpubpf_map_type_complete(map->type));
 	err = map->type->impl->check(map, &fault);
 	if (!err && (!map->max_entries || map->max_entries > MAX_ENTRIES))
-		err = gpubpf_map_wrong(&fault, "max_entries", map->max_entries, "1 to 2147483646");
+		err = gpubpf_map_set_fault(&fault, "max_entries", map->max_entries, "1 to 2147483646");
 	if (!err)
 		return 0;
 	if (diag)
@@ -100,7 +100,7 @@ static void init_layout(const struct gpubpf_map *map, uint32_t use, struct gpubp
  * All maps that can be elements of one map of maps share one layout. So if programs use one of them in some way, all
  * are laid out for that use.
  */
-void gpubpf_layout_spread(const struct gpubpf_unit *unit, uint32_t *map_use)
+void gpubpf_layout_propagate_use(const struct gpubpf_unit *unit, uint32_t *map_use)
 {
 	for (uint32_t p = 0; p < unit->nmaps; p++) {
 		uint32_t use = GPUBPF_USE_ELEMENT;
@@ -112,14 +112,14 @@ void gpubpf_layout_spread(const struct gpubpf_unit *unit, uint32_t *map_use)
 	}
 }
 
-bool gpubpf_layout_alike(const struct gpubpf_map_layout *a, const struct gpubpf_map_layout *b)
+bool gpubpf_layout_is_compatible(const struct gpubpf_map_layout *a, const struct gpubpf_map_layout *b)
 {
 	return a->type == b->type && a->flags == b->flags && a->key_size == b->key_size && a->value_size == b->value_size &&
 	       a->max_entries == b->max_entries && a->copies == b->copies && a->stride == b->stride &&
 	       a->copy_stride == b->copy_stride;
 }
 
-bool gpubpf_layout_serves(const struct gpubpf_map *map, const struct gpubpf_map_layout *l, uint32_t use)
+bool gpubpf_layout_supports_use(const struct gpubpf_map *map, const struct gpubpf_map_layout *l, uint32_t use)
 {
 	uint32_t sums = l->flags & (GPUBPF_LAYOUT_SUM8 | GPUBPF_LAYOUT_SUM4);
 
@@ -128,7 +128,7 @@ bool gpubpf_layout_serves(const struct gpubpf_map *map, const struct gpubpf_map_
 
 uint64_t gpubpf_map_bytes(const struct gpubpf_map_layout *l)
 {
-	return l->flags & GPUBPF_LAYOUT_BESIDE ? sizeof(struct gpubpf_map_ctl) + l->copies * l->max_entries * l->stride : l->size;
+	return l->flags & GPUBPF_LAYOUT_INTERLEAVED ? sizeof(struct gpubpf_map_ctl) + l->copies * l->max_entries * l->stride : l->size;
 }
 
 static void size_map(struct gpubpf_map_layout *l, const struct gpubpf_map *map, const struct gpubpf_map_scale *scale)
@@ -191,7 +191,7 @@ static uint64_t interleave_maps(struct gpubpf_map_layout *maps, const uint32_t *
 		l->ctl = ctl + i * sizeof(struct gpubpf_map_ctl);
 		l->data = data + bytes;
 		l->size = 0;
-		l->flags |= n > 1 ? GPUBPF_LAYOUT_BESIDE : 0;
+		l->flags |= n > 1 ? GPUBPF_LAYOUT_INTERLEAVED : 0;
 		bytes += l->max_entries * l->stride;
 	}
 	stride = gpubpf_align(bytes, GPUBPF_REPLICA_ALIGN);
@@ -215,7 +215,7 @@ static uint64_t lay_out_maps(const struct gpubpf_unit *unit, const struct gpubpf
 
 	if (opts->map_use)
 		memcpy(use, opts->map_use, unit->nmaps * sizeof(*use));
-	gpubpf_layout_spread(unit, use);
+	gpubpf_layout_propagate_use(unit, use);
 	*culprit = UINT32_MAX;
 	for (i = layout->nmaps; i < unit->nmaps; i++) {
 		struct gpubpf_map_layout *l = &layout->maps[i];

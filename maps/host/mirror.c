@@ -330,7 +330,7 @@ static int end_part(struct drain *d, const struct part *part)
 	if (err || !freed)
 		return err;
 	d->left_words[part->first] = atomic_fetch_add(&d->left, freed) + freed;
-	return d->m->push(d->m->arg, GPUBPF_RING_LEFT(d->l->ctl, (u64)d->l->copies), &d->left_words[part->first], 8);
+	return d->m->push(d->m->arg, GPUBPF_RING_FREED(d->l->ctl, (u64)d->l->copies), &d->left_words[part->first], 8);
 }
 
 /*

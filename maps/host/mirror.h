@@ -40,7 +40,7 @@ struct gpubpf_mirror {
 };
 
 #define GPUBPF_MIRROR_THREADS 8
-#define GPUBPF_MIRROR_THREADS_MOST 32 /* maximum for the number that a user requests */
+#define GPUBPF_MIRROR_MAX_THREADS 32 /* maximum for the number that a user requests */
 
 /*
  * Number of threads that check records, which takes a processor longer than copying them. More bytes since the last

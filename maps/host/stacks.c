@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SLOTS (2 * GPUBPF_STACKS_MOST) /* of the hash table, which therefore never fills up */
+#define SLOTS (2 * GPUBPF_MAX_STACKS) /* of the hash table, which therefore never fills up */
 
 struct gpubpf_stacks {
 	struct gpubpf_stack *list; /* [n], in the order of their numbers */
@@ -65,7 +65,7 @@ static bool append(struct gpubpf_stacks *stacks, const uint64_t *address, const 
 {
 	uint64_t *words;
 
-	if (stacks->n == GPUBPF_STACKS_MOST)
+	if (stacks->n == GPUBPF_MAX_STACKS)
 		return false;
 	if (stacks->n == stacks->room) {
 		uint32_t room = stacks->room ? 2 * stacks->room : 64;
@@ -85,7 +85,7 @@ static bool append(struct gpubpf_stacks *stacks, const uint64_t *address, const 
 	return true;
 }
 
-uint32_t gpubpf_stacks_number(struct gpubpf_stacks *stacks, const uint64_t *address, const uint64_t *place, uint32_t n)
+uint32_t gpubpf_stacks_intern(struct gpubpf_stacks *stacks, const uint64_t *address, const uint64_t *place, uint32_t n)
 {
 	uint32_t at = hash(address, place, n);
 
@@ -101,7 +101,7 @@ uint32_t gpubpf_stacks_number(struct gpubpf_stacks *stacks, const uint64_t *addr
 	return stacks->slot[at] = stacks->n;
 }
 
-const struct gpubpf_stack *gpubpf_stack_numbered(const struct gpubpf_stacks *stacks, uint64_t number)
+const struct gpubpf_stack *gpubpf_stacks_find(const struct gpubpf_stacks *stacks, uint64_t number)
 {
 	return stacks && number && number <= stacks->n ? &stacks->list[number - 1] : NULL;
 }

@@ -33,10 +33,10 @@ void gpubpf_stack_describe(const struct gpubpf_stacks *stacks, const struct gpub
 
 struct gpubpf_stacks *gpubpf_stacks_create(void); /* NULL: out of memory */
 void gpubpf_stacks_destroy(struct gpubpf_stacks *stacks);
-/* The number of the stack, from 1; a new stack is added. 0: no memory, or GPUBPF_STACKS_MOST stacks exist. */
-uint32_t gpubpf_stacks_number(struct gpubpf_stacks *stacks, const uint64_t *address, const uint64_t *place, uint32_t n);
+/* The number of the stack, from 1; a new stack is added. 0: no memory, or GPUBPF_MAX_STACKS stacks exist. */
+uint32_t gpubpf_stacks_intern(struct gpubpf_stacks *stacks, const uint64_t *address, const uint64_t *place, uint32_t n);
 /* NULL: no stack has this number. */
-const struct gpubpf_stack *gpubpf_stack_numbered(const struct gpubpf_stacks *stacks, uint64_t number);
+const struct gpubpf_stack *gpubpf_stacks_find(const struct gpubpf_stacks *stacks, uint64_t number);
 
 /* Defined in maps/kinds/stack_trace.c. The number in a bucket of a STACK_TRACE, or 0 if the bucket is empty. */
 uint64_t gpubpf_stack_number_at(const struct gpubpf_map_view *view, uint32_t id);

@@ -12,14 +12,14 @@
 int gpubpf_array_check(struct gpubpf_map *map, struct gpubpf_map_fault *fault)
 {
 	if (map->key_size != 4)
-		return gpubpf_map_wrong(fault, "key_size", map->key_size, "4");
+		return gpubpf_map_set_fault(fault, "key_size", map->key_size, "4");
 	if (!map->value_size || map->value_size > GPUBPF_MAP_VALUE_MAX)
-		return gpubpf_map_wrong(fault, "value_size", map->value_size, "1 to 67108864");
+		return gpubpf_map_set_fault(fault, "value_size", map->value_size, "1 to 67108864");
 	if (map->map_flags & GPUBPF_F_ALLOCATIONS && map->type->flags & GPUBPF_MAP_COPIES)
-		return gpubpf_map_wrong(fault, "map_flags", map->map_flags,
+		return gpubpf_map_set_fault(fault, "map_flags", map->map_flags,
 					"without GPUBPF_F_ALLOCATIONS, which only type ARRAY supports");
 	if (map->map_flags & GPUBPF_F_ALLOCATIONS && map->value_size != sizeof(struct gpubpf_allocation))
-		return gpubpf_map_wrong(fault, "value_size", map->value_size,
+		return gpubpf_map_set_fault(fault, "value_size", map->value_size,
 					"32 with GPUBPF_F_ALLOCATIONS (struct gpubpf_allocation)");
 	return 0;
 }

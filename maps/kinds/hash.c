@@ -13,9 +13,9 @@
 static int hash_check(struct gpubpf_map *map, struct gpubpf_map_fault *fault)
 {
 	if (!map->key_size || map->key_size > GPUBPF_MAP_KEY_MAX)
-		return gpubpf_map_wrong(fault, "key_size", map->key_size, "1 to 512");
+		return gpubpf_map_set_fault(fault, "key_size", map->key_size, "1 to 512");
 	if (!map->value_size || map->value_size > GPUBPF_MAP_VALUE_MAX)
-		return gpubpf_map_wrong(fault, "value_size", map->value_size, "1 to 67108864");
+		return gpubpf_map_set_fault(fault, "value_size", map->value_size, "1 to 67108864");
 	return 0;
 }
 
@@ -131,7 +131,7 @@ static int hash_write(const struct gpubpf_map_view *view, const void *key, const
 	struct gpubpf_map_layout l = *view->layout;
 
 	if (l.flags & GPUBPF_LAYOUT_COPIES)
-		l.flags |= GPUBPF_LAYOUT_EACH;
+		l.flags |= GPUBPF_LAYOUT_ALL_COPIES;
 	return (int)gpubpf_hash_update(&env, GPUBPF_LAYOUT_PASS(&l), key, value, flags);
 }
 
@@ -219,7 +219,7 @@ const struct gpubpf_map_impl gpubpf_hash_impl = {
 	.take = hash_take,
 	.next = hash_next,
 	.iterate = hash_iterate,
-	.stayed = hash_stayed,
+	.is_same_element = hash_stayed,
 	.op[GPUBPF_OP_LOOKUP] = hash_lookup,
 	.op[GPUBPF_OP_UPDATE] = hash_update,
 	.op[GPUBPF_OP_DELETE] = hash_delete,

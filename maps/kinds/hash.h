@@ -74,11 +74,11 @@
 #define GPUBPF_HASH_STEPS 64u        /* steps of the hand in one turn */
 
 /*
- * turns that one fruitless turn of the hand counts for: after two full cycles, and GPUBPF_HASTE more turns, the
+ * turns that one fruitless turn of the hand counts for: after two full cycles, and GPUBPF_SHORT_WAIT_TURNS more turns, the
  * operation ends
  */
 #define GPUBPF_HASH_FRUITLESS_TURNS(max_entries) \
-	(GPUBPF_PATIENCE / (GPUBPF_HASTE + (max_entries) / (GPUBPF_HASH_STEPS / 2)))
+	(GPUBPF_MAX_WAIT_TURNS / (GPUBPF_SHORT_WAIT_TURNS + (max_entries) / (GPUBPF_HASH_STEPS / 2)))
 
 /*
  * The power of two at or above n, 0 < n <= 2^31. Small tables use the next larger one, so that fewer keys share a
@@ -224,8 +224,8 @@ GPUBPF_FN u32 gpubpf_hash_may_wait(u64 bucket, u32 turns)
 {
 	u32 lock;
 
-	if (turns < GPUBPF_HASTE || turns >= GPUBPF_PATIENCE)
-		return turns < GPUBPF_HASTE;
+	if (turns < GPUBPF_SHORT_WAIT_TURNS || turns >= GPUBPF_MAX_WAIT_TURNS)
+		return turns < GPUBPF_SHORT_WAIT_TURNS;
 	lock = gpubpf_load_u32(bucket);
 	if (lock)
 		gpubpf_rest(turns);
@@ -256,14 +256,14 @@ GPUBPF_FN u32 gpubpf_hash_unlock(GPUBPF_ENV, u64 bucket)
 
 /*
  * Set the value. Summands: the first copy gets it, and the others become 0. Independent values: the lane's copy gets
- * it, and the others become 0 if the element is new. With GPUBPF_LAYOUT_EACH, used by bpf(2) on the host, `value` has
+ * it, and the others become 0 if the element is new. With GPUBPF_LAYOUT_ALL_COPIES, used by bpf(2) on the host, `value` has
  * all copies in a row, each padded to 8 bytes.
  */
 GPUBPF_FN void gpubpf_hash_set_value(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at, u32 is_new, GPUBPF_PRIVATE const u8 *value)
 {
 	u32 own = map_flags & GPUBPF_LAYOUT_COPIES ? gpubpf_copy_of(copies) : 0, copy;
 
-	if (map_flags & GPUBPF_LAYOUT_EACH) {
+	if (map_flags & GPUBPF_LAYOUT_ALL_COPIES) {
 		for (copy = 0; copy < copies; copy++)
 			gpubpf_copy_in(gpubpf_hash_value_at(env, GPUBPF_MAP_PASS, at, copy),
 				       value + copy * GPUBPF_ROUND8(value_size), value_size);

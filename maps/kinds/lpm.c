@@ -12,11 +12,11 @@
 static int lpm_check(struct gpubpf_map *map, struct gpubpf_map_fault *fault)
 {
 	if (map->key_size <= GPUBPF_LPM_HEAD || map->key_size > GPUBPF_LPM_KEY)
-		return gpubpf_map_wrong(fault, "key_size", map->key_size, "5 to 260");
+		return gpubpf_map_set_fault(fault, "key_size", map->key_size, "5 to 260");
 	if (!map->value_size || map->value_size > GPUBPF_MAP_VALUE_MAX)
-		return gpubpf_map_wrong(fault, "value_size", map->value_size, "1 to 67108864");
+		return gpubpf_map_set_fault(fault, "value_size", map->value_size, "1 to 67108864");
 	if (!(map->map_flags & BPF_F_NO_PREALLOC))
-		return gpubpf_map_wrong(fault, "map_flags", map->map_flags, "1, BPF_F_NO_PREALLOC");
+		return gpubpf_map_set_fault(fault, "map_flags", map->map_flags, "1, BPF_F_NO_PREALLOC");
 	return 0;
 }
 

@@ -21,8 +21,8 @@ _Static_assert(GPUBPF_ROW_SIZE == sizeof(struct gpubpf_map_layout) && GPUBPF_ROW
 static int check_values(const struct gpubpf_map *map, struct gpubpf_map_fault *fault)
 {
 	if (map->value_size != 4)
-		return gpubpf_map_wrong(fault, "value_size", map->value_size, "4 (a map)");
-	return map->inner ? 0 : gpubpf_map_wrong(fault, "inner map", 0, "given by __array(values, ...) or inner_map_fd");
+		return gpubpf_map_set_fault(fault, "value_size", map->value_size, "4 (a map)");
+	return map->inner ? 0 : gpubpf_map_set_fault(fault, "inner map", 0, "given by __array(values, ...) or inner_map_fd");
 }
 
 /* Programs get no addresses of values. */

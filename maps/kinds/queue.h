@@ -46,13 +46,13 @@
 
 #define GPUBPF_QUEUE_UNSAFE (1ul << 32)
 
-#define GPUBPF_QUEUE_PLENTY 1024     /* with at least this many left, a claim adds without a check */
+#define GPUBPF_QUEUE_FAST_CLAIM_MIN 1024     /* with at least this many left, a claim adds without a check */
 
 /*
  * loop turns until a ticket is void; and until a fruitless claim means empty or full although other lanes are in the
  * middle of an operation
  */
-#define GPUBPF_QUEUE_LATE 32
+#define GPUBPF_QUEUE_MAX_LOOKS 32
 #define GPUBPF_QUEUE_MAX_IDLE_TURNS 64
 
 /* a dequeue ticket, and how often its entry was read; no ticket if looks is 0 */
@@ -87,8 +87,8 @@ GPUBPF_FN s64 gpubpf_queue_ahead(u64 entry, u64 round)
 GPUBPF_FN u32 gpubpf_queue_may_continue(u64 map, u32 turns, u32 holds)
 {
 	gpubpf_rest(turns);
-	return turns < GPUBPF_HASTE || (holds && turns < 2 * GPUBPF_PATIENCE) ||
-	       (turns < GPUBPF_PATIENCE && !gpubpf_load_u32(map + GPUBPF_QUEUE_STUCK));
+	return turns < GPUBPF_SHORT_WAIT_TURNS || (holds && turns < 2 * GPUBPF_MAX_WAIT_TURNS) ||
+	       (turns < GPUBPF_MAX_WAIT_TURNS && !gpubpf_load_u32(map + GPUBPF_QUEUE_STUCK));
 }
 
 GPUBPF_FN s64 gpubpf_queue_time_out(u64 map)
@@ -131,7 +131,7 @@ GPUBPF_FN u32 gpubpf_queue_claim_some(u64 at, u64 base, u32 n)
 	s64 left = (s64)(base + count);
 	u32 got;
 
-	if (left >= GPUBPF_QUEUE_PLENTY) {
+	if (left >= GPUBPF_QUEUE_FAST_CLAIM_MIN) {
 		left = (s64)(base + gpubpf_fetch_add_relaxed_u64(at, 0 - (u64)n));
 		got = left >= (s64)n ? n : left > 0 ? (u32)left : 0;
 		if (got < n)
@@ -173,7 +173,7 @@ GPUBPF_FN u32 gpubpf_queue_is_exhausted(u64 map, u64 at, u64 base, u32 idle_turn
 /*
  * May a number be put into the entry by this ticket? Not if the dequeuer with the same ticket may already have passed.
  */
-GPUBPF_FN u32 gpubpf_queue_takes(u64 ring, u64 entry, u64 ticket, u64 round)
+GPUBPF_FN u32 gpubpf_queue_accepts(u64 ring, u64 entry, u64 ticket, u64 round)
 {
 	return (u32)entry == 0 && gpubpf_queue_ahead(entry, round) < 0 &&
 	       (!(entry & GPUBPF_QUEUE_UNSAFE) || gpubpf_load_u64(ring + GPUBPF_QUEUE_OUT) <= ticket);
@@ -189,7 +189,7 @@ GPUBPF_FN u32 gpubpf_queue_offer(u64 ring, u64 entries, u32 max_entries, u32 map
 	u64 at = entries + ticket % n * 8, entry = gpubpf_queue_entry(round - 1, 0), seen;
 
 	seen = gpubpf_cas_u64(at, entry, gpubpf_queue_entry(round, number));
-	if (seen != entry && gpubpf_queue_takes(ring, seen, ticket, round)) {
+	if (seen != entry && gpubpf_queue_accepts(ring, seen, ticket, round)) {
 		entry = seen;
 		seen = gpubpf_cas_u64(at, entry, gpubpf_queue_entry(round, number));
 	}
@@ -218,7 +218,7 @@ GPUBPF_FN u32 gpubpf_queue_fetch(u64 ring, u64 entries, u32 max_entries, u32 map
 			gpubpf_add_u64(at, 0 - (u64)(u32)entry);
 		return ahead == 0 && (u32)entry <= max_entries ? (u32)entry : 0;
 	}
-	if (v->looks++ < GPUBPF_QUEUE_LATE)
+	if (v->looks++ < GPUBPF_QUEUE_MAX_LOOKS)
 		return 0;
 	moved = gpubpf_queue_entry(round, 0) | (entry & GPUBPF_QUEUE_UNSAFE);
 	if (gpubpf_cas_u64(at, entry, (u32)entry ? entry | GPUBPF_QUEUE_UNSAFE : moved) == entry)

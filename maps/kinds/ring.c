@@ -29,15 +29,15 @@ static int ring_check(struct gpubpf_map *map, struct gpubpf_map_fault *fault)
 	bool bytes = map->type->flags & GPUBPF_MAP_BYTES, room = map->type->flags & GPUBPF_MAP_ROOM;
 
 	if ((bytes || room) && (map->map_flags & PERF_FLAGS))
-		return gpubpf_map_wrong(fault, "map_flags", map->map_flags, "0, or access flags such as BPF_F_RDONLY");
+		return gpubpf_map_set_fault(fault, "map_flags", map->map_flags, "0, or access flags such as BPF_F_RDONLY");
 	if (bytes && map->key_size)
-		return gpubpf_map_wrong(fault, "key_size", map->key_size, "0");
+		return gpubpf_map_set_fault(fault, "key_size", map->key_size, "0");
 	if (room && (!map->value_size || map->value_size > GPUBPF_MAP_VALUE_MAX))
-		return gpubpf_map_wrong(fault, "value_size", map->value_size, "1 to 67108864 (the size of a record)");
+		return gpubpf_map_set_fault(fault, "value_size", map->value_size, "1 to 67108864 (the size of a record)");
 	if (!bytes && !room && map->key_size && map->key_size != 4)
-		return gpubpf_map_wrong(fault, "key_size", map->key_size, "4");
+		return gpubpf_map_set_fault(fault, "key_size", map->key_size, "4");
 	if (!bytes && !room && map->value_size && map->value_size != 4)
-		return gpubpf_map_wrong(fault, "value_size", map->value_size, "4");
+		return gpubpf_map_set_fault(fault, "value_size", map->value_size, "4");
 	map->key_size = map->btf_key = 0;
 	if (!room)
 		map->value_size = 0;
@@ -108,7 +108,7 @@ static void ring_size(struct gpubpf_map_layout *l, const struct gpubpf_map *map,
 	while (budget && l->stride > MIN_COPY_BYTES && scale->replicas * ring_stride(l) > budget)
 		l->stride /= 2;
 	l->copy_stride = ring_stride(l);
-	l->copies = gpubpf_map_affordable(budget, scale->replicas, l->copy_stride);
+	l->copies = gpubpf_map_max_copies(budget, scale->replicas, l->copy_stride);
 	l->data = gpubpf_align(GPUBPF_RING_CTL_END(l->ctl, l->copies), GPUBPF_REPLICA_ALIGN);
 	l->size = l->data - l->ctl + l->copies * l->copy_stride;
 }
@@ -163,7 +163,7 @@ static u64 header_at(const struct reader *r, const struct cursor *p)
 
 static u64 part_at(const struct reader *r, uint32_t copy)
 {
-	return r->env.arena + GPUBPF_RING_PART(r->layout->ctl, r->layout->copies, copy);
+	return r->env.arena + GPUBPF_RING_BATCH_TAKEN(r->layout->ctl, r->layout->copies, copy);
 }
 
 static void copy_out(struct reader *r, u64 from, uint64_t size)
@@ -330,7 +330,7 @@ static void free_room(struct reader *r, u64 cons, const struct cursor *p)
 /* Lanes that found all rings full may try again. */
 static void signal_room(struct reader *r)
 {
-	u64 left = r->env.arena + GPUBPF_RING_LEFT(r->layout->ctl, r->layout->copies);
+	u64 left = r->env.arena + GPUBPF_RING_FREED(r->layout->ctl, r->layout->copies);
 
 	gpubpf_store_release_u64(left, gpubpf_load_u64(left) + 1);
 }

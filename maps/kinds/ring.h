@@ -9,7 +9,7 @@
  *   stride               bytes of a ring, a power of two: GPUBPF_RING_SEGMENTS segments, used in turn
  *   copy_stride          bytes from ring to ring. After each segment there is room for the record that begins before
  *                        its end, so no record is ever split. The room limits a record's size.
- *   ctl                  see GPUBPF_RING_COPY, GPUBPF_RING_CONS and GPUBPF_RING_PART in layout.h
+ *   ctl                  see GPUBPF_RING_COPY, GPUBPF_RING_CONS and GPUBPF_RING_BATCH_TAKEN in layout.h
  *
  * A position is the number of a segment (it wraps) and an offset in the segment. A lane claims room with one add to the
  * producer's position. If the claimed range begins before the segment's end, the lane owns it; otherwise the segment is
@@ -128,7 +128,7 @@ GPUBPF_FN u64 gpubpf_ring_claim_in(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 copy, u64 by
 GPUBPF_FN u64 gpubpf_ring_claim_slow(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE u32 *where, u64 bytes, u64 position)
 {
 	u64 prod = env->arena + GPUBPF_RING_COPY(ctl, *where);
-	u64 left = gpubpf_load_u64(env->arena + GPUBPF_RING_LEFT(ctl, copies)) + 1;
+	u64 left = gpubpf_load_u64(env->arena + GPUBPF_RING_FREED(ctl, copies)) + 1;
 	u32 copy = *where, tries;
 
 	/* repeated adds to a full segment must not overflow into the segment's number, which would take minutes */

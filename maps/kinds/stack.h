@@ -48,8 +48,8 @@ GPUBPF_FN u64 gpubpf_stack_cell_at(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 cell)
 GPUBPF_FN u32 gpubpf_stack_may_wait(u64 map, u32 turns)
 {
 	gpubpf_rest(turns);
-	return turns < GPUBPF_HASTE ||
-	       (turns < GPUBPF_PATIENCE && !gpubpf_load_u32(map + GPUBPF_STACK_STUCK));
+	return turns < GPUBPF_SHORT_WAIT_TURNS ||
+	       (turns < GPUBPF_MAX_WAIT_TURNS && !gpubpf_load_u32(map + GPUBPF_STACK_STUCK));
 }
 
 GPUBPF_FN s64 gpubpf_stack_time_out(u64 map)

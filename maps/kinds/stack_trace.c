@@ -14,9 +14,9 @@ static int stack_trace_check(struct gpubpf_map *map, struct gpubpf_map_fault *fa
 	uint32_t each = gpubpf_stack_frame_size(map->map_flags);
 
 	if (map->key_size != 4)
-		return gpubpf_map_wrong(fault, "key_size", map->key_size, "4");
+		return gpubpf_map_set_fault(fault, "key_size", map->key_size, "4");
 	if (!map->value_size || map->value_size % each || map->value_size > GPUBPF_STACK_DEPTH * each)
-		return gpubpf_map_wrong(fault, "value_size", map->value_size, each == sizeof(uint64_t) ?
+		return gpubpf_map_set_fault(fault, "value_size", map->value_size, each == sizeof(uint64_t) ?
 					"8 bytes for each of at most 127 addresses" :
 					"32 bytes, struct bpf_stack_build_id, for each of at most 127 frames");
 	return 0;
@@ -62,7 +62,7 @@ static int read_bucket(const struct gpubpf_map_view *view, uint32_t id, void *va
 	if (!value)
 		return 0;
 	memset(value, 0, view->layout->value_size);
-	stack = view->map ? gpubpf_stack_numbered(view->map->stacks, number) : NULL;
+	stack = view->map ? gpubpf_stacks_find(view->map->stacks, number) : NULL;
 	if (stack)
 		write_frames(view->map, stack, stack->n < room ? stack->n : room, value);
 	return 0;

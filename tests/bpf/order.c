@@ -68,7 +68,7 @@ static int load(struct one_case *o, int who)
 
 	add_begin(&c, who);
 	for (int i = 0; i < MAPS; i++)
-		add_put(&c, o->types[o->named[i]], o->fd[o->named[i]]);
+		add_map_store(&c, o->types[o->named[i]], o->fd[o->named[i]]);
 	o->prog[who] = load_code(&c, names[who]);
 	return o->prog[who] < 0 ? o->prog[who] : 0;
 }

@@ -57,9 +57,9 @@ static int attach_counter(const int *maps, uint32_t n)
 	int prog;
 
 	add_begin(&c, 0);
-	add_put(&c, BPF_MAP_TYPE_ARRAY, maps[0]);
+	add_map_store(&c, BPF_MAP_TYPE_ARRAY, maps[0]);
 	for (uint32_t i = 1; i < n; i++)
-		add_put(&c, BPF_MAP_TYPE_RINGBUF, maps[i]);
+		add_map_store(&c, BPF_MAP_TYPE_RINGBUF, maps[i]);
 	prog = load_code(&c, "cuda__count");
 	return prog < 0 ? prog : attach_at(NULL, prog);
 }

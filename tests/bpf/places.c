@@ -75,7 +75,7 @@ int main(int argc, char **argv)
 	if (!strcmp(how, "clock"))
 		add_time(&c, map);
 	else
-		add_put(&c, BPF_MAP_TYPE_ARRAY, map);
+		add_map_store(&c, BPF_MAP_TYPE_ARRAY, map);
 	prog = load_code(&c, "cuda__count");
 	event = prog < 0 ? prog : attach_named(prog, !strcmp(how, "ret"));
 	printf("%s\n", event < 0 ? strerror(-event) : "attached");

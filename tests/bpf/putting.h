@@ -90,7 +90,7 @@ static void add_count(struct code *c, int map, bool inserts)
 	add(c, BPF_STX | BPF_ATOMIC | BPF_DW, 0, 1, 0, BPF_ADD);
 }
 
-static inline void add_put(struct code *c, enum bpf_map_type type, int map)
+static inline void add_map_store(struct code *c, enum bpf_map_type type, int map)
 {
 	switch (type) {
 	case BPF_MAP_TYPE_RINGBUF:

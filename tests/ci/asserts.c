@@ -45,23 +45,23 @@ static void held_by_another(void)
 
 static void last(void)
 {
-	if (gpubpf_was_last(2) || !gpubpf_was_last(1))
+	if (gpubpf_ref_was_last(2) || !gpubpf_ref_was_last(1))
 		_exit(1);
 }
 
 static void none_left(void)
 {
-	gpubpf_was_last(0);
+	gpubpf_ref_was_last(0);
 }
 
 static void counted(void)
 {
-	gpubpf_was_counted(1);
+	gpubpf_ref_was_counted(1);
 }
 
 static void not_counted(void)
 {
-	gpubpf_was_counted(0);
+	gpubpf_ref_was_counted(0);
 }
 
 /* A runtime's table must have each operation, except ones that launch.h and device.h call optional. */

@@ -60,7 +60,7 @@ missing=
 for prefix in $(sed -n 's/^GPUBPF_SECTION("\([^"]*\)".*/\1/p' "$root/core/model/sections.def"); do
 	grep -q "^.BI $prefix " "$pages/gpubpf-prog.8" || missing="$missing $prefix"
 done
-for place in $(grep -o 'GPUBPF_TAKES([A-Z_]*)' "$root/backends/registry.c" | tr '()' '  ' | awk '{ print $2 }' | sort -u); do
+for place in $(grep -o 'GPUBPF_SITE_BIT([A-Z_]*)' "$root/backends/registry.c" | tr '()' '  ' | awk '{ print $2 }' | sort -u); do
 	prefix=$(sed -n "s/^GPUBPF_PLACE($place, [0-9]*, \"\([a-z_.]*\)\",.*/gpu\/\1\//p" "$root/core/model/places.def")
 	[ -n "$prefix" ] && grep -q "^.BI $prefix " "$pages/gpubpf-prog.8" || missing="$missing $place"
 done

@@ -133,7 +133,7 @@ static void values(void)
 	expect("map thread, key 0, copy 3, byte 0: 0x9, not 0x0");
 	for (uint32_t i = 0; i < 2; i++) {
 		v = view(i ? device : host, GEN_LONG_HASH);
-		gpubpf_map_update(&v, (uint32_t[GEN_KEY_MOST / 4]){ 7, 0, 5 + i }, value, 0);
+		gpubpf_map_update(&v, (uint32_t[GEN_MAX_KEY_BYTES / 4]){ 7, 0, 5 + i }, value, 0);
 	}
 	expect("map longhash has key 7 only on the interpreter");
 	v = view(device, GEN_LRU);
@@ -251,7 +251,7 @@ static void helpers(void)
 		for (int w = 0; w < NWHERE; w++)
 			if (given[i].where >> w & 1)
 				ok(called.given[given[i].arg][w], "%s is given in %s", given[i].name, where_names[w]);
-	ok(called.direct > 50, "%u updates with values of more than %u bytes of other maps", called.direct, GPUBPF_DIRECT_LEAST);
+	ok(called.direct > 50, "%u updates with values of more than %u bytes of other maps", called.direct, GPUBPF_DIRECT_MIN_BYTES);
 }
 
 int main(void)

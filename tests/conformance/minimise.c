@@ -71,7 +71,7 @@ static void compare(const struct random_program *p, struct random_outcome *o)
 }
 
 int random_run_group(const struct conformance_device *d, const struct random_program *const *programs, uint32_t n,
-		     struct random_outcome *outcomes, struct gpubpf_why *why)
+		     struct random_outcome *outcomes, struct gpubpf_reason *why)
 {
 	(void)d;
 	(void)why;

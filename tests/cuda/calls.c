@@ -79,7 +79,7 @@ static bool listed(struct tried *t, struct gpubpf_diag *diag)
 	for (uint32_t i = 0; calls && i < t->n && t->nfunctions < MAX_FUNCTIONS; i++)
 		if (calls[i])
 			t->function[t->nfunctions++] = &t->infos[i];
-	t->recurses = calls && gpubpf_calls_recurse(t->infos, t->n, calls);
+	t->recurses = calls && gpubpf_calls_is_recursive(t->infos, t->n, calls);
 	free(calls);
 	return kernel;
 }

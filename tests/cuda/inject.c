@@ -188,8 +188,8 @@ static void test_extracted_part(const char *name, const struct ptx_module *m, co
 		abort();
 	gpubpf_diag_init(&diag);
 	if (!whole && strstr(why, "no kernel of that name")) {
-		ok(ptx_part(&top, "kernel", &text, &part) == -ENOENT, "%s: there is no part of what it has not", name);
-	} else if (ok(!ptx_part(&top, "kernel", &text, &part), "%s: its part is read as in the module", name)) {
+		ok(ptx_slice(&top, "kernel", &text, &part) == -ENOENT, "%s: there is no part of what it has not", name);
+	} else if (ok(!ptx_slice(&top, "kernel", &text, &part), "%s: its part is read as in the module", name)) {
 		err = cuda_inject(&part, job, &(struct cuda_probes){ hand_made_probes, NULL, prelude, strlen(prelude), 700 }, &twin, &diag);
 		if (whole)
 			ok(!err && are_alike(twin.text, twin.size, whole->text, whole->size), "%s: the part's twin is the same", name);
@@ -257,7 +257,7 @@ static void try_long_names(void)
 		if (ptx_parse(text, strlen(text), &m, &diag) < 0 || ptx_top_init(&top, &m) < 0)
 			abort();
 		ok(ptx_find_function(&m, shown) != PTX_NONE, "a name of %zu bytes is found by its short form", len);
-		if (ok(!ptx_part(&top, shown, &cut, &part), "and in its part")) {
+		if (ok(!ptx_slice(&top, shown, &cut, &part), "and in its part")) {
 			ok(ptx_find_function(&part, shown) != PTX_NONE && ptx_find_function(&part, "other") == PTX_NONE, "which has it alone");
 			ptx_finish(&part);
 			free(cut);
@@ -288,7 +288,7 @@ static void try_loops(void)
 	for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
 		memset(&probe, 0, sizeof(probe));
 		ok(!cuda_probe_extract(&m, entries[i].name, &m, ptx_find_function(&m, entries[i].name), &probe, &diag) &&
-		   probe.parts_lanes == entries[i].parts, "a probe that %s%s", entries[i].name,
+		   probe.may_diverge == entries[i].parts, "a probe that %s%s", entries[i].name,
 		   entries[i].parts ? " may part lanes" : " does not");
 		free(probe.body);
 	}
@@ -307,7 +307,7 @@ static void try_meeting(const char *path, struct gpubpf_lower_job *job)
 	size_t size;
 	char *text = read_file(path, &size);
 
-	probes[0].parts_lanes = probes[1].parts_lanes = true;
+	probes[0].may_diverge = probes[1].may_diverge = true;
 	list_places("meets", text, size, job, "");
 	gpubpf_diag_init(&diag);
 	if (ptx_parse(text, size, &m, &diag) < 0)

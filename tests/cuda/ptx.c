@@ -308,7 +308,7 @@ static void try_guards(void)
 			continue;
 		branch = ptx_head_branch(&m, body);
 		if (ok(branch != PTX_NONE, "%s: a head", cases[i].what))
-			ok(ptx_may_guard(&m, branch) == cases[i].may, "%s: %s", cases[i].what, cases[i].may ? "has predicates" : "has none");
+			ok(ptx_can_guard(&m, branch) == cases[i].may, "%s: %s", cases[i].what, cases[i].may ? "has predicates" : "has none");
 		ptx_finish(&m);
 	}
 }

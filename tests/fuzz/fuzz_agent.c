@@ -26,7 +26,7 @@ void *gpubpf_records_find(struct gpubpf_records *records, const void *handle)
 	return handle == &program ? &program : NULL;
 }
 
-void gpubpf_run_aside(void (*work)(void *arg), void *arg)
+void gpubpf_run_on_agent_thread(void (*work)(void *arg), void *arg)
 {
 	work(arg);
 }

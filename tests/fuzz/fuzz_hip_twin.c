@@ -91,7 +91,7 @@ static uint32_t branch(const struct hip_listing *l, uint32_t at)
 
 static bool has_body(uint32_t i)
 {
-	for (uint32_t access = 0; drafted->stands && access < HIP_MOST_ACCESSES; access++)
+	for (uint32_t access = 0; drafted->stands && access < HIP_MAX_ACCESSES; access++)
 		for (uint32_t kind = 0; kind < GPUBPF_NSITES; kind++)
 			if (drafted->stands[i][access][kind].body)
 				return true;
@@ -121,7 +121,7 @@ static bool is_replaced(const struct hip_patch *patch)
 	switch (patch->kind) {
 	case HIP_PATCH_ACCESS:
 	case HIP_PATCH_BARRIER:
-	case HIP_PATCH_PART:
+	case HIP_PATCH_NARROW_EXEC:
 	case HIP_PATCH_OTHER:
 		return false;
 	default:
@@ -153,10 +153,10 @@ static bool check_patch(const struct hip_listing *l, uint32_t i, uint32_t at)
 		REQUIRE(find(l, &to, "gpubpf_pc_%u", i) && branch(l, at) == to);
 	} else if (patch->kind == HIP_PATCH_END && (patch->probed || patch->counted)) {
 		REQUIRE(find(l, &to, patch->probed ? "gpubpf_leaving" : "gpubpf_ending", i) && branch(l, at) == to);
-	} else if (patch->kind == HIP_PATCH_FAR) {
+	} else if (patch->kind == HIP_PATCH_FAR_JUMP) {
 		REQUIRE(find(l, &to, HIP_STUB_WORD, patch->target) && branch(l, at) == to);
 	} else {
-		return (drafted->stands && patch->callee != UINT64_MAX) || (patch->kind == HIP_PATCH_FREE && (hip_has(drafted, HIP_AT_EXIT) || hip_has(drafted, HIP_AT_END))) ||
+		return (drafted->stands && patch->callee != UINT64_MAX) || (patch->kind == HIP_PATCH_DEALLOC && (hip_has(drafted, HIP_AT_EXIT) || hip_has(drafted, HIP_AT_END))) ||
 		       (patch->kind == HIP_PATCH_CLAUSE && drafted->stands); /* calls of functions in the twin; left-out code */
 	}
 	return true;
@@ -232,9 +232,9 @@ static void write_probe(FILE *f, uint32_t site, uint32_t given)
 	fprintf(f, "\t.text\n\t.p2align 8\n\t.globl gpubpf_inline_%u\n\t.type gpubpf_inline_%u,@function\ngpubpf_inline_%u:\n%s", site,
 		site, site, load);
 	for (uint32_t i = 0; i < given; i++)
-		fprintf(f, "\tv_mov_b32_e32 v%u, v%u\n", 1 + i % 3, HIP_GIVEN + i);
-	for (uint32_t i = 0; i < HIP_NSAME; i++)
-		fprintf(f, "\tv_readlane_b32 s%u, v%u, %u\n", 6 + i % 4, HIP_SAME_REGISTER, i);
+		fprintf(f, "\tv_mov_b32_e32 v%u, v%u\n", 1 + i % 3, HIP_FIRST_OPERAND + i);
+	for (uint32_t i = 0; i < HIP_NUNIFORM; i++)
+		fprintf(f, "\tv_readlane_b32 s%u, v%u, %u\n", 6 + i % 4, HIP_UNIFORM_REGISTER, i);
 	fprintf(f, "\ts_endpgm\n\t.size gpubpf_inline_%u, .-gpubpf_inline_%u\n\t.section .rodata,\"a\",@progbits\n\t.p2align 6\n"
 		"\t.globl gpubpf_inline_%u.kd\n\t.type gpubpf_inline_%u.kd,@object\n\t.size gpubpf_inline_%u.kd, 64\n"
 		"gpubpf_inline_%u.kd:\n", site, site, site, site, site, site);
@@ -254,7 +254,7 @@ int hip_emit_sites(const struct gpubpf_lower_job *job, const struct hip_isa *isa
 
 	(void)version, (void)offsets, (void)end, (void)functions;
 	for (uint32_t site = 0; site < job->nsites; site++)
-		write_probe(f, site, job->sites[site].function[0] ? HIP_NOT_KNOWN : HIP_NGIVEN);
+		write_probe(f, site, job->sites[site].function[0] ? HIP_UNKNOWN_OPERAND : HIP_NLANE_OPERANDS);
 	fputs("\t.section .rodata,\"a\",@progbits\n\t.p2align 3\n\t.globl gpubpf_arena\n\t.hidden gpubpf_arena\n"
 	      "\t.type gpubpf_arena,@object\n\t.size gpubpf_arena, 8\ngpubpf_arena:\n\t.quad 0\n", f);
 	fclose(f);
@@ -264,7 +264,7 @@ int hip_emit_sites(const struct gpubpf_lower_job *job, const struct hip_isa *isa
 	return 0;
 }
 
-uint32_t hip_wanted_args(const struct gpubpf_lower_job *job)
+uint32_t hip_launch_args(const struct gpubpf_lower_job *job)
 {
 	return job->nsites & 3;
 }
@@ -360,13 +360,13 @@ static uint32_t choose_reach(const uint8_t *data, size_t size)
 	for (size_t i = 0; i < size; i++)
 		sum = sum * 33 + data[i];
 	sum ^= sum >> 16;
-	return sum % 3 ? 4 * (500 + sum % 3000) : HIP_REACH;
+	return sum % 3 ? 4 * (500 + sum % 3000) : HIP_BRANCH_RANGE_BYTES;
 }
 
 /* Chooses by the bytes: places of all kinds, a kernel's ends, one kind of single instructions with and without ends. */
 static uint32_t choose(const uint8_t *data, size_t size, uint32_t turn)
 {
-	const uint32_t ends = GPUBPF_TAKES(ENTRY) | GPUBPF_TAKES(EXIT) | GPUBPF_TAKES(BLOCK_BEGIN) | GPUBPF_TAKES(BLOCK_END);
+	const uint32_t ends = GPUBPF_SITE_BIT(ENTRY) | GPUBPF_SITE_BIT(EXIT) | GPUBPF_SITE_BIT(BLOCK_BEGIN) | GPUBPF_SITE_BIT(BLOCK_END);
 	uint32_t sum = turn * 7;
 
 	for (size_t i = 0; i < size; i++)

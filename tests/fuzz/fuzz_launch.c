@@ -99,7 +99,7 @@ bool gpubpf_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_
 	return fed;
 }
 
-void gpubpf_hook_note(const char *fmt, ...)
+void gpubpf_log_once(const char *fmt, ...)
 {
 	char line[512];
 	va_list args;
@@ -239,7 +239,7 @@ struct gpubpf_device {
 	size_t size;
 };
 
-static int device_open(const struct gpubpf_device_open *how, struct gpubpf_device **device, struct gpubpf_why *why)
+static int device_open(const struct gpubpf_device_open *how, struct gpubpf_device **device, struct gpubpf_reason *why)
 {
 	*device = calloc(1, sizeof(**device));
 	(*device)->caps.bits = (bits & DISCRETE ? 0 : GPUBPF_CAP_SHARED_ARENA) | GPUBPF_CAP_ALLOCATIONS;
@@ -261,7 +261,7 @@ static const struct gpubpf_device_caps *device_caps(const struct gpubpf_device *
 }
 
 static int arena_attach(struct gpubpf_device *device, void *host, size_t size, uint64_t *address,
-			struct gpubpf_why *why)
+			struct gpubpf_reason *why)
 {
 	if (bits & NO_ATTACH)
 		return -ENOMEM;
@@ -331,7 +331,7 @@ static void image_put(struct gpubpf_hook_image *image)
 }
 
 /* All work runs in place, so that an input always takes the same path. */
-void gpubpf_run_aside(void (*work)(void *arg), void *arg)
+void gpubpf_run_on_agent_thread(void (*work)(void *arg), void *arg)
 {
 	work(arg);
 }
@@ -342,7 +342,7 @@ int gpubpf_thread_start(void *(*run)(void *arg), void *arg)
 }
 
 static int twin_load(struct gpubpf_hook_device *device, void *program, enum gpubpf_image_kind kind,
-		     const void *data, size_t size, const char *options, void **module, struct gpubpf_why *why)
+		     const void *data, size_t size, const char *options, void **module, struct gpubpf_reason *why)
 {
 	if (bits & NO_LOAD)
 		return -EINVAL;
@@ -351,7 +351,7 @@ static int twin_load(struct gpubpf_hook_device *device, void *program, enum gpub
 	return 0;
 }
 
-static int twin_kernel(void *module, const struct gpubpf_hook_twin *what, void *kernel, void **twin, struct gpubpf_why *why)
+static int twin_kernel(void *module, const struct gpubpf_hook_twin *what, void *kernel, void **twin, struct gpubpf_reason *why)
 {
 	if (bits & NO_KERNEL || what->params > 8)
 		return -EINVAL;
@@ -364,22 +364,22 @@ static const struct gpubpf_hook_ops ops = {
 	.twin_kernel = twin_kernel, .twin_kernel_put = free, .twin_unload = free,
 };
 
-bool gpubpf_lockdown_lets_look(void)
+bool gpubpf_lockdown_allows_stack_reads(void)
 {
 	return true;
 }
 
-bool gpubpf_lockdown_lets_tell(int nr)
+bool gpubpf_lockdown_allows_stderr(int nr)
 {
 	return true;
 }
 
-int gpubpf_lockdown_found(void)
+int gpubpf_lockdown_find_call(void)
 {
 	return -1;
 }
 
-void gpubpf_hook_say(const char *fmt, ...)
+void gpubpf_log_stderr(const char *fmt, ...)
 {
 }
 
@@ -397,7 +397,7 @@ static void launch(struct gpubpf_hook_kernel *kernel, struct gpubpf_hook_device 
 	gpubpf_hook_launch_end(&l, GPUBPF_LAUNCHED);
 	if (l.twin && l.followed)
 		gpubpf_hook_completed(device);
-	gpubpf_hook_quiet();
+	gpubpf_hook_device_synced();
 	hear();
 }
 

@@ -20,7 +20,7 @@ void *gpubpf_records_find(struct gpubpf_records *records, const void *handle)
 	return NULL;
 }
 
-void gpubpf_run_aside(void (*work)(void *arg), void *arg)
+void gpubpf_run_on_agent_thread(void (*work)(void *arg), void *arg)
 {
 	work(arg);
 }
@@ -51,7 +51,7 @@ static void loaded(enum gpubpf_image_kind kind, const void *data, size_t size)
 	const struct gpubpf_ze_api api = { .ModuleCreate = create_module };
 	const struct gpubpf_ze_build build = { .nparts = 0 };
 	ze_module_handle_t module;
-	struct gpubpf_why why;
+	struct gpubpf_reason why;
 
 	if (!gpubpf_ze_module_load(&api, NULL, NULL, kind, data, size, &build, &module, &why))
 		abort();

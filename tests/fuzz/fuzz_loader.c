@@ -91,7 +91,7 @@ int caller_borrow(int fd)
 	return fd < 0 ? -EBADF : dup(files[(unsigned int)fd % FILES]);
 }
 
-void caller_give_back(int borrowed)
+void caller_return_fd(int borrowed)
 {
 	close(borrowed);
 }
@@ -106,7 +106,7 @@ int caller_lend(int fd)
 	return next() & 1 ? -EMFILE : 7;
 }
 
-void caller_take_back(int lent)
+void caller_close_lent(int lent)
 {
 }
 
@@ -124,7 +124,7 @@ long pass(struct call *c)
 {
 	static const long answers[] = { PASSED, -EPERM, -ENOENT, 0 };
 
-	c->foreseen = next() & 1;
+	c->is_predicted = next() & 1;
 	return answers[next() % 4];
 }
 
@@ -198,7 +198,7 @@ void answer_close(struct answer *a)
 	gpubpf_payload_close(&a->payload);
 }
 
-int ask_handle(uint32_t op, struct gpubpf_writer *w, int given)
+int request_handle(uint32_t op, struct gpubpf_writer *w, int given)
 {
 	gpubpf_writer_finish(w);
 	return next() & 1 ? dup(files[next() % FILES]) : -(int)(1 + next());
@@ -220,7 +220,7 @@ static long call(uint32_t which, uint32_t size)
 	if (which % 64 < 52)
 		return perf_event_open_call(arg);
 	if (which % 64 < 56)
-		return own_mmap(arg, &mapped) ? mapped : 0;
+		return session_mmap(arg, &mapped) ? mapped : 0;
 	return perf_ioctl(next() % FILES, requests[next() % (sizeof(requests) / sizeof(requests[0]))], next() % FILES, &result) ? result : 0;
 }
 
@@ -242,7 +242,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	in = data + SKIP + room;
 	end = data + size;
 	ret = call(which[0], which[1]);
-	if (ret > files[0] && ret < 1024 && which[0] % 64 < 52 && (which[0] % 64 > 47 || bpf_gives_descriptor((int)(which[0] % 64))))
+	if (ret > files[0] && ret < 1024 && which[0] % 64 < 52 && (which[0] % 64 > 47 || bpf_returns_fd((int)(which[0] % 64))))
 		close((int)ret);
 	free(memory);
 	return 0;

@@ -83,7 +83,7 @@ static void make_part(const struct ptx_top *top, uint32_t kernel)
 	char name[256], *text;
 
 	gpubpf_name_short(top->module->text + token->off, token->len, name);
-	if (ptx_part(top, name, &text, &part) < 0)
+	if (ptx_slice(top, name, &text, &part) < 0)
 		return;
 	for (uint32_t c = part.nodes[0].child; c != PTX_NONE; c = part.nodes[c].next)
 		if (part.nodes[c].kind == PTX_FUNCTION && ptx_token_named(&part, part.nodes[c].name, name)) {

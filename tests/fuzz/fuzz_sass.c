@@ -75,13 +75,13 @@ static void make_probe(struct sass_probe *probe, const struct sass_arch *arch, u
 
 	if (!i)
 		abort();
-	i[n++] = sass_move_number(0, 0);
-	i[n++] = sass_move_number(1, 0);
+	i[n++] = sass_move_imm(0, 0);
+	i[n++] = sass_move_imm(1, 0);
 	if (given)
-		i[n++] = sass_with(ldl, 40, 24, SASS_GIVEN_AT + (given - 1) % SASS_NGIVEN * SASS_GIVEN_STEP);
+		i[n++] = sass_with_field(ldl, 40, 24, SASS_INPUT_BASE + (given - 1) % SASS_NINPUTS * SASS_INPUT_STRIDE);
 	i[n++] = compare;
 	if (how & ENDS_EARLY)
-		i[n++] = sass_with(ends, 12, 4, 0);
+		i[n++] = sass_with_field(ends, 12, 4, 0);
 	if (how & MEETS)
 		i[n++] = sass_bssy(0, (3 + !!(how & PARTS)) * SASS_INSN);
 	if (how & VOTES)
@@ -89,13 +89,13 @@ static void make_probe(struct sass_probe *probe, const struct sass_arch *arch, u
 	else
 		i[n++] = move;
 	if (how & PARTS)
-		i[n++] = sass_with(sass_bra(arch, SASS_INSN), 12, 4, 8);
-	i[n++] = sass_with(sass_with(sass_load(arch, 2, 0, SASS_WIDTH_32), SASS_WRITE_AT, 3, 1), 12, 4, 0);
+		i[n++] = sass_with_field(sass_bra(arch, SASS_INSN), 12, 4, 8);
+	i[n++] = sass_with_field(sass_with_field(sass_load(arch, 2, 0, SASS_WIDTH_32), SASS_WRITE_AT, 3, 1), 12, 4, 0);
 	if (how & MEETS)
 		i[n++] = sass_bsync(0);
-	i[n++] = sass_with(ends, SASS_WAIT_AT, 6, 2);
+	i[n++] = sass_with_field(ends, SASS_WAIT_AT, 6, 2);
 	*probe = (struct sass_probe){ .insns = i, .n = n, .frame = 16 };
-	sass_probe_note(probe);
+	sass_probe_update_usage(probe);
 }
 
 /* -- a twin -- */
@@ -107,8 +107,8 @@ struct probing {
 	struct sass_code code;
 	struct sass_probe entry, exit;
 	struct sass_body bodies[2];
-	struct sass_around list[MAX_AROUND];
-	struct sass_arounds around;
+	struct sass_insn_probe list[MAX_AROUND];
+	struct sass_insn_probes around;
 	struct gpubpf_lines lines;
 	struct gpubpf_diag diag;
 };
@@ -121,8 +121,8 @@ static int place(void *arg, const struct sass_place *at)
 		return 0;
 	if (p->around.n == MAX_AROUND)
 		return 1;
-	p->list[p->around.n++] = (struct sass_around){ *at, sass_line_at(&p->lines, p->k->text, (uint64_t)at->at * SASS_INSN),
-						       &p->bodies[sass_around_is_guarded(at)] };
+	p->list[p->around.n++] = (struct sass_insn_probe){ *at, sass_line_at(&p->lines, p->k->text, (uint64_t)at->at * SASS_INSN),
+						       &p->bodies[sass_insn_probe_is_guarded(at)] };
 	return 0;
 }
 
@@ -135,7 +135,7 @@ static int function(void *arg, const struct sass_function *f)
 
 static int compare_places(const void *a, const void *b)
 {
-	const struct sass_place *x = &((const struct sass_around *)a)->place, *y = &((const struct sass_around *)b)->place;
+	const struct sass_place *x = &((const struct sass_insn_probe *)a)->place, *y = &((const struct sass_insn_probe *)b)->place;
 
 	if (x->at != y->at || x->kind != y->kind)
 		return x->at != y->at ? (x->at < y->at ? -1 : 1) : (int)x->kind - (int)y->kind;
@@ -164,7 +164,7 @@ static void join(const struct sass_arch *arch, bool end, struct sass_probe *prob
 {
 	struct sass_probe both;
 
-	if (sass_count_probe(arch, end, &both) < 0 || sass_probe_join(arch, &both, probe, end ? SASS_JOIN_OTHERS : SASS_JOIN_TOGETHER) < 0)
+	if (sass_count_probe(arch, end, &both) < 0 || sass_probe_join(arch, &both, probe, end ? SASS_JOIN_FILTER : SASS_JOIN_CONVERGED) < 0)
 		abort();
 	*probe = both;
 }
@@ -180,14 +180,14 @@ static void make_probes(struct probing *p)
 		join(p->code.arch, false, &p->entry);
 		join(p->code.arch, true, &p->exit);
 	} else if (!(how & (NO_ENTRY | NO_EXIT)) && !p->around.n && !p->code.nconstants && !p->code.calls && !p->code.by_pointer &&
-		   sass_keep(p->code.arch, &p->entry, &p->exit, sass_live_most(&p->code, p->k->regs)) < 0) {
+		   sass_reuse_entry_values(p->code.arch, &p->entry, &p->exit, sass_max_regs_above(&p->code, p->k->regs)) < 0) {
 		abort();
 	}
 }
 
-static int graft(struct probing *p, const struct sass_has *has, struct sass_grafted *grafted)
+static int graft(struct probing *p, const struct sass_twin_contents *has, struct sass_patched_code *grafted)
 {
-	int err = sass_graft(&p->code, p->k->regs, has->entry ? &p->entry : NULL, has->exit ? &p->exit : NULL, &p->around, grafted, &p->diag);
+	int err = sass_patch_kernel(&p->code, p->k->regs, has->entry ? &p->entry : NULL, has->exit ? &p->exit : NULL, &p->around, grafted, &p->diag);
 
 	grafted->counts = has->counts;
 	return err;
@@ -197,8 +197,8 @@ static void make_twin(struct probing *p)
 {
 	static struct sass_section nothing;
 	const struct sass_cubin probes = { .sections = &nothing, .nsections = 1 };
-	struct sass_has has = { !(p->wanted.probes & NO_ENTRY), !(p->wanted.probes & NO_EXIT), p->wanted.probes & COUNTS };
-	struct sass_grafted grafted = { 0 };
+	struct sass_twin_contents has = { !(p->wanted.probes & NO_ENTRY), !(p->wanted.probes & NO_EXIT), p->wanted.probes & COUNTS };
+	struct sass_patched_code grafted = { 0 };
 	struct sass_twin twin = { 0 };
 	int err;
 
@@ -221,7 +221,7 @@ static void make_twin(struct probing *p)
 	if (err == -EINVAL && !p->diag.what[0])
 		abort();
 	sass_twin_finish(&twin);
-	sass_grafted_finish(&grafted);
+	sass_patched_code_finish(&grafted);
 }
 
 static void probed(const struct sass_cubin *app, const struct sass_kernel *k, const struct wanted *wanted)

@@ -68,8 +68,8 @@ static void check_twin(const struct gpubpf_blob *twin, uint32_t expected, uint32
 	gpubpf_pool_finish(&pool);
 }
 
-#define PLACES (GPUBPF_TAKES(MEM_ALL) | GPUBPF_TAKES(LINE) | GPUBPF_TAKES(INSN) | GPUBPF_TAKES(MARK) | GPUBPF_TAKES(BRANCH) | \
-		GPUBPF_TAKES(CALL) | GPUBPF_TAKES(CALL_EXIT))
+#define PLACES (GPUBPF_SITE_BIT(MEM_ALL) | GPUBPF_SITE_BIT(LINE) | GPUBPF_SITE_BIT(INSN) | GPUBPF_SITE_BIT(MARK) | GPUBPF_SITE_BIT(BRANCH) | \
+		GPUBPF_SITE_BIT(CALL) | GPUBPF_SITE_BIT(CALL_EXIT))
 
 /* kinds of places of a kernel */
 static const enum gpubpf_site kinds[] = {
@@ -91,7 +91,7 @@ static uint32_t index_of(enum gpubpf_site kind)
 static void add_places(const struct gpubpf_spv *m, struct gpubpf_pool *pool, const struct gpubpf_spv_kernel *all, uint32_t n,
 		       uint32_t nall, struct gpubpf_spv_wrap *w, uint32_t site)
 {
-	struct spv_access accesses[SPV_MOST_ACCESSES];
+	struct spv_access accesses[SPV_MAX_ACCESSES];
 	uint32_t most = w->kernel->info.nplaces;
 
 	for (uint32_t i = n; i < nall; i++)

@@ -11,7 +11,7 @@ int main(void)
 	char line[256];
 
 	while (fgets(line, sizeof(line), stdin)) {
-		struct hip_access accesses[HIP_MOST_ACCESSES];
+		struct hip_access accesses[HIP_MAX_ACCESSES];
 		char *operands = line + strcspn(line, " \n");
 		uint32_t n;
 

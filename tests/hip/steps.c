@@ -25,7 +25,7 @@ static uint64_t called(const char *lines)
 		char *operands = line + strcspn(line, " ");
 
 		*operands++ = 0;
-		if (hip_steps_add(&steps, line, operands, off, HIP_GOES_ON, 0) < 0)
+		if (hip_steps_add(&steps, line, operands, off, HIP_FALLS_THROUGH, 0) < 0)
 			abort();
 	}
 	if (hip_steps_follow(&steps, 0, HERE, -1, NULL) < 0)

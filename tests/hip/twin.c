@@ -135,7 +135,7 @@ static uint32_t kinds_of(const char *where)
 	uint32_t kinds = 0;
 
 	if (!strcmp(where, "both") || !strcmp(where, "last"))
-		return GPUBPF_TAKES(ENTRY) | GPUBPF_TAKES(EXIT);
+		return GPUBPF_SITE_BIT(ENTRY) | GPUBPF_SITE_BIT(EXIT);
 	for (uint32_t kind = 1; kind < GPUBPF_NSITES; kind++)
 		kinds |= find_kind(gpubpf_place_kind(kind)->name, where) ? 1u << kind : 0;
 	return kinds;

@@ -144,10 +144,10 @@ static void exact(const char *app, const struct child *want)
 	ok(same(want, &probed), "%s on %s: output and status as without probes", base(app), device);
 	if (!ok(counts_match(&tool, want->out, true), "%s on %s: every work-item counted", base(app), device))
 		note_text(tool.seen->last_note, probed.err, 4000);
-	for (int i = 0; i < 12000 && tool.seen->pulled_gone < tool.seen->asked_gone; i++)
+	for (int i = 0; i < 12000 && tool.seen->pulled_gone < tool.seen->requests_for_missing; i++)
 		usleep(5000); /* the tool reads messages before the program ends */
-	ok(tool.seen->pulled_gone == tool.seen->asked_gone, "%s on %s: %u PULLs for a device that is gone are answered",
-	   base(app), device, tool.seen->asked_gone);
+	ok(tool.seen->pulled_gone == tool.seen->requests_for_missing, "%s on %s: %u PULLs for a device that is gone are answered",
+	   base(app), device, tool.seen->requests_for_missing);
 	fake_stop(&tool);
 }
 
@@ -325,7 +325,7 @@ static void full_table(const char *app, const struct child *want)
 	fake_start(&tool, &o);
 	tool.table->nkernels = GPUBPF_KERNEL_TABLE_ROWS;
 	run_app(app, tool.path, &probed);
-	fake_settle();
+	fake_wait_until_handled();
 	ok(same(want, &probed) && tool.table->nkernels >= GPUBPF_KERNEL_TABLE_ROWS + 2 && tool.seen->full_notes == 1,
 	   "more kernels than the table has rows: output as without probes, and %u of %u said so", tool.seen->full_notes,
 	   tool.table->nkernels - GPUBPF_KERNEL_TABLE_ROWS);

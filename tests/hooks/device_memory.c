@@ -30,7 +30,7 @@ static void try(const struct gpubpf_device_ops *ops, struct gpubpf_device *d, en
 	const char *name = gpubpf_placement_name(where), *lacks = gpubpf_placement_lacks(where, ops->caps(d)->bits);
 	bool live = gpubpf_placement_live(where, ops->caps(d)->bits);
 	struct gpubpf_device_memory m = { 0 };
-	struct gpubpf_why why = { "" };
+	struct gpubpf_reason why = { "" };
 	int err;
 
 	ok(!strcmp(want, lacks ? lacks : live ? "live" : "own"), "%s: %s, want %s", name, lacks ? lacks : live ? "live" : "own", want);
@@ -52,7 +52,7 @@ int main(int argc, char **argv)
 	const struct gpubpf_device_ops *ops = argc > 1 ? gpubpf_device_find(argv[1]) : NULL;
 	struct gpubpf_device_open how = { 0 };
 	struct gpubpf_device *d = NULL;
-	struct gpubpf_why why = { "" };
+	struct gpubpf_reason why = { "" };
 	char word[64];
 
 	ok(ops && !ops->open(&how, &d, &why), "the device opens (%s)", why.text);

@@ -22,7 +22,7 @@ static const struct gpubpf_device_caps *fake_caps(const struct gpubpf_device *de
 }
 
 static int fake_get(struct gpubpf_device *device, enum gpubpf_placement where, void *host, size_t size,
-		    struct gpubpf_device_memory *memory, struct gpubpf_why *why)
+		    struct gpubpf_device_memory *memory, struct gpubpf_reason *why)
 {
 	taken++;
 	*memory = (struct gpubpf_device_memory){ where, other, 0x700000000000, size, NULL };
@@ -49,19 +49,19 @@ static const struct gpubpf_hook_ops hook_ops = { .device = &device_ops };
 static int fill(struct gpubpf_map_layout map)
 {
 	struct gpubpf_hook_device d = { .ops = &hook_ops, .host = arena, .size = SIZE, .own = OWN };
-	struct gpubpf_why why = { "" };
+	struct gpubpf_reason why = { "" };
 	int err;
 
 	map.flags |= GPUBPF_LAYOUT_PLACED_IN(GPUBPF_PLACE_PINNED);
 	memcpy((char *)arena + GPUBPF_ARENA_MAPS, &map, sizeof(map));
 	pthread_mutex_init(&d.lock, NULL);
 	pthread_mutex_lock(&d.lock);
-	err = gpubpf_elsewhere_fill(&d, 1, &why);
+	err = gpubpf_external_maps_fill(&d, 1, &why);
 	pthread_mutex_unlock(&d.lock);
 	if (err < 0)
 		note("%s", why.text);
 	ok(taken == (err ? 0 : 1) && !err == !why.text[0], "%s", err ? "it has no memory then, and says why" : "it has memory");
-	gpubpf_elsewhere_end(&d);
+	gpubpf_external_maps_free(&d);
 	ok(!taken, "and none at the end");
 	return err;
 }

@@ -111,7 +111,7 @@ static int read_request(struct gpubpf_packet *p, struct request *r)
 	r->source = calloc(1, r->size + 1);
 	if (headers || p->payload.failed || pread(p->fds[0], r->source, r->size, 0) != (ssize_t)r->size)
 		return -1;
-	return r->kind == fake_twin_takes ? 0 : -1;
+	return r->kind == fake_twin_input_kind ? 0 : -1;
 }
 
 static void refuse(int fd, uint32_t seq, const char *reason)
@@ -149,7 +149,7 @@ static void send_twins(int fd, uint32_t seq, const struct request *r, void *bina
 	struct gpubpf_writer w = {0};
 	int image;
 
-	gpubpf_put_u32(&w, fake_twin_gives);
+	gpubpf_put_u32(&w, fake_twin_output_kind);
 	gpubpf_put_str(&w, "");
 	gpubpf_put_u32(&w, r->n);
 	for (uint32_t i = 0; i < r->n; i++) {
@@ -201,7 +201,7 @@ static void pull_gone(int fd)
 
 	gpubpf_put_u32(&w, MISSING_DEVICE);
 	send_to(fd, GPUBPF_MSG_PULL, 0, &w, -1);
-	fake.seen->asked_gone++;
+	fake.seen->requests_for_missing++;
 }
 
 static void twin(int fd, struct gpubpf_packet *p)
@@ -402,7 +402,7 @@ void fake_start(struct fake_tool *tool, const struct fake_options *options)
 		close(fake.arenas[i]);
 }
 
-void fake_settle(void)
+void fake_wait_until_handled(void)
 {
 	for (int i = 0; i < 60000 && __atomic_load_n(&fake.seen->closed, __ATOMIC_ACQUIRE) != fake.seen->opened; i++)
 		usleep(1000);

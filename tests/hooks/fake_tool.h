@@ -59,7 +59,7 @@ struct fake_tool {
 		char names[FAKE_KERNELS][128];
 		uint32_t nnames, hellos, twins, notes, pulled;
 		uint32_t opened, closed;          /* connections */
-		uint32_t asked_gone, pulled_gone; /* PULLs for a removed device */
+		uint32_t requests_for_missing, pulled_gone; /* PULLs for a removed device */
 		char last_note[256];
 		uint32_t full_notes; /* notes that the kernel table is full */
 		volatile uint32_t hold; /* set by the test; not 0: no twin is made */
@@ -70,7 +70,7 @@ struct fake_tool {
 
 void fake_start(struct fake_tool *tool, const struct fake_options *options);
 /* Waits until the tool has handled all messages of ended programs. */
-void fake_settle(void);
+void fake_wait_until_handled(void);
 void fake_stop(struct fake_tool *tool);
 /* Attaches to kernels that match the pattern, from the next launch on; NULL: none. */
 void fake_attach(struct fake_tool *tool, const char *pattern);
@@ -88,7 +88,7 @@ struct fake_sum fake_sum(const struct fake_tool *tool, const char *name);
 
 /* fake_twin.c, in the tool's process: makes a binary of the source with a counting twin for each
  * kernel. The kinds of image that it accepts and returns. */
-extern const uint32_t fake_twin_takes, fake_twin_gives;
+extern const uint32_t fake_twin_input_kind, fake_twin_output_kind;
 extern uint32_t fake_twin_registers; /* register limit of the twin; 0: any */
 int fake_twin_build(const struct gpubpf_device_caps *caps, const char *source, size_t size, const char *options,
 		    char names[][128], const uint32_t *index, uint32_t *nparams, uint32_t n, void **binary,

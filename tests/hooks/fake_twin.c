@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const uint32_t fake_twin_takes = GPUBPF_IMAGE_OPENCL_C, fake_twin_gives = GPUBPF_IMAGE_OPENCL_BINARY;
+const uint32_t fake_twin_input_kind = GPUBPF_IMAGE_OPENCL_C, fake_twin_output_kind = GPUBPF_IMAGE_OPENCL_BINARY;
 
 static const char *find_params(const char *source, const char *name, size_t *len)
 {

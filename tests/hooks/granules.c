@@ -44,7 +44,7 @@ uint32_t gpubpf_session_flags(void)
 	return 0;
 }
 
-uint32_t gpubpf_stack_here(unsigned skip, unsigned most)
+uint32_t gpubpf_stack_current_number(unsigned skip, unsigned most)
 {
 	return 0;
 }
@@ -57,7 +57,7 @@ bool gpubpf_hook_device_gone(const struct gpubpf_hook_device *device)
 static char noted[256];
 static bool scarce; /* memory allocations fail */
 
-void gpubpf_hook_note(const char *format, ...)
+void gpubpf_log_once(const char *format, ...)
 {
 	va_list ap;
 

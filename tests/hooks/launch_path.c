@@ -51,21 +51,21 @@ struct gpubpf_kernel_table *gpubpf_session_kernel_table(void)
 	return &table;
 }
 
-void gpubpf_kernel_table_begin(struct gpubpf_kernel_entry *e)
+void gpubpf_kernel_table_note_launched(struct gpubpf_kernel_entry *e)
 {
 }
 
-bool gpubpf_patience_left(void)
-{
-	return true;
-}
-
-bool gpubpf_aside_start(struct gpubpf_hook_choice *choice)
+bool gpubpf_wait_budget_is_left(void)
 {
 	return true;
 }
 
-void gpubpf_twin_ask(struct gpubpf_hook_choice *choice)
+bool gpubpf_agent_job_start(struct gpubpf_dispatch_entry *choice)
+{
+	return true;
+}
+
+void gpubpf_twin_request(struct gpubpf_dispatch_entry *choice)
 {
 }
 
@@ -79,22 +79,22 @@ void gpubpf_kernel_table_add(uint64_t *counter, uint64_t n)
 	__atomic_fetch_add(counter, n, __ATOMIC_RELAXED);
 }
 
-void gpubpf_kernel_table_state(struct gpubpf_kernel_entry *e, enum gpubpf_kernel_state state, const char *reason)
+void gpubpf_kernel_table_set_state(struct gpubpf_kernel_entry *e, enum gpubpf_kernel_state state, const char *reason)
 {
 	snprintf(e->shared->reason, sizeof(e->shared->reason), "%s", reason);
 }
 
-bool gpubpf_plan_wants(const char *name)
+bool gpubpf_plan_matches_now(const char *name)
 {
 	return wants;
 }
 
-bool gpubpf_twin_settle(struct gpubpf_hook_choice *choice, bool may_wait)
+bool gpubpf_twin_refresh_binding(struct gpubpf_dispatch_entry *choice, bool may_wait)
 {
 	return false;
 }
 
-void gpubpf_twin_narrow(struct gpubpf_hook_choice *choice, uint32_t registers)
+void gpubpf_twin_limit_registers(struct gpubpf_dispatch_entry *choice, uint32_t registers)
 {
 }
 
@@ -103,7 +103,7 @@ uint64_t gpubpf_now_ns(void)
 	return 1;
 }
 
-void gpubpf_hook_note(const char *fmt, ...)
+void gpubpf_log_once(const char *fmt, ...)
 {
 	refusals++;
 }
@@ -112,7 +112,7 @@ void gpubpf_hold_enter(struct gpubpf_hook_device *device)
 {
 }
 
-uint32_t gpubpf_stack_here(uint32_t skip, uint32_t depth)
+uint32_t gpubpf_stack_current_number(uint32_t skip, uint32_t depth)
 {
 	return 0;
 }
@@ -126,7 +126,7 @@ void gpubpf_drain_wake(struct gpubpf_hook_device *device)
 {
 }
 
-void gpubpf_hook_unfollowed(struct gpubpf_hook_device *device)
+void gpubpf_hook_untracked_launch(struct gpubpf_hook_device *device)
 {
 }
 
@@ -141,7 +141,7 @@ static const struct gpubpf_hook_ops ops = { .backend = "test", .device = &device
 static struct gpubpf_hook_device device;
 static struct gpubpf_hook_program program = { .ops = &ops };
 static struct gpubpf_hook_kernel *kernel;
-static struct gpubpf_hook_choice choice;
+static struct gpubpf_dispatch_entry choice;
 static struct gpubpf_hook_binding *binding;
 static int twin_error, original_error;
 static unsigned twins, originals;
@@ -158,7 +158,7 @@ static void begin(void)
 	kernel->program = &program;
 	binding = calloc(1, sizeof(*binding) + sizeof(*binding->links));
 	binding->twin = &twins;
-	choice = (struct gpubpf_hook_choice){ .kernel = kernel, .device = &device, .entry = &entry };
+	choice = (struct gpubpf_dispatch_entry){ .kernel = kernel, .device = &device, .entry = &entry };
 	atomic_store(&choice.binding, binding);
 	atomic_store(&kernel->choices, &choice);
 	device.shared = true;

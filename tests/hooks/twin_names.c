@@ -100,7 +100,7 @@ static void test_links(void)
 static void test_same_set(void)
 {
 	uint32_t links[] = { 7, 3 }, turned[] = { 3, 7 };
-	struct gpubpf_twin_set set = { .links = links, .nlinks = 2, .registers = 8 };
+	struct gpubpf_twin_module set = { .links = links, .nlinks = 2, .registers = 8 };
 
 	ok(twin_module_matches(&set, NULL, 8, links, 2), "a set of twins is for its links");
 	ok(!twin_module_matches(&set, NULL, 8, turned, 2), "not for them in another order");

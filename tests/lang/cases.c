@@ -93,7 +93,7 @@ static bool cut(struct test *t)
 
 static const char *shown(void *s, uint64_t kernel)
 {
-	return gpubpf_kernel_named(s, kernel);
+	return gpubpf_kernel_full_name(s, kernel);
 }
 
 static void on_event(void *ctx, const struct gpubpf_event *event)

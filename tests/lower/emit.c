@@ -224,13 +224,13 @@ static int run_each(struct job *j, char **words, int n, struct gpubpf_target_opt
 	char why[4096];
 	int status = 0;
 
-	gpubpf_workers_keep(true);
+	gpubpf_workers_reuse(true);
 	for (int i = 0; i < n && !status; i += 3) {
 		opts->cpu = strcmp(words[i + 1], "-") ? words[i + 1] : NULL;
 		snprintf(why, sizeof(why), "%s.refused", words[i + 2]);
 		status = run(j, words[i], opts, runs, words[i + 2], n > 3 ? why : NULL);
 	}
-	gpubpf_workers_keep(false);
+	gpubpf_workers_reuse(false);
 	return status;
 }
 

@@ -17,7 +17,7 @@
 #include "tests/verify/asm.h"
 #include "tests/verify/linux.h"
 
-#define BOTH_TOLD (GPUBPF_USE_LOOKUP | GPUBPF_USE_READ | GPUBPF_USE_WRITE)
+#define BOTH_ARGUMENT_USE (GPUBPF_USE_LOOKUP | GPUBPF_USE_READ | GPUBPF_USE_WRITE)
 
 struct both {
 	struct fixture f;

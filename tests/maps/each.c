@@ -58,7 +58,7 @@ static bool prepare(struct both *b, size_t kind)
 
 	memset(b, 0, sizeof(*b));
 	fixture_begin(&b->f);
-	fixture_map(&b->f, BPF_MAP_TYPE_ARRAY, 4, sizeof(struct trace), 1, BOTH_TOLD);
+	fixture_map(&b->f, BPF_MAP_TYPE_ARRAY, 4, sizeof(struct trace), 1, BOTH_ARGUMENT_USE);
 	fixture_map(&b->f, kinds[kind].type, 4 * kinds[kind].words, 8, kinds[kind].room, GPUBPF_USE_LOOKUP | GPUBPF_USE_READ);
 	snprintf(program, sizeof(program), text, kinds[kind].words > 1 ? more_words : "");
 	return both_begin(b, program);

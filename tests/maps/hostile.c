@@ -75,7 +75,7 @@ static void use_keyed(struct attack *a, const struct gpubpf_map_view *view)
 	memset(value, 1, gpubpf_map_user_value_size(view));
 	gpubpf_map_update(view, key, value, random_next(&a->seed) % 3);
 	gpubpf_map_delete(view, key);
-	gpubpf_map_take(view, key, value);
+	gpubpf_map_lookup_and_delete(view, key, value);
 	while (gpubpf_map_next_key(view, n ? key : NULL, next) == 0 && n++ < 100)
 		memcpy(key, next, sizeof(key));
 	while (gpubpf_map_iterate(view, &cursor, key, value) == 0)

@@ -54,7 +54,7 @@ int main(void)
 	bool good;
 
 	fixture_begin(&b.f);
-	fixture_map(&b.f, BPF_MAP_TYPE_ARRAY, 4, sizeof(struct told), 1, BOTH_TOLD);
+	fixture_map(&b.f, BPF_MAP_TYPE_ARRAY, 4, sizeof(struct told), 1, BOTH_ARGUMENT_USE);
 	fixture_map(&b.f, BPF_MAP_TYPE_HASH, 8, 8, 1, GPUBPF_USE_LOOKUP | GPUBPF_USE_READ | GPUBPF_USE_UPDATE | GPUBPF_USE_DELETE);
 	if (!ok(both_begin(&b, text), "a program that keeps the address of a value"))
 		return done();

@@ -69,7 +69,7 @@ static void test_interleaved(void)
 	l = f.layout.maps;
 	ok(l[3].data == l[0].data + 8 && l[4].data == l[3].data + 32, "small sums lie beside each other");
 	ok(l[0].copy_stride == 128 && l[3].copy_stride == 128 && l[4].copy_stride == 128, "and have the lines of a multiprocessor together");
-	ok(!(l[1].flags & GPUBPF_LAYOUT_BESIDE) && !(l[2].flags & GPUBPF_LAYOUT_BESIDE), "others do not");
+	ok(!(l[1].flags & GPUBPF_LAYOUT_INTERLEAVED) && !(l[2].flags & GPUBPF_LAYOUT_INTERLEAVED), "others do not");
 	ok(l[0].size == 3 * 128 + 132 * 128 && !l[3].size && !l[4].size, "they are copied once");
 	ok(l[3].ctl == l[0].ctl + 128 && l[4].ctl == l[0].ctl + 256 && l[0].data == l[0].ctl + 384, "each has its own counters of drops");
 	ok(l[0].ctl >= l[1].ctl + l[1].size && l[0].ctl >= l[2].ctl + l[2].size && l[0].ctl + l[0].size <= f.layout.used, "apart from the others");
@@ -242,7 +242,7 @@ static void test_segments(void)
 	memcpy(&arena_row, (char *)f.arena + GPUBPF_ARENA_MAPS + 3 * sizeof(arena_row), sizeof(arena_row));
 	ok(((struct gpubpf_arena_hdr *)f.arena)->nmaps == 4 && !memcmp(&arena_row, &f.layout.maps[3], sizeof(arena_row)) &&
 	   ((struct gpubpf_arena_hdr *)f.arena)->used == used, "the arena's table has them, and nobody may use them yet");
-	gpubpf_arena_use(f.arena, &f.layout);
+	gpubpf_arena_publish(f.arena, &f.layout);
 	ok(((struct gpubpf_arena_hdr *)f.arena)->used == f.layout.used, "and then somebody may");
 	used = f.layout.used;
 	fixture_map(&f, BPF_MAP_TYPE_ARRAY, 4, 8, 1 << 20, 0);

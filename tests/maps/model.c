@@ -175,7 +175,7 @@ static int ours_delete(void *self, const void *key)
 
 static int ours_take(void *self, const void *key, void *value)
 {
-	return gpubpf_map_take(self, key, value);
+	return gpubpf_map_lookup_and_delete(self, key, value);
 }
 
 static int ours_next_key(void *self, const void *key, void *next)

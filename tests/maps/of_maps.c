@@ -240,7 +240,7 @@ static void test_layout(void)
 		return;
 	ok(!f.layout.maps[PROTOTYPE].size, "what elements are like takes no memory");
 	for (uint32_t i = 0; i < INNER; i++)
-		ok(gpubpf_layout_alike(&f.layout.maps[i], &f.layout.maps[PROTOTYPE]) && f.layout.maps[i].copies == 1 &&
+		ok(gpubpf_layout_is_compatible(&f.layout.maps[i], &f.layout.maps[PROTOTYPE]) && f.layout.maps[i].copies == 1 &&
 		   gpubpf_of_maps_ctl(&f.env, GPUBPF_PTR_MAP + i) == f.layout.maps[i].ctl &&
 		   gpubpf_of_maps_data(&f.env, GPUBPF_PTR_MAP + i) == f.layout.maps[i].data, "map %u can be an element", i);
 	fixture_end(&f);

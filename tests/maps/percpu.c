@@ -104,7 +104,7 @@ static int ours_run(void *self, enum op op, uint32_t cpu, const struct args *a, 
 	case UPDATE: ret = gpubpf_map_update(&f->view[0], &a->key, values, a->flags); break;
 	case DELETE: ret = gpubpf_map_delete(&f->view[0], &a->key); break;
 	case LOOKUP: ret = gpubpf_map_lookup(&f->view[0], &a->key, values); break;
-	case TAKE: ret = gpubpf_map_take(&f->view[0], &a->key, values); break;
+	case TAKE: ret = gpubpf_map_lookup_and_delete(&f->view[0], &a->key, values); break;
 	case NOPS: break;
 	}
 	gpubpf_host_thread_set(NULL);

@@ -71,7 +71,7 @@ static int ours_run(void *self, enum op op, void *value, uint64_t flags)
 {
 	switch (op) {
 	case PUSH: return gpubpf_map_update(self, NULL, value, flags);
-	case POP: return gpubpf_map_take(self, NULL, value);
+	case POP: return gpubpf_map_lookup_and_delete(self, NULL, value);
 	case PEEK: return gpubpf_map_lookup(self, NULL, value);
 	case DELETE: return gpubpf_map_delete(self, NULL);
 	default: return gpubpf_map_next_key(self, NULL, value);
@@ -224,7 +224,7 @@ static void pop_all(struct work *w)
 
 			w->wrong += memcmp(&item, &wanted, sizeof(item)) != 0;
 		}
-		err = gpubpf_map_take(&w->f->view[0], NULL, &item);
+		err = gpubpf_map_lookup_and_delete(&w->f->view[0], NULL, &item);
 		if (!err)
 			note_item(w, &item, last);
 		else if (err != -ENOENT && err != -EBUSY)
@@ -296,11 +296,11 @@ static void test_stuck_stack(void)
 		return;
 	cell = (uintptr_t)f.arena + f.layout.maps[0].data;
 	gpubpf_store_u32(cell, 2);
-	ok(gpubpf_map_take(&f.view[0], NULL, &got) == -EBUSY && gpubpf_map_lookup(&f.view[0], NULL, &got) == -EBUSY &&
+	ok(gpubpf_map_lookup_and_delete(&f.view[0], NULL, &got) == -EBUSY && gpubpf_map_lookup(&f.view[0], NULL, &got) == -EBUSY &&
 		   gpubpf_map_drops(&f.view[0]) == 2 && got.check == 0,
 	   "%s: a value that is never written is waited for, and told", name);
 	gpubpf_store_u32(cell, 3);
-	ok(gpubpf_map_take(&f.view[0], NULL, &got) == 0 && got.check == item.check, "%s: and comes out in the end", name);
+	ok(gpubpf_map_lookup_and_delete(&f.view[0], NULL, &got) == 0 && got.check == item.check, "%s: and comes out in the end", name);
 	fixture_end(&f);
 }
 
@@ -327,7 +327,7 @@ static bool is_popped(struct held *h, uint32_t number)
 {
 	struct item got;
 
-	return !gpubpf_map_take(&h->f.view[0], NULL, &got) && got.number == number;
+	return !gpubpf_map_lookup_and_delete(&h->f.view[0], NULL, &got) && got.number == number;
 }
 
 static bool is_next(struct held *h, uint32_t number)
@@ -358,7 +358,7 @@ static bool run_others(struct held *h)
 	good &= push(h, i) == -E2BIG;
 	for (i = 0; i < 3; i++)
 		good &= is_next(h, i);
-	return good && gpubpf_map_take(&h->f.view[0], NULL, &got) == -ENOENT;
+	return good && gpubpf_map_lookup_and_delete(&h->f.view[0], NULL, &got) == -ENOENT;
 }
 
 static bool all_four(struct held *h)
@@ -389,7 +389,7 @@ static void test_stopped_push(void)
 	cell = gpubpf_queue_cell(h.map, h.cells, 4, 0, &visit);
 	ticket = gpubpf_queue_ticket(h.map + GPUBPF_QUEUE_RING, 0);
 	ok(run_others(&h), "held, put: others go on");
-	ok(!gpubpf_queue_takes(h.map + GPUBPF_QUEUE_RING, gpubpf_load_u64(h.values + ticket % n * 8), ticket, ticket / n + 1),
+	ok(!gpubpf_queue_accepts(h.map + GPUBPF_QUEUE_RING, gpubpf_load_u64(h.values + ticket % n * 8), ticket, ticket / n + 1),
 	   "held, put: the ticket is void");
 	gpubpf_copy_in(gpubpf_queue_cell_at(&h.f.env, GPUBPF_LAYOUT_PASS(h.f.layout.maps), cell), (u8 *)&item, sizeof(item));
 	while (!gpubpf_queue_offer(h.map + GPUBPF_QUEUE_RING, h.values, 4, 0, cell))
@@ -439,7 +439,7 @@ static void test_slow_rings(void)
 				gpubpf_store_u64((i ? h.values : h.cells) + e * 8, gpubpf_queue_entry(400, 0));
 		gpubpf_store_u32(h.map + GPUBPF_QUEUE_STUCK, 1);
 		ok(i ? push(&h, 101) == 0 : is_next(&h, 100), "slow ring %u: it is done", rings[i]);
-		ok(gpubpf_load_u64(h.map + rings[i]) > GPUBPF_HASTE, "slow ring %u: after more than a hasty one's turns", rings[i]);
+		ok(gpubpf_load_u64(h.map + rings[i]) > GPUBPF_SHORT_WAIT_TURNS, "slow ring %u: after more than a hasty one's turns", rings[i]);
 		ok((!i || (is_popped(&h, 100) && is_popped(&h, 101))) && all_four(&h), "slow ring %u: and no cell is lost", rings[i]);
 		fixture_end(&h.f);
 	}
@@ -458,11 +458,11 @@ static void test_abandoned_ticket(void)
 	ticket = gpubpf_queue_ticket(ring, 0);
 	old.looks = 1;
 	gpubpf_store_u64(ring + GPUBPF_QUEUE_OUT, n);
-	for (u32 i = 0; i <= GPUBPF_QUEUE_LATE; i++)
+	for (u32 i = 0; i <= GPUBPF_QUEUE_MAX_LOOKS; i++)
 		gpubpf_queue_fetch(ring, h.values, 4, 0, &later);
 	ok(later.ticket == n && !later.looks, "left: who takes out by the second round's ticket went");
 	ok(gpubpf_queue_fetch(ring, h.values, 4, 0, &old) == 1, "left: the first round's value is taken");
-	ok(!gpubpf_queue_takes(ring, gpubpf_load_u64(h.values), ticket, 2), "left: who puts in sees that it is too late");
+	ok(!gpubpf_queue_accepts(ring, gpubpf_load_u64(h.values), ticket, 2), "left: who puts in sees that it is too late");
 	fixture_end(&h.f);
 }
 
@@ -474,9 +474,9 @@ static void test_claims(void)
 
 	begin_held(&h);
 	at = h.map + GPUBPF_QUEUE_VALUES;
-	gpubpf_store_u64(at, GPUBPF_QUEUE_PLENTY + 10);
+	gpubpf_store_u64(at, GPUBPF_QUEUE_FAST_CLAIM_MIN + 10);
 	ok(gpubpf_queue_claim_some(at, 0, 32) == 32 &&
-		   gpubpf_queue_claim_some(at, 22, 2 * GPUBPF_QUEUE_PLENTY) == GPUBPF_QUEUE_PLENTY && (s64)gpubpf_load_u64(at) == -22,
+		   gpubpf_queue_claim_some(at, 22, 2 * GPUBPF_QUEUE_FAST_CLAIM_MIN) == GPUBPF_QUEUE_FAST_CLAIM_MIN && (s64)gpubpf_load_u64(at) == -22,
 	   "claims: all of many");
 	gpubpf_store_u64(at, 5);
 	ok(gpubpf_queue_claim_some(at, 2, 32) == 7 && (s64)gpubpf_load_u64(at) == -2 && !gpubpf_queue_claim_some(at, 2, 1),

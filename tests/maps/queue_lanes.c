@@ -81,16 +81,16 @@ static void test_push(void)
 	}
 	ok(!bad, "each lane puts its number into its queue");
 	for (uint32_t i = 0; i < NLANES; i++)
-		bad += gpubpf_map_take(&f.view[i % QUEUES], NULL, &value) || value != 100 + i;
+		bad += gpubpf_map_lookup_and_delete(&f.view[i % QUEUES], NULL, &value) || value != 100 + i;
 	ok(!bad, "where it is found");
 	for (uint32_t i = 0; i < QUEUES; i++) {
 		uint32_t room = 0;
 
-		bad += !gpubpf_map_take(&f.view[i], NULL, &value);
+		bad += !gpubpf_map_lookup_and_delete(&f.view[i], NULL, &value);
 		while (!gpubpf_map_update(&f.view[i], NULL, &value, BPF_ANY))
 			room++;
 		ok(!bad && room == ENTRIES, "and nothing else: there is room for %u", room);
-		while (!gpubpf_map_take(&f.view[i], NULL, &value))
+		while (!gpubpf_map_lookup_and_delete(&f.view[i], NULL, &value))
 			;
 	}
 }

@@ -35,14 +35,14 @@ static void check_store(void)
 	for (uint32_t i = 0; i < STACKS; i++) {
 		for (uint32_t k = 0; k < frames(i); k++)
 			address[i][k] = 0x1000 * (i / 2 + 1) + k;
-		good &= gpubpf_stacks_number(stacks, address[i], place, frames(i)) == i + 1;
+		good &= gpubpf_stacks_intern(stacks, address[i], place, frames(i)) == i + 1;
 	}
 	for (uint32_t i = 0; i < STACKS; i++)
-		good &= gpubpf_stacks_number(stacks, address[i], place, frames(i)) == i + 1;
+		good &= gpubpf_stacks_intern(stacks, address[i], place, frames(i)) == i + 1;
 	ok(good, "each stack has a number, and the same one when it comes again");
-	ok(gpubpf_stacks_number(stacks, address[0], other, frames(0)) == STACKS + 1, "the same addresses in another file are another stack");
-	ok(!gpubpf_stacks_number(stacks, address[0], place, 0) && !gpubpf_stack_numbered(stacks, 0) &&
-	   !gpubpf_stack_numbered(stacks, STACKS + 2) && !gpubpf_stack_numbered(NULL, 1), "what is no stack has no number");
+	ok(gpubpf_stacks_intern(stacks, address[0], other, frames(0)) == STACKS + 1, "the same addresses in another file are another stack");
+	ok(!gpubpf_stacks_intern(stacks, address[0], place, 0) && !gpubpf_stacks_find(stacks, 0) &&
+	   !gpubpf_stacks_find(stacks, STACKS + 2) && !gpubpf_stacks_find(NULL, 1), "what is no stack has no number");
 }
 
 static void check_full(void)
@@ -51,9 +51,9 @@ static void check_full(void)
 	uint64_t zero = 0;
 	bool good = true;
 
-	for (uint64_t i = 1; i <= GPUBPF_STACKS_MOST; i++)
-		good &= gpubpf_stacks_number(full, &i, &zero, 1) == i;
-	ok(good && !gpubpf_stacks_number(full, &zero, &zero, 1) && gpubpf_stacks_number(full, &(uint64_t){ 7 }, &zero, 1) == 7,
+	for (uint64_t i = 1; i <= GPUBPF_MAX_STACKS; i++)
+		good &= gpubpf_stacks_intern(full, &i, &zero, 1) == i;
+	ok(good && !gpubpf_stacks_intern(full, &zero, &zero, 1) && gpubpf_stacks_intern(full, &(uint64_t){ 7 }, &zero, 1) == 7,
 	   "a full store has no number for others");
 	gpubpf_stacks_destroy(full);
 }

@@ -351,7 +351,7 @@ static void test_many(uint64_t seed)
 		for (uint32_t i = 0; i < l->npopped; i++, out++)
 			wrong += l->popped[i] >= sizeof(came) || came[0][l->popped[i]]++;
 	}
-	while (!gpubpf_map_take(&f.view[0], NULL, &item)) {
+	while (!gpubpf_map_lookup_and_delete(&f.view[0], NULL, &item)) {
 		wrong += item.number >= sizeof(came) || came[0][item.number]++;
 		out++;
 	}

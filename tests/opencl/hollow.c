@@ -98,25 +98,25 @@ int main(void)
 		return 0;
 	}
 	ok(!how && size > 85 && !memcmp(binary, "poclbin", 8), "PoCL gives a binary (%zu bytes, %d)", size, how);
-	ok(!gpubpf_cl_is_hollow(binary, size), "it has the code");
+	ok(!gpubpf_pocl_binary_lacks_code(binary, size), "it has the code");
 	ok(loads() == 0, "it is loaded");
-	ok(!gpubpf_cl_is_hollow(binary, 84) && !gpubpf_cl_is_hollow(binary, 0), "of too few bytes nothing is said");
+	ok(!gpubpf_pocl_binary_lacks_code(binary, 84) && !gpubpf_pocl_binary_lacks_code(binary, 0), "of too few bytes nothing is said");
 	remove_file();
-	ok(gpubpf_cl_is_hollow(binary, size), "without the code it is known");
+	ok(gpubpf_pocl_binary_lacks_code(binary, size), "without the code it is known");
 	how = loads();
 	ok(how == -1 || how == SIGABRT, "which matters: who loads it ends so: %d", how);
 	write_header(9, 1, 0);
-	ok(gpubpf_cl_is_hollow(binary, size), "version 9: a file of no bytes");
+	ok(gpubpf_pocl_binary_lacks_code(binary, size), "version 9: a file of no bytes");
 	write_header(9, 1, 100);
-	ok(!gpubpf_cl_is_hollow(binary, size), "one of some");
+	ok(!gpubpf_pocl_binary_lacks_code(binary, size), "one of some");
 	write_header(11, 1, 0);
-	ok(!gpubpf_cl_is_hollow(binary, size), "version 11: a file, and no variables of the program's, which stand there then");
+	ok(!gpubpf_pocl_binary_lacks_code(binary, size), "version 11: a file, and no variables of the program's, which stand there then");
 	write_header(11, 0, 0);
-	ok(gpubpf_cl_is_hollow(binary, size), "no file");
+	ok(gpubpf_pocl_binary_lacks_code(binary, size), "no file");
 	write_header(13, 0, 0);
-	ok(!gpubpf_cl_is_hollow(binary, size), "of a version that is not known nothing is said");
+	ok(!gpubpf_pocl_binary_lacks_code(binary, size), "of a version that is not known nothing is said");
 	write_header(9, 1, 0);
 	binary[0] = 'q';
-	ok(!gpubpf_cl_is_hollow(binary, size), "others' binaries are none of this");
+	ok(!gpubpf_pocl_binary_lacks_code(binary, size), "others' binaries are none of this");
 	return done();
 }

@@ -74,7 +74,7 @@ static void wrong_way(struct agent *a)
 
 static void unknown_device(struct agent *a)
 {
-	agent_ask_twin(a, 99, GPUBPF_IMAGE_OPENCL_C, "k", -1);
+	agent_request_twin(a, 99, GPUBPF_IMAGE_OPENCL_C, "k", -1);
 }
 
 static void cut_device(struct agent *a)
@@ -136,7 +136,7 @@ static void many_kernels(struct agent *a)
 static void bad_kind(struct agent *a)
 {
 	agent_device(a, 0, GPUBPF_CAP_SHARED_ARENA);
-	agent_ask_twin(a, 0, 12345, "k", -1);
+	agent_request_twin(a, 0, 12345, "k", -1);
 }
 
 static void nul_in_caps(struct agent *a)
@@ -336,12 +336,12 @@ static void test_requests(void)
 	agent_device(&a, 0, GPUBPF_CAP_SHARED_ARENA);
 	gpubpf_msg_close(&a.packet);
 	for (int i = 0; i < GPUBPF_MAX_REQUESTS; i++) {
-		agent_ask_twin(&a, 0, GPUBPF_IMAGE_OPENCL_C, "k", image);
+		agent_request_twin(&a, 0, GPUBPF_IMAGE_OPENCL_C, "k", image);
 		gpubpf_session__poll(s, 0);
 	}
 	ok(s->npeers == 1 && s->peers->nrequests == GPUBPF_MAX_REQUESTS, "%d requests for twins are open", s->peers ?
 	   (int)s->peers->nrequests : 0);
-	agent_ask_twin(&a, 0, GPUBPF_IMAGE_OPENCL_C, "k", image);
+	agent_request_twin(&a, 0, GPUBPF_IMAGE_OPENCL_C, "k", image);
 	err = agent_wait(&a, GPUBPF_MSG_PULL, 1000);
 	ok(err == -EPIPE && strstr(notes, "broke the session's protocol"), "one more ends the connection (%d)", err);
 	close(a.sock);
@@ -378,7 +378,7 @@ static void test_files(void)
 	gpubpf_msg_close(&a.packet);
 	agent_connect(&b, s);
 	limit_files(true);
-	agent_ask_twin(&a, 0, GPUBPF_IMAGE_OPENCL_C, "k", image);
+	agent_request_twin(&a, 0, GPUBPF_IMAGE_OPENCL_C, "k", image);
 	t = agent_twin(&a, 2000);
 	ok(!t.failed && strstr(t.reason, "did not arrive"), "an image without a descriptor for it: %s", t.reason);
 	err = agent_wait(&b, GPUBPF_MSG_WELCOME, 1000);

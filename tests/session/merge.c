@@ -234,7 +234,7 @@ static void test_sums(void)
 			wrong += sides[1].value[k][w] != added[k][w] || sides[0].value[k][w] != added[k][w];
 	ok(!wrong && alike(), "what both sides add at any time of 3,000 passes, and of 27,000 of one key, is all there, on both (%u words are not)", wrong);
 	gpubpf_merge_pass(m);
-	ok(!gpubpf_merge_carried(m), "and where nothing happens nothing is carried");
+	ok(!gpubpf_merge_change_count(m), "and where nothing happens nothing is carried");
 	gpubpf_merge_free(m);
 }
 
@@ -337,7 +337,7 @@ static void test_key(bool sum)
 	ok(!sides[1].has[first], "and so does its end");
 	gpubpf_merge_key(m, &first);
 	gpubpf_merge_pass(m);
-	ok(!sides[0].has[first] && !sides[1].has[first] && !gpubpf_merge_carried(m), "which is for good");
+	ok(!sides[0].has[first] && !sides[1].has[first] && !gpubpf_merge_change_count(m), "which is for good");
 	gpubpf_merge_free(m);
 }
 
@@ -414,7 +414,7 @@ static void test_room(void)
 	for (uint32_t k = 0; k < 6; k++)
 		set(0, k, k);
 	gpubpf_merge_pass(m);
-	ok(count(&sides[1]) == 4 && gpubpf_merge_homeless(m, 1) == 2 && count(&sides[0]) == 6,
+	ok(count(&sides[1]) == 4 && gpubpf_merge_rejected(m, 1) == 2 && count(&sides[0]) == 6,
 	   "keys without room stay where they are, and are counted");
 	sides[1].has[0] = sides[1].has[1] = false;
 	gpubpf_merge_pass(m);

@@ -50,7 +50,7 @@ static void test_sets(void)
 		{ .name = "kernel", .places = own, .nplaces = 4 }, { .name = "other", .places = own, .nplaces = 4 },
 	};
 	const bool calls[] = { true, false, false };
-	const struct gpubpf_named_in in = { infos, &infos[1], calls, 3 };
+	const struct gpubpf_named_scope in = { infos, &infos[1], calls, 3 };
 	uint8_t named[GPUBPF_PLAN_LINKS / 8] = { 0 };
 	struct gpubpf_insertions puts = { 0 };
 	uint64_t sets[GPUBPF_MAX_SETS];
@@ -61,10 +61,10 @@ static void test_sets(void)
 	   puts.list[0].place.id == 1 && !strcmp(puts.list[0].place.function, "") && puts.list[1].place.id == 0 &&
 	   !strcmp(puts.list[1].place.function, "f"), "a site at all places of its set");
 	free(puts.list);
-	gpubpf_named_note(&unit, GPUBPF_SITE_INSN, sets, n, named);
+	gpubpf_named_mark(&unit, GPUBPF_SITE_INSN, sets, n, named);
 	ok(named[0] == 5, "programs that name something");
 	ok(!gpubpf_named_sets(&unit, &in, GPUBPF_SITE_MARK, sets), "a program that names no mark");
-	ok(gpubpf_named_program(&unit) == &progs[0], "the first such program");
+	ok(gpubpf_named_first_program(&unit) == &progs[0], "the first such program");
 }
 
 /* As many sets as five programs have subsets. */
@@ -76,7 +76,7 @@ static void test_too_many(void)
 	struct gpubpf_kernel_info info = { .places = places, .nplaces = 32 };
 	const struct gpubpf_unit five = { .progs = many, .nprogs = 5 }, all = { .progs = many, .nprogs = GPUBPF_MAX_NAMED + 1 };
 	const bool calls[] = { false };
-	const struct gpubpf_named_in in = { &info, &info, calls, 1 };
+	const struct gpubpf_named_scope in = { &info, &info, calls, 1 };
 	uint64_t sets[GPUBPF_MAX_SETS];
 
 	for (uint32_t i = 0; i <= GPUBPF_MAX_NAMED; i++) {

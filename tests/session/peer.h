@@ -91,7 +91,7 @@ static inline int agent_device(struct agent *a, uint32_t number, uint64_t bits)
 	return agent_wait(a, GPUBPF_MSG_ARENA, 1000);
 }
 
-static inline void agent_ask_twin(struct agent *a, uint32_t device, uint32_t kind, const char *kernel, int image)
+static inline void agent_request_twin(struct agent *a, uint32_t device, uint32_t kind, const char *kernel, int image)
 {
 	struct gpubpf_writer w = {0};
 

@@ -159,8 +159,8 @@ static void test_split(void)
 	   (unsigned long long)values[own / 8 + 2], (unsigned long long)values[own / 8 + 7], (unsigned long long)values[own / 8 + 10]);
 	notes = s->nnotes;
 	for (int i = 0; i < 2; i++)
-		refused &= sys_value_look(s, split, gpubpf_map__lookup_elem, &key, sizeof(key), values, 0) == -E2BIG &&
-			   sys_value_batches(s, split) == -EOPNOTSUPP;
+		refused &= sys_value_lookup(s, split, gpubpf_map__lookup_elem, &key, sizeof(key), values, 0) == -E2BIG &&
+			   sys_value_check_batch(s, split) == -EOPNOTSUPP;
 	ok(refused && s->nnotes == notes + 2 && strstr(s->notes[notes], "map split: look-ups by loaders are refused (E2BIG)") &&
 	   strstr(s->notes[notes + 1], "map split: batches are refused (EOPNOTSUPP)"), "loaders have no room for them, which is told once");
 	free(values);
@@ -325,16 +325,16 @@ static void test_refusals(void)
 	agent_connect(&a, s);
 	agent_hello(&a);
 	agent_device(&a, 0, GPUBPF_CAP_SHARED_ARENA);
-	agent_ask_twin(&a, 0, GPUBPF_IMAGE_OPENCL_BINARY, "k", image);
+	agent_request_twin(&a, 0, GPUBPF_IMAGE_OPENCL_BINARY, "k", image);
 	t = agent_twin(&a, 2000);
 	ok(!t.failed && !t.n && strstr(t.reason, "vendor binary"), "a binary without source: %s", t.reason);
-	agent_ask_twin(&a, 0, GPUBPF_IMAGE_OPENCL_C, "k", image);
+	agent_request_twin(&a, 0, GPUBPF_IMAGE_OPENCL_C, "k", image);
 	t = agent_twin(&a, 2000);
 	ok(!t.failed && !t.n && t.reason[0], "no workers: %s", t.reason);
-	agent_ask_twin(&a, 0, GPUBPF_IMAGE_OPENCL_C, "k", open_fd);
+	agent_request_twin(&a, 0, GPUBPF_IMAGE_OPENCL_C, "k", open_fd);
 	t = agent_twin(&a, 2000);
 	ok(!t.failed && !t.n && strstr(t.reason, "sealed"), "an image that can still change: %s", t.reason);
-	agent_ask_twin(&a, 0, GPUBPF_IMAGE_OPENCL_C, "k", -1);
+	agent_request_twin(&a, 0, GPUBPF_IMAGE_OPENCL_C, "k", -1);
 	t = agent_twin(&a, 2000);
 	ok(!t.failed && !t.n && t.reason[0], "no image at all: %s", t.reason);
 	ok(gpubpf_session__pending(s) == 0, "nothing is pending");
@@ -356,7 +356,7 @@ static void test_stop(void)
 	agent_connect(&a, s);
 	agent_hello(&a);
 	agent_device(&a, 0, GPUBPF_CAP_SHARED_ARENA);
-	agent_ask_twin(&a, 0, GPUBPF_IMAGE_OPENCL_C, "k", image);
+	agent_request_twin(&a, 0, GPUBPF_IMAGE_OPENCL_C, "k", image);
 	for (int i = 0; i < 20; i++)
 		gpubpf_session__poll(s, 10);
 	ok(gpubpf_session__pending(s) == 1, "a twin is being made by a worker that never answers");
@@ -426,7 +426,7 @@ static void test_whole_names(void)
 		memset(name[i], 'k', 400);
 		name[i][350] = '0' + i;
 		name[i][400] = 0;
-		agent_ask_twin(&a, 0, GPUBPF_IMAGE_OPENCL_C, name[i], image);
+		agent_request_twin(&a, 0, GPUBPF_IMAGE_OPENCL_C, name[i], image);
 		agent_twin(&a, 2000);
 	}
 	link = gpubpf_program__attach_opts(gpubpf_session__next_program(s, NULL), &opts);
@@ -438,9 +438,9 @@ static void test_whole_names(void)
 	gpubpf_session__stop(s);
 	ok(kept && !strcmp(gpubpf_session__kernel_name(s, 1), name[1]), "kernels with long names are two, after the end too");
 	gpubpf_kernel_id(s, "_Z6gatherIfLi4EEvPKfPfi");
-	ok(!strcmp(gpubpf_kernel_shown(s, 2, true), "void gather<float, 4>(float const*, float*, int)") &&
-	   !strcmp(gpubpf_kernel_shown(s, 2, false), "_Z6gatherIfLi4EEvPKfPfi") &&
-	   !strcmp(gpubpf_kernel_shown(s, 0, true), name[0]), "C++ names as C++ has them, where that is asked for");
+	ok(!strcmp(gpubpf_kernel_display_name(s, 2, true), "void gather<float, 4>(float const*, float*, int)") &&
+	   !strcmp(gpubpf_kernel_display_name(s, 2, false), "_Z6gatherIfLi4EEvPKfPfi") &&
+	   !strcmp(gpubpf_kernel_display_name(s, 0, true), name[0]), "C++ names as C++ has them, where that is asked for");
 	close(image);
 	gpubpf_session__free(s);
 }
@@ -455,7 +455,7 @@ static void look_up(struct gpubpf_session *s, uint32_t first, bool *found, uint6
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &from);
 	for (uint32_t i = first; i < first + GPUBPF_MAX_KERNEL_IDS / 8; i++) {
 		snprintf(name, sizeof(name), "kernel_%u", i);
-		*found &= gpubpf_kernel_id(s, name) == i && !strcmp(gpubpf_kernel_named(s, i), name);
+		*found &= gpubpf_kernel_id(s, name) == i && !strcmp(gpubpf_kernel_full_name(s, i), name);
 	}
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &to);
 	took = (to.tv_sec - from.tv_sec) * 1000000000ull + to.tv_nsec - from.tv_nsec;
@@ -482,7 +482,7 @@ static void test_names(void)
 	ok(in_order, "and found again");
 	ok(!strcmp(gpubpf_session__kernel_name(s, 7), "kernel_7") && !gpubpf_session__kernel_name(s, UINT32_MAX),
 	   "a name by its id, for programs");
-	ok(gpubpf_kernel_id(s, "one more") == UINT32_MAX && !gpubpf_kernel_named(s, UINT32_MAX)[0], "up to a limit");
+	ok(gpubpf_kernel_id(s, "one more") == UINT32_MAX && !gpubpf_kernel_full_name(s, UINT32_MAX)[0], "up to a limit");
 	ok(last < 6 * first, "the last ones in %.1f ms, the first in %.1f", last / 1e6, first / 1e6);
 	gpubpf_session__free(s);
 }

@@ -10,7 +10,7 @@
 #include "core/target.h"
 #include "fixture.h"
 
-#define LINKS (GPUBPF_CAP_TAKES_OPENCL_C | GPUBPF_CAP_LINK | GPUBPF_CAP_ATOMIC64)
+#define LINKS (GPUBPF_CAP_ACCEPTS_OPENCL_C | GPUBPF_CAP_LINK | GPUBPF_CAP_ATOMIC64)
 
 static const char *workers;
 
@@ -42,8 +42,8 @@ static void test_reasons(uint64_t bits, const char *where)
 		uint32_t wrong = 0;
 
 		for (uint32_t site = 1; site < GPUBPF_NSITES; site++) {
-			char why[GPUBPF_WHY_NOT] = "", begins[64];
-			bool can = gpubpf_target_takes(t, &caps, site, why);
+			char why[GPUBPF_REFUSAL_SIZE] = "", begins[64];
+			bool can = gpubpf_target_supports(t, &caps, site, why);
 			const char *end = reason_of(t, site);
 
 			snprintf(begins, sizeof(begins), "gpu/%s/ cannot be probed on GGG", gpubpf_place_kind(site)->name);
@@ -62,10 +62,10 @@ static void test_never(void)
 {
 	struct gpubpf_device_caps caps = device(~0ull);
 	const struct gpubpf_target_info *sass = gpubpf_target_find("sass");
-	char why[GPUBPF_WHY_NOT] = "";
+	char why[GPUBPF_REFUSAL_SIZE] = "";
 
-	ok(!gpubpf_target_takes(sass, &caps, GPUBPF_SITE_MARK, why) && strstr(why, "assembler drops marks"), "%s", why);
-	ok(gpubpf_target_takes(sass, &caps, GPUBPF_SITE_BLOCK_END, why), "it counts a block's lanes");
+	ok(!gpubpf_target_supports(sass, &caps, GPUBPF_SITE_MARK, why) && strstr(why, "assembler drops marks"), "%s", why);
+	ok(gpubpf_target_supports(sass, &caps, GPUBPF_SITE_BLOCK_END, why), "it counts a block's lanes");
 }
 
 /* A device's name is complete if it fits, and otherwise visibly truncated. */
@@ -74,11 +74,11 @@ static void test_names(void)
 	static const char name[] = "pthread-skylake-avx512-Intel(R) Xeon(R) Processor @ 2.00GHz";
 	struct gpubpf_device_caps caps = device(LINKS | GPUBPF_CAP_X86), longest = device(LINKS);
 	const struct gpubpf_target_info *wrap = gpubpf_target_find("wrap");
-	char why[GPUBPF_WHY_NOT] = "";
+	char why[GPUBPF_REFUSAL_SIZE] = "";
 
 	snprintf(caps.name, sizeof(caps.name), "%s", name);
-	ok(!gpubpf_target_takes(wrap, &caps, GPUBPF_SITE_INSN, why) && strstr(why, name), "%s", why);
-	ok(!gpubpf_target_takes(wrap, &longest, GPUBPF_SITE_MEM, why) && strstr(why, "GGG...: "), "%s", why);
+	ok(!gpubpf_target_supports(wrap, &caps, GPUBPF_SITE_INSN, why) && strstr(why, name), "%s", why);
+	ok(!gpubpf_target_supports(wrap, &longest, GPUBPF_SITE_MEM, why) && strstr(why, "GGG...: "), "%s", why);
 }
 
 static int source(void)
@@ -106,7 +106,7 @@ static struct twin_answer request_twin(struct gpubpf_session *s, uint64_t bits)
 	gpubpf_put_caps(&w, &caps);
 	agent_send(&a, GPUBPF_MSG_DEVICE, &w, NULL, 0);
 	agent_wait(&a, GPUBPF_MSG_ARENA, 60000);
-	agent_ask_twin(&a, 0, GPUBPF_IMAGE_OPENCL_C, "k", fd);
+	agent_request_twin(&a, 0, GPUBPF_IMAGE_OPENCL_C, "k", fd);
 	t = agent_twin(&a, 60000);
 	agent_close(&a);
 	close(fd);
@@ -133,7 +133,7 @@ static uint32_t listed(uint64_t bits)
 
 static void test_lists(void)
 {
-	const uint32_t inside = GPUBPF_TAKES(MEM) | GPUBPF_TAKES(BARRIER) | GPUBPF_TAKES(BRANCH);
+	const uint32_t inside = GPUBPF_SITE_BIT(MEM) | GPUBPF_SITE_BIT(BARRIER) | GPUBPF_SITE_BIT(BRANCH);
 	const struct gpubpf_target_info *wrap = gpubpf_target_find("wrap");
 	uint32_t cpu = listed(LINKS | GPUBPF_CAP_X86), gpu = listed(LINKS);
 

@@ -16,7 +16,7 @@ static void *query_session(void *path)
 	int err;
 
 	gpubpf_put_str(&w, "");
-	err = gpubpf_query_ask(path, GPUBPF_QUERY_DUMP, GPUBPF_QUERY_JSON, &w, out, why, sizeof(why));
+	err = gpubpf_query_request(path, GPUBPF_QUERY_DUMP, GPUBPF_QUERY_JSON, &w, out, why, sizeof(why));
 
 	fclose(out);
 	if (err < 0)
@@ -145,7 +145,7 @@ static void *query_attach(void *arg)
 		gpubpf_put_str(&w, q->prog);
 		gpubpf_put_str(&w, "");
 	}
-	q->err = gpubpf_query_ask(q->session, GPUBPF_QUERY_ATTACH, 0, &w, null, why, sizeof(why));
+	q->err = gpubpf_query_request(q->session, GPUBPF_QUERY_ATTACH, 0, &w, null, why, sizeof(why));
 	fclose(null);
 	return NULL;
 }

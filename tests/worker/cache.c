@@ -107,7 +107,7 @@ static bool is_result(const uint8_t key[GPUBPF_RESULT_CACHE_KEY], const char *wa
 static bool is_kept(const char *want)
 {
 	size_t size;
-	char *got = gpubpf_kept_find(kept, "key", 3, &size);
+	char *got = gpubpf_blob_cache_find(kept, "key", 3, &size);
 	bool is = got && size == strlen(want) && !memcmp(got, want, size);
 
 	free(got);
@@ -118,7 +118,7 @@ static bool has_name(const char *want)
 {
 	size_t size;
 	void *got = NULL;
-	bool is = !gpubpf_kept_get(kept, "name", 100, &got, &size) && size == strlen(want) && !memcmp(got, want, size);
+	bool is = !gpubpf_blob_read(kept, "name", 100, &got, &size) && size == strlen(want) && !memcmp(got, want, size);
 
 	free(got);
 	return is;
@@ -148,8 +148,8 @@ static void test_odd(const struct odd *odd)
 	uint8_t key[GPUBPF_RESULT_CACHE_KEY] = { 7 };
 
 	gpubpf_result_cache_put(results, key, "first", 5, BOUND);
-	gpubpf_kept_add(kept, "key", 3, "first", 5);
-	gpubpf_kept_put(kept, "name", "first", 5);
+	gpubpf_blob_cache_add(kept, "key", 3, "first", 5);
+	gpubpf_blob_write(kept, "name", "first", 5);
 	if (!ok(is_result(key, "first") && is_kept("first") && has_name("first"), "the caches keep"))
 		return;
 	replace_all(results, odd);
@@ -158,8 +158,8 @@ static void test_odd(const struct odd *odd)
 	ok(!is_kept("first"), "%s is nothing kept", odd->what);
 	ok(!has_name("first"), "%s is nothing kept by a name", odd->what);
 	gpubpf_result_cache_put(results, key, "again", 5, BOUND);
-	gpubpf_kept_add(kept, "key", 3, "again", 5);
-	gpubpf_kept_put(kept, "name", "again", 5);
+	gpubpf_blob_cache_add(kept, "key", 3, "again", 5);
+	gpubpf_blob_write(kept, "name", "again", 5);
 	/* an empty file of that name may be a cached one */
 	ok(is_result(key, "again") && is_kept("again") && (has_name("again") || odd->make == make_empty || odd->make == make_sparse),
 	   "a new file takes the place of %s", odd->what);
@@ -209,7 +209,7 @@ static void put_some(void)
 	uint8_t key[GPUBPF_RESULT_CACHE_KEY] = { 9 };
 
 	gpubpf_result_cache_put(results, key, "some", 4, BOUND);
-	gpubpf_kept_put(kept, "some", "some", 4);
+	gpubpf_blob_write(kept, "some", "some", 4);
 }
 
 static void put_more(void)
@@ -217,7 +217,7 @@ static void put_more(void)
 	uint8_t key[GPUBPF_RESULT_CACHE_KEY] = { 10 };
 
 	gpubpf_result_cache_put(results, key, "more", 4, BOUND);
-	gpubpf_kept_put(kept, "more", "more", 4);
+	gpubpf_blob_write(kept, "more", "more", 4);
 }
 
 static void test_temporary(void)
@@ -254,7 +254,7 @@ static int open_kept(const char *below, bool make)
 	int fd;
 
 	snprintf(path, sizeof(path), "%s/%s", top, below);
-	fd = gpubpf_kept_open(path, make);
+	fd = gpubpf_blob_open_dir(path, make);
 	if (fd >= 0)
 		close(fd);
 	return fd < 0 ? fd : 0;

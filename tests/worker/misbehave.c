@@ -93,8 +93,8 @@ static const struct gpubpf_target_info *find(const char *name)
 {
 	static const struct gpubpf_target ops = { .emit = emit, .inject = inject, .inspect = inspect, .validate = validate };
 	static const struct gpubpf_target_info targets[] = {
-		{ .name = "t", .ops = &ops, .emits = true, .images = UINT32_MAX, .places = GPUBPF_TAKES(ENTRY) },
-		{ .name = "short", .ops = &ops, .images = UINT32_MAX, .places = GPUBPF_TAKES(ENTRY) | GPUBPF_TAKES(BLOCK_BEGIN) },
+		{ .name = "t", .ops = &ops, .emits = true, .images = UINT32_MAX, .places = GPUBPF_SITE_BIT(ENTRY) },
+		{ .name = "short", .ops = &ops, .images = UINT32_MAX, .places = GPUBPF_SITE_BIT(ENTRY) | GPUBPF_SITE_BIT(BLOCK_BEGIN) },
 		{ .name = "once", .ops = &ops, .emits = true, .once = true },
 	};
 

@@ -239,7 +239,7 @@ static void test_kept(void)
 	char text[64];
 
 	ok(first > 0 && second > 0 && first != second, "each worker has a process of its own");
-	gpubpf_workers_keep(true);
+	gpubpf_workers_reuse(true);
 	first = process_of(0);
 	ok(first > 0 && process_of(0) == first && process_of(0) == first, "or that of an earlier one, where they are kept");
 	other = process_of(1ull << 30);
@@ -258,7 +258,7 @@ static void test_kept(void)
 	for (int i = 0; i < 200 && process_of(0) == first; i++)
 		;
 	ok(process_of(0) != first, "after many jobs another process takes over");
-	gpubpf_workers_keep(false);
+	gpubpf_workers_reuse(false);
 	ok(nobody_runs(worker_path), "none is left where no more are kept");
 }
 
@@ -313,7 +313,7 @@ static void test_images(void)
 	   kernels[0].places[1].kind == GPUBPF_SITE_EXIT && kernels[0].places[1].id == 3 &&
 	   kernels[0].places[1].line == 40 && kernels[0].places[1].operands == GPUBPF_GIVES_ARG, "kernels come back whole");
 	free(kernels);
-	image.places = GPUBPF_TAKES(BLOCK_BEGIN);
+	image.places = GPUBPF_SITE_BIT(BLOCK_BEGIN);
 	kernels = NULL;
 	gpubpf_diag_init(&diag);
 #ifdef NDEBUG
@@ -523,7 +523,7 @@ static bool is_alike(const struct gpubpf_lower_job *a, const struct gpubpf_lower
 {
 	uint8_t x[GPUBPF_IMAGE_DIGEST], y[GPUBPF_IMAGE_DIGEST];
 
-	return !gpubpf_job_alike(a, x) && !gpubpf_job_alike(b, y) && !memcmp(x, y, sizeof(x));
+	return !gpubpf_job_fingerprint(a, x) && !gpubpf_job_fingerprint(b, y) && !memcmp(x, y, sizeof(x));
 }
 
 /* Probes of two kernels are built once if they do not depend on the kernel. */

@@ -28,7 +28,7 @@ static void fill_caps(struct device *dev)
 	snprintf(caps->name, sizeof(caps->name), "%.95s", name);
 	snprintf(caps->driver, sizeof(caps->driver), "%.40s, %.40s", vendor, version);
 	snprintf(caps->extensions, sizeof(caps->extensions), "%.4095s", all);
-	caps->bits = GPUBPF_CAP_TAKES_OPENCL_C | GPUBPF_CAP_LINK;
+	caps->bits = GPUBPF_CAP_ACCEPTS_OPENCL_C | GPUBPF_CAP_LINK;
 	caps->compute_units = units;
 	caps->opencl_c_version = 120;
 	caps->address_bits = 64;

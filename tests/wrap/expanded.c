@@ -11,7 +11,7 @@
 int main(int argc, char **argv)
 {
 	struct gpubpf_device_caps caps = { .name = "pthread", .driver = "5.0", .extensions = "", .opencl_c_version = 120 };
-	struct gpubpf_cl_source source = { .options = "", .cwd = "", .places = GPUBPF_TAKES(MEM_ALL) };
+	struct gpubpf_cl_source source = { .options = "", .cwd = "", .places = GPUBPF_SITE_BIT(MEM_ALL) };
 	struct gpubpf_cl_unit unit;
 	struct gpubpf_pool pool = { 0 };
 	struct gpubpf_diag diag;

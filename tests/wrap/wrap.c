@@ -231,8 +231,8 @@ static void check_inside(struct run *r, struct gpubpf_image image)
 	uint32_t n = 0;
 	char lines[1024];
 
-	image.places = GPUBPF_TAKES(MEM) | GPUBPF_TAKES(MEM_SHARED) | GPUBPF_TAKES(MEM_LOCAL) | GPUBPF_TAKES(MEM_CONST) |
-		       GPUBPF_TAKES(ATOMIC) | GPUBPF_TAKES(BARRIER) | GPUBPF_TAKES(BRANCH);
+	image.places = GPUBPF_SITE_BIT(MEM) | GPUBPF_SITE_BIT(MEM_SHARED) | GPUBPF_SITE_BIT(MEM_LOCAL) | GPUBPF_SITE_BIT(MEM_CONST) |
+		       GPUBPF_SITE_BIT(ATOMIC) | GPUBPF_SITE_BIT(BARRIER) | GPUBPF_SITE_BIT(BRANCH);
 	gpubpf_diag_init(&diag);
 	for (uint32_t i = 0; i < r->file.nchecks; i++) {
 		const struct case_check *c = &r->file.check[i];

@@ -82,14 +82,14 @@ static CUresult make_streams(struct gpubpf_device *device)
 }
 
 /* Returns true if the memory fits, or if the driver does not report free memory; the allocation then decides. */
-static bool has_free_memory(struct gpubpf_device *device, size_t size, struct gpubpf_why *why)
+static bool has_free_memory(struct gpubpf_device *device, size_t size, struct gpubpf_reason *why)
 {
 	size_t free, all;
 
 	return device->cu->mem_info(&free, &all) || gpubpf_placement_fits(size, free, false, why->text, sizeof(why->text));
 }
 
-int cuda_arena_attach(struct gpubpf_device *device, void *host, size_t size, uint64_t *address, struct gpubpf_why *why)
+int cuda_arena_attach(struct gpubpf_device *device, void *host, size_t size, uint64_t *address, struct gpubpf_reason *why)
 {
 	const struct cuda_driver *cu = device->cu;
 	CUresult error;
@@ -346,7 +346,7 @@ static CUresult import(struct gpubpf_device *device, int fd, size_t size, bool *
 	return error;
 }
 
-int cuda_arena_adopt(struct gpubpf_device *device, int fd, void *host, size_t size, struct gpubpf_why *why)
+int cuda_arena_adopt(struct gpubpf_device *device, int fd, void *host, size_t size, struct gpubpf_reason *why)
 {
 	bool other_device = false;
 	CUresult error;

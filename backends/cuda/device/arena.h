@@ -37,9 +37,9 @@ struct gpubpf_device {
 /* Calls cuda_enter() for the device's context and creates its stream. Returns 0 or -EIO. */
 int cuda_device_enter(struct gpubpf_device *device, int *mode);
 /* Writes "WHAT: CUDA_ERROR_..." to `why` and returns -EIO. */
-int cuda_fail(const struct cuda_driver *cu, struct gpubpf_why *why, const char *what, CUresult error);
+int cuda_fail(const struct cuda_driver *cu, struct gpubpf_reason *why, const char *what, CUresult error);
 
-int cuda_arena_attach(struct gpubpf_device *device, void *host, size_t size, uint64_t *address, struct gpubpf_why *why);
+int cuda_arena_attach(struct gpubpf_device *device, void *host, size_t size, uint64_t *address, struct gpubpf_reason *why);
 int cuda_arena_pull(struct gpubpf_device *device, size_t offset, void *to, size_t size);
 int cuda_arena_push(struct gpubpf_device *device, size_t offset, const void *from, size_t size);
 int cuda_arena_zero(struct gpubpf_device *device, size_t offset, size_t size);
@@ -47,6 +47,6 @@ void cuda_mirror_prepare(struct gpubpf_device *device, size_t offset, size_t siz
 int cuda_arena_wait(struct gpubpf_device *device, bool all);
 void cuda_arena_detach(struct gpubpf_device *device);
 int cuda_arena_export(struct gpubpf_device *device, int *fd);
-int cuda_arena_adopt(struct gpubpf_device *device, int fd, void *host, size_t size, struct gpubpf_why *why);
+int cuda_arena_adopt(struct gpubpf_device *device, int fd, void *host, size_t size, struct gpubpf_reason *why);
 
 #endif

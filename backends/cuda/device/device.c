@@ -29,7 +29,7 @@ struct gpubpf_device_kernel {
 	CUfunction function;
 };
 
-int cuda_fail(const struct cuda_driver *cu, struct gpubpf_why *why, const char *what, CUresult error)
+int cuda_fail(const struct cuda_driver *cu, struct gpubpf_reason *why, const char *what, CUresult error)
 {
 	snprintf(why->text, sizeof(why->text), "%s: %s", what, cuda_error(cu, error));
 	return -EIO;
@@ -76,7 +76,7 @@ static void fill_caps(struct gpubpf_device *device, int ordinal)
 		 attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR),
 		 attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
 	caps->bits = GPUBPF_CAP_ATOMIC64 | GPUBPF_CAP_SUBGROUPS | GPUBPF_CAP_EXIT_THREAD | GPUBPF_CAP_ALLOCATIONS |
-		     GPUBPF_CAP_TAKES_PTX | GPUBPF_CAP_DRAINS | GPUBPF_CAP_SM_ID | cuda_memory_caps(device);
+		     GPUBPF_CAP_ACCEPTS_PTX | GPUBPF_CAP_DRAINS | GPUBPF_CAP_SM_ID | cuda_memory_caps(device);
 	caps->clock = GPUBPF_CLOCK_GLOBALTIMER;
 	caps->compute_units = attribute(device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
 	caps->warp_size = 32;
@@ -111,7 +111,7 @@ static int find_device(const struct cuda_driver *cu, const struct gpubpf_device_
 }
 
 static int open_context(struct gpubpf_device *device, const struct gpubpf_device_open *how, int *ordinal,
-			struct gpubpf_why *why)
+			struct gpubpf_reason *why)
 {
 	const struct cuda_driver *cu = device->cu;
 	CUcontext old;
@@ -141,7 +141,7 @@ static int open_context(struct gpubpf_device *device, const struct gpubpf_device
 	return 0;
 }
 
-static int cuda_open(const struct gpubpf_device_open *how, struct gpubpf_device **out, struct gpubpf_why *why)
+static int cuda_open(const struct gpubpf_device_open *how, struct gpubpf_device **out, struct gpubpf_reason *why)
 {
 	const struct cuda_driver *cu = how->runtime ? how->runtime : cuda_driver_load(why->text, sizeof(why->text));
 	struct gpubpf_device *device;
@@ -183,7 +183,7 @@ struct waiter {
 
 static void put_waiter(struct waiter *w)
 {
-	if (gpubpf_was_last(atomic_fetch_sub(&w->users, 1))) {
+	if (gpubpf_ref_was_last(atomic_fetch_sub(&w->users, 1))) {
 		sem_destroy(&w->ended);
 		free(w);
 	}
@@ -307,7 +307,7 @@ static CUresult load_image(const struct cuda_driver *cu, const void *image, CUmo
 }
 
 static int cuda_module_load(struct gpubpf_device *device, enum gpubpf_image_kind kind, const void *image, size_t size,
-			    const char *options, struct gpubpf_device_module **out, struct gpubpf_why *why)
+			    const char *options, struct gpubpf_device_module **out, struct gpubpf_reason *why)
 {
 	struct gpubpf_device_module *module;
 	char log[160] = "", *copy;
@@ -355,7 +355,7 @@ static void cuda_module_unload(struct gpubpf_device_module *module)
 }
 
 static int cuda_kernel_get(struct gpubpf_device_module *module, const char *name, struct gpubpf_device_kernel **out,
-			   struct gpubpf_why *why)
+			   struct gpubpf_reason *why)
 {
 	struct gpubpf_device *device = module->device;
 	struct gpubpf_device_kernel *kernel = calloc(1, sizeof(*kernel));
@@ -383,7 +383,7 @@ static void cuda_kernel_put(struct gpubpf_device_kernel *kernel)
 }
 
 static int cuda_launch(struct gpubpf_device_kernel *kernel, const struct gpubpf_device_launch *launch,
-		       struct gpubpf_why *why)
+		       struct gpubpf_reason *why)
 {
 	struct gpubpf_device *device = kernel->device;
 	unsigned grid[3] = { 1, 1, 1 }, block[3] = { 1, 1, 1 };

@@ -74,7 +74,7 @@ bool cuda_wait_begin(void)
 
 void cuda_wait_end(void)
 {
-	gpubpf_was_counted(atomic_fetch_sub(&waits, 1));
+	gpubpf_ref_was_counted(atomic_fetch_sub(&waits, 1));
 }
 
 void cuda_capture_begin(void)

@@ -62,7 +62,7 @@ static CUresult get_managed(struct gpubpf_device *device, struct gpubpf_device_m
 }
 
 int cuda_memory_get(struct gpubpf_device *device, enum gpubpf_placement where, void *host, size_t size,
-		    struct gpubpf_device_memory *memory, struct gpubpf_why *why)
+		    struct gpubpf_device_memory *memory, struct gpubpf_reason *why)
 {
 	struct gpubpf_device_memory m = { .where = where, .size = size, .host = host, .address = (uintptr_t)host };
 	CUresult error = 0;

@@ -8,7 +8,7 @@
 
 uint64_t cuda_memory_caps(const struct gpubpf_device *device);
 int cuda_memory_get(struct gpubpf_device *device, enum gpubpf_placement where, void *host, size_t size,
-		    struct gpubpf_device_memory *memory, struct gpubpf_why *why);
+		    struct gpubpf_device_memory *memory, struct gpubpf_reason *why);
 void cuda_memory_put(struct gpubpf_device *device, const struct gpubpf_device_memory *memory);
 
 #endif

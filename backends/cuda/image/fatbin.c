@@ -154,7 +154,7 @@ static int container_ptx(const void *data, size_t size, uint32_t sm, char **text
 
 	if (fatbin_choose(data, size, sm, &chosen, &why) < 0)
 		return refuse(diag, why);
-	if (chosen.elf.data ? chosen.elf_unclear : chosen.ptx_unclear) {
+	if (chosen.elf.data ? chosen.is_elf_ambiguous : chosen.is_ptx_ambiguous) {
 		gpubpf_diag_remedy(diag, "build the program with only one of the two");
 		gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
 				"CUDA image: it has code for %s_%u both with and without architecture-specific "

@@ -16,8 +16,8 @@ int cuda_emit(const struct gpubpf_llvm_target *target, const struct gpubpf_lower
 	      const struct gpubpf_target_opts *opts, struct gpubpf_blob *out, struct gpubpf_diag *diag);
 /* Implements struct gpubpf_llvm_target's inline_env: `load` reads arguments, `give` reads the operands of instruction
  * places. cuda_load_param() reads the parameter of that name. */
-typedef void cuda_give_operands(struct low *l, enum gpubpf_site site, LLVMValueRef env);
-void cuda_inline_env_by(struct low *l, uint32_t site, LLVMValueRef env, low_load_param *load, cuda_give_operands *give);
+typedef void cuda_load_operands(struct low *l, enum gpubpf_site site, LLVMValueRef env);
+void cuda_inline_env_by(struct low *l, uint32_t site, LLVMValueRef env, low_load_param *load, cuda_load_operands *give);
 /* Loads the word of that name, which the agent stores in the twin. */
 LLVMValueRef cuda_load_word(struct low *l, const char *name);
 LLVMValueRef cuda_load_param(struct low *l, const char *name, uint32_t off, uint32_t bytes);

@@ -50,7 +50,7 @@ static void set_result(struct low *l, enum gpubpf_site site, LLVMValueRef env)
 }
 
 /* These operands have at most 32 bits. The first NPLACE_CONSTS of them are constants of a place, the last of these only
- * if CUDA_TOLD is 1. */
+ * if CUDA_PLACE_CONST is 1. */
 static const char *const narrow[] = { "place", "line", "mem.access", "mem.bytes", "mem.space", "mem.count", "mem.hint", "branch.lanes",
 				      "branch.taken", "branch.active", "barrier.kind", "atomic.op" };
 #define NUNIFORM 3
@@ -75,9 +75,9 @@ static LLVMValueRef load_operand(struct low *l, enum gpubpf_site site, uint32_t 
 	snprintf(text, sizeof(text), "%s $0, %s%u;", half ? "cvt.u32.u64" : "mov.b64", CUDA_OPERAND, word);
 	v = asm_call(l, text, half ? "=r" : "=l", half ? l->i32 : low_int(l, 8), false);
 	if (names_word(narrow, NPLACE_CONSTS, site, word))
-		low_mark_told(l, v);
+		low_mark_place_const(l, v);
 	if (names_word(narrow, NUNIFORM, site, word))
-		low_mark_same(l, v);
+		low_mark_uniform(l, v);
 	return LLVMBuildZExt(l->b, v, low_int(l, 8), "");
 }
 
@@ -126,11 +126,11 @@ static LLVMValueRef load_arena(struct low *l)
 	return arena;
 }
 
-void cuda_inline_env_by(struct low *l, uint32_t index, LLVMValueRef env, low_load_param *load, cuda_give_operands *give)
+void cuda_inline_env_by(struct low *l, uint32_t index, LLVMValueRef env, low_load_param *load, cuda_load_operands *give)
 {
-	struct low_wants w = { 0 };
+	struct low_env_reads w = { 0 };
 
-	low_wants_add(&w, l->job, index);
+	low_env_reads_add(&w, l->job, index);
 	low_env_set(l, env, offsetof(struct gpubpf_env, arena), load_arena(l));
 	if (w.launch)
 		low_env_set(l, env, offsetof(struct gpubpf_env, launch), cuda_load_word(l, "gpubpf_launch"));

@@ -38,10 +38,10 @@ static int extract_all(const struct gpubpf_lower_job *job, const struct ptx_modu
 					       where);
 		snprintf(name, sizeof(name), "gpubpf_inline_%u", i);
 		probes[i].flat = flat;
-		probes[i].at_insns = gpubpf_place_kind(site->site)->where == GPUBPF_WHERE_INSN;
-		probes[i].adds_alone = lower_adds_alone(job, site);
-		probes[i].of_last = site->site == GPUBPF_SITE_BLOCK_END;
-		probes[i].of_blocks = probes[i].of_last || site->site == GPUBPF_SITE_BLOCK_BEGIN;
+		probes[i].is_insn_probe = gpubpf_place_kind(site->site)->where == GPUBPF_WHERE_INSN;
+		probes[i].adds_alone = lower_only_adds(job, site);
+		probes[i].is_last_lane_probe = site->site == GPUBPF_SITE_BLOCK_END;
+		probes[i].is_block_probe = probes[i].is_last_lane_probe || site->site == GPUBPF_SITE_BLOCK_BEGIN;
 		err = cuda_probe_extract(from, name, app, function, &probes[i], diag);
 	}
 	return err;
@@ -104,13 +104,13 @@ struct emit_mode {
  * block probe, so reading fewer indices there shortens the kernel. */
 static bool flat_saves_time(const struct cuda_probe *probes, uint32_t n)
 {
-	while (n && !probes[n - 1].of_blocks)
+	while (n && !probes[n - 1].is_block_probe)
 		n--;
 	return n;
 }
 
 /* Injects the probes. Returns 1 if the caller must emit them the other way and call again. */
-static int inject(const struct cuda_opened *app, const struct gpubpf_lower_job *job, const struct ptx_module *emitted, struct emit_mode mode,
+static int inject(const struct cuda_parsed_image *app, const struct gpubpf_lower_job *job, const struct ptx_module *emitted, struct emit_mode mode,
 		  struct gpubpf_twin_image *out, struct gpubpf_diag *diag)
 {
 	struct cuda_probe *probes = calloc(job->nsites, sizeof(*probes)), *flat = NULL;
@@ -120,7 +120,7 @@ static int inject(const struct cuda_opened *app, const struct gpubpf_lower_job *
 	size_t prelude_size;
 	int err = probes ? extract_all(job, emitted, &app->m, false, probes, diag) : -ENOMEM;
 
-	many = !err && cuda_probes_are_many(job, probes);
+	many = !err && cuda_probes_exceed_limit(job, probes);
 	if (!err && mode.other && many == mode.keeps_sums) {
 		probes_finish(probes, job->nsites);
 		return 1;
@@ -128,7 +128,7 @@ static int inject(const struct cuda_opened *app, const struct gpubpf_lower_job *
 	if (!err)
 		err = cuda_prelude_extract(emitted, "gpubpf_inline_", &prelude, &prelude_size);
 	if (many && !err)
-		err = cuda_share_probes(job, probes, &prelude, &prelude_size);
+		err = cuda_outline_probes(job, probes, &prelude, &prelude_size);
 	if (!many && !err && flat_saves_time(probes, job->nsites)) {
 		flat = calloc(job->nsites, sizeof(*flat));
 		err = flat ? extract_all(job, emitted, &app->m, true, flat, diag) : -ENOMEM;
@@ -217,7 +217,7 @@ static int cache_probes(const struct gpubpf_lower_job *job, const uint8_t *alike
 
 #define MAX_INLINE_PLACES 256 /* up to this many places, copies of the probes probably stay within the text limit */
 
-static int make_twin_with(const struct cuda_opened *app, const struct gpubpf_lower_job *job, const uint8_t *alike, const char *cpu,
+static int make_twin_with(const struct cuda_parsed_image *app, const struct gpubpf_lower_job *job, const uint8_t *alike, const char *cpu,
 			  struct emit_mode mode, struct gpubpf_twin_image *out, struct gpubpf_diag *diag)
 {
 	struct probe_module own;
@@ -235,7 +235,7 @@ static int make_twin_with(const struct cuda_opened *app, const struct gpubpf_low
 	return err;
 }
 
-static int make_twin(const struct cuda_opened *app, const struct gpubpf_lower_job *job, const uint8_t *alike,
+static int make_twin(const struct cuda_parsed_image *app, const struct gpubpf_lower_job *job, const uint8_t *alike,
 		     struct gpubpf_twin_image *out, struct gpubpf_diag *diag)
 {
 	uint32_t target = cuda_ptx_target(&app->m); /* the probes' PTX must not require a newer architecture */
@@ -258,7 +258,7 @@ int cuda_target_inject(const struct gpubpf_image *image, const struct gpubpf_low
 		       const struct gpubpf_target_opts *opts, struct gpubpf_twin_image *out, struct gpubpf_diag *diag)
 {
 	struct gpubpf_twin_image made = { 0 };
-	struct cuda_opened app;
+	struct cuda_parsed_image app;
 	int err;
 
 	if (!job->nsites)
@@ -266,7 +266,7 @@ int cuda_target_inject(const struct gpubpf_image *image, const struct gpubpf_low
 	err = cuda_open_image(image, job->caps, &app, diag);
 	if (err < 0)
 		return err;
-	err = gpubpf_twin_of_one(job, &made);
+	err = gpubpf_twin_init_single(job, &made);
 	if (!err)
 		err = make_twin(&app, job, opts->alike, &made, diag);
 	cuda_close_image(&app);

@@ -15,14 +15,14 @@ void cuda_inline_env(struct low *l, uint32_t site, LLVMValueRef env);
 void cuda_inline_end(struct low *l);
 
 /* an open image: its PTX and the tree; for an image with a kernel name, perhaps only the slice that the kernel needs */
-struct cuda_opened {
+struct cuda_parsed_image {
 	char *text;
 	struct ptx_module m;
 };
 
-int cuda_open_image(const struct gpubpf_image *image, const struct gpubpf_device_caps *caps, struct cuda_opened *o,
+int cuda_open_image(const struct gpubpf_image *image, const struct gpubpf_device_caps *caps, struct cuda_parsed_image *o,
 		    struct gpubpf_diag *diag);
-void cuda_close_image(struct cuda_opened *o);
+void cuda_close_image(struct cuda_parsed_image *o);
 
 /* struct gpubpf_target's inspect and inject. The twin's text begins with a line "//gpubpf-bind NAME" for each variable
  * of the application that it refers to, in the order of the words gpubpf_bind_<i>. */

@@ -26,7 +26,7 @@ static uint32_t capability(const struct gpubpf_device_caps *caps)
 	return strncmp(caps->arch, "sm_", 3) ? 0 : strtoul(caps->arch + 3, NULL, 10);
 }
 
-static int open_whole(const struct gpubpf_image *image, uint32_t sm, struct cuda_opened *o, struct gpubpf_diag *diag)
+static int open_whole(const struct gpubpf_image *image, uint32_t sm, struct cuda_parsed_image *o, struct gpubpf_diag *diag)
 {
 	size_t size;
 	int err = cuda_image_ptx(image->data, image->size, sm, &o->text, &size, diag);
@@ -39,7 +39,7 @@ static int open_whole(const struct gpubpf_image *image, uint32_t sm, struct cuda
 	return err;
 }
 
-void cuda_close_image(struct cuda_opened *o)
+void cuda_close_image(struct cuda_parsed_image *o)
 {
 	ptx_finish(&o->m);
 	free(o->text);
@@ -51,7 +51,7 @@ static struct image_cache {
 	uint8_t digest[GPUBPF_IMAGE_DIGEST];
 	size_t size;
 	uint32_t sm;
-	struct cuda_opened whole;
+	struct cuda_parsed_image whole;
 	struct ptx_top top;
 } cache;
 
@@ -91,7 +91,7 @@ static int fill_cache(const struct gpubpf_image *image, uint32_t sm, struct gpub
 	return 0;
 }
 
-int cuda_open_image(const struct gpubpf_image *image, const struct gpubpf_device_caps *caps, struct cuda_opened *o,
+int cuda_open_image(const struct gpubpf_image *image, const struct gpubpf_device_caps *caps, struct cuda_parsed_image *o,
 		    struct gpubpf_diag *diag)
 {
 	uint32_t sm = capability(caps);
@@ -101,7 +101,7 @@ int cuda_open_image(const struct gpubpf_image *image, const struct gpubpf_device
 		err = fill_cache(image, sm, diag);
 		if (err < 0)
 			return err;
-		err = ptx_part(&cache.top, image->kernel, &o->text, &o->m);
+		err = ptx_slice(&cache.top, image->kernel, &o->text, &o->m);
 		if (cache.whole.m.size > MAX_CACHED_BYTES)
 			drop_cache();
 	}
@@ -112,7 +112,7 @@ int cuda_open_image(const struct gpubpf_image *image, const struct gpubpf_device
 struct list {
 	const struct ptx_module *m;
 	struct gpubpf_kernel_info *infos;
-	uint32_t n, kinds;               /* kinds: requested kinds of places (GPUBPF_TAKES) */
+	uint32_t n, kinds;               /* kinds: requested kinds of places (GPUBPF_SITE_BIT) */
 	const char *kernel;              /* the kernel whose instructions are listed; "": all kernels */
 	struct gpubpf_param *params;     /* free room for the next function's parameters */
 	uint32_t *callees;               /* free room for the next function's callees */
@@ -328,7 +328,7 @@ static void list_finish(struct list *l)
 int cuda_inspect(const struct gpubpf_image *image, const struct gpubpf_device_caps *caps,
 		 struct gpubpf_kernel_info **kernels, uint32_t *nkernels, struct gpubpf_diag *diag)
 {
-	struct cuda_opened o;
+	struct cuda_parsed_image o;
 	struct list l;
 	int err = cuda_open_image(image, caps, &o, diag);
 

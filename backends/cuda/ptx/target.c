@@ -28,8 +28,8 @@ static void init(void)
 const struct gpubpf_llvm_target cuda_llvm_target = {
 	.name = "ptx", .features = "", .library = gpubpf_bitcode_nvptx, .library_end = gpubpf_bitcode_nvptx_end,
 	.kernel_cc = 71 /* PTX_Kernel */, .site_cc = 0, .init = init, .inline_env = cuda_inline_env,
-	.inline_end = cuda_inline_end, .optimised_later = true, .thread_jumps = true, .counts_bits = true, .stack_space = 5 /* local */,
-	.optimised = low_ask_once,
+	.inline_end = cuda_inline_end, .vendor_optimizes = true, .thread_jumps = true, .counts_bits = true, .stack_space = 5 /* local */,
+	.optimised = low_reuse_active_masks,
 };
 
 /* Accepts "sm_75" and "sm_90a". */
@@ -66,7 +66,7 @@ static int ptx_emit(const struct gpubpf_lower_job *job, const struct gpubpf_targ
 int cuda_emit_sites(const struct gpubpf_lower_job *job, const char *cpu, bool keeps_sums, struct gpubpf_blob *out,
 		    struct gpubpf_diag *diag)
 {
-	struct gpubpf_target_opts opts = { .opt_level = 2, .inlined = true, .keeps_sums = keeps_sums, .adds_beside = true, .cpu = cpu };
+	struct gpubpf_target_opts opts = { .opt_level = 2, .inlined = true, .keeps_sums = keeps_sums, .combines_adds = true, .cpu = cpu };
 
 	return ptx_emit(job, &opts, out, diag);
 }

@@ -16,6 +16,6 @@ struct sass_emit {
 /* the inline_env of struct gpubpf_llvm_target */
 void sass_inline_env(struct low *l, uint32_t site, LLVMValueRef env);
 /* the `optimised` of struct gpubpf_llvm_target: in large probes, uniform values become per-lane values */
-void sass_own_lanes(struct low *l);
+void sass_make_per_lane(struct low *l);
 
 #endif

@@ -35,13 +35,13 @@ static LLVMValueRef asm_call(struct low *l, const char *text, const char *constr
 
 /* A value that each lane has separately is read at a per-lane address, so that the assembler does not treat it as
  * uniform. */
-static LLVMValueRef emit_value_load(struct low *l, enum sass_given given)
+static LLVMValueRef emit_value_load(struct low *l, enum sass_input given)
 {
-	unsigned off = SASS_GIVEN_AT + given * SASS_GIVEN_STEP;
+	unsigned off = SASS_INPUT_BASE + given * SASS_INPUT_STRIDE;
 	LLVMValueRef lane;
 	char text[60];
 
-	if (!sass_given_apart(given)) {
+	if (!sass_input_looks_per_lane(given)) {
 		snprintf(text, sizeof(text), "ld.local.u64 $0, [%u];", off);
 		return asm_call(l, text, "=l", NULL);
 	}
@@ -55,9 +55,9 @@ static void set_operands(struct low *l, enum gpubpf_site site, LLVMValueRef env)
 	for (uint32_t f = 0; f < ctx_nfields; f++)
 		for (uint32_t i = 0; i < ctx_fields[f].count; i++) {
 			uint32_t word = ctx_field_word(&ctx_fields[f], i, site);
-			enum sass_given given = sass_given_of(ctx_fields[f].name, i);
+			enum sass_input given = sass_find_input(ctx_fields[f].name, i);
 
-			if (word != UINT32_MAX && given < SASS_NGIVEN)
+			if (word != UINT32_MAX && given < SASS_NINPUTS)
 				low_env_set(l, env, sizeof(struct gpubpf_env) + 8 * word, emit_value_load(l, given));
 		}
 }
@@ -163,7 +163,7 @@ static void make_per_lane(struct low *l, LLVMValueRef fn)
 /* The assembler uses uniform registers freely, but backends/cuda/sass/probe/probe.c replaces them by registers of lanes. In the few registers
  * that are left, the assembler spills only values that it knows to be in such registers. Small functions are better
  * without this. */
-void sass_own_lanes(struct low *l)
+void sass_make_per_lane(struct low *l)
 {
 	for (LLVMValueRef fn = LLVMGetFirstFunction(l->mod); fn; fn = LLVMGetNextFunction(fn))
 		if (LLVMCountBasicBlocks(fn) >= MIN_LARGE_BLOCKS)

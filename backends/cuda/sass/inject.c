@@ -36,7 +36,7 @@ struct injection {
 	bool has_begin, has_entry, has_exit, has_end;
 	uint32_t kinds;                   /* kinds of instruction places that have a probe */
 	struct sass_body (*bodies)[2];    /* per site of instruction places: without and with a predicate */
-	struct sass_arounds around;
+	struct sass_insn_probes around;
 	struct gpubpf_blob made;
 	bool found;
 };
@@ -45,7 +45,7 @@ struct injection {
  * registers a function's arguments are and how wide they are; machine code has no types. */
 static int check_site(const struct gpubpf_lower_job *job, const struct gpubpf_site_desc *site, struct gpubpf_diag *diag)
 {
-	const uint32_t ends = GPUBPF_TAKES(EXIT) | GPUBPF_TAKES(BLOCK_END);
+	const uint32_t ends = GPUBPF_SITE_BIT(EXIT) | GPUBPF_SITE_BIT(BLOCK_END);
 
 	for (uint32_t i = 0; !(ends >> site->site & 1) && i < site->nprogs; i++) {
 		const struct gpubpf_prog *prog = &job->unit->progs[site->progs[i]];
@@ -76,7 +76,7 @@ static int read_bodies(struct injection *m, uint32_t site, const char *name, str
 		err = sass_body_make(sass_arch_find(m->probes.sm), &probe, guarded, &m->bodies[site][guarded], diag);
 	sass_probe_finish(&probe);
 	m->kinds |= 1u << m->job->sites[site].site;
-	if (!err && m->bodies[site][0].given >> SASS_GIVEN_RESULT & 1)
+	if (!err && m->bodies[site][0].given >> SASS_INPUT_RESULT & 1)
 		err = gpubpf_diag_set(diag, GPUBPF_E_TARGET_LACKS, GPUBPF_NOPC,
 				      "a program reads the result of a function, whose register is not known in "
 				      "machine code");
@@ -116,7 +116,7 @@ static int join_entry(struct injection *m)
 	int err = 0;
 
 	if (m->has_begin && m->has_entry)
-		err = sass_probe_join(sass_arch_find(m->probes.sm), &both, &m->entry, SASS_JOIN_TOGETHER);
+		err = sass_probe_join(sass_arch_find(m->probes.sm), &both, &m->entry, SASS_JOIN_CONVERGED);
 	if (err < 0 || !m->has_begin)
 		return err;
 	m->begin = (struct sass_probe){ 0 };
@@ -125,7 +125,7 @@ static int join_entry(struct injection *m)
 }
 
 /* Puts the code that counts lanes before the probe; `how`: the way in which lanes continue from one to the other. */
-static int prepend_count(const struct sass_arch *arch, bool end, struct sass_probe *probe, enum sass_joined how)
+static int prepend_count(const struct sass_arch *arch, bool end, struct sass_probe *probe, enum sass_join_kind how)
 {
 	struct sass_probe both;
 	int err = sass_count_probe(arch, end, &both);
@@ -143,14 +143,14 @@ static int prepend_count(const struct sass_arch *arch, bool end, struct sass_pro
 static int join_end(struct injection *m)
 {
 	const struct sass_arch *arch = sass_arch_find(m->probes.sm);
-	int err = prepend_count(arch, false, &m->entry, SASS_JOIN_TOGETHER);
+	int err = prepend_count(arch, false, &m->entry, SASS_JOIN_CONVERGED);
 
 	if (!err)
-		err = prepend_count(arch, true, &m->end, SASS_JOIN_OTHERS);
+		err = prepend_count(arch, true, &m->end, SASS_JOIN_FILTER);
 	if (err < 0)
 		return err;
 	if (m->has_exit)
-		return sass_probe_join(arch, &m->exit, &m->end, SASS_JOIN_APART);
+		return sass_probe_join(arch, &m->exit, &m->end, SASS_JOIN_SEPARATE);
 	m->exit = m->end;
 	m->end = (struct sass_probe){ 0 };
 	return 0;
@@ -192,7 +192,7 @@ static int check_and_pack(struct injection *m, const struct sass_cubin *app, con
 {
 	int err;
 
-	err = sass_check(app, k, code, twin, &(struct sass_has){ m->has_entry, m->has_exit, m->has_end }, &m->around, diag);
+	err = sass_check(app, k, code, twin, &(struct sass_twin_contents){ m->has_entry, m->has_exit, m->has_end }, &m->around, diag);
 	if (err < 0)
 		return err;
 	err = pack(app, twin);
@@ -215,10 +215,10 @@ struct place_collector {
 static int collect_place(void *arg, const struct sass_place *place)
 {
 	struct place_collector *t = arg;
-	struct sass_arounds *around = &t->m->around;
+	struct sass_insn_probes *around = &t->m->around;
 	uint32_t site = gpubpf_site_at(t->at, place->kind, t->function, place->id);
-	bool guarded = sass_around_is_guarded(place);
-	struct sass_around *grown;
+	bool guarded = sass_insn_probe_is_guarded(place);
+	struct sass_insn_probe *grown;
 
 	if (site == UINT32_MAX)
 		return 0;
@@ -229,7 +229,7 @@ static int collect_place(void *arg, const struct sass_place *place)
 			return -ENOMEM;
 		around->list = grown;
 	}
-	around->list[around->n++] = (struct sass_around){
+	around->list[around->n++] = (struct sass_insn_probe){
 		*place, place->line ? place->line : sass_line_at(t->lines, t->text, (uint64_t)place->at * SASS_INSN),
 		&t->m->bodies[site][guarded] };
 	return 0;
@@ -245,7 +245,7 @@ static int collect_function(void *arg, const struct sass_function *function)
 
 static int by_instruction(const void *a, const void *b)
 {
-	const struct sass_place *x = &((const struct sass_around *)a)->place, *y = &((const struct sass_around *)b)->place;
+	const struct sass_place *x = &((const struct sass_insn_probe *)a)->place, *y = &((const struct sass_insn_probe *)b)->place;
 
 	if (x->at != y->at || x->kind != y->kind)
 		return x->at != y->at ? (x->at < y->at ? -1 : 1) : (int)x->kind - (int)y->kind;
@@ -260,7 +260,7 @@ static int collect_places(struct injection *m, struct sass_module *module, const
 
 	if (!m->kinds)
 		return 0;
-	t.lines = sass_module_lines(module, m->kinds & GPUBPF_TAKES(LINE));
+	t.lines = sass_module_lines(module, m->kinds & GPUBPF_SITE_BIT(LINE));
 	err = sass_places_each(code, m->kinds, t.lines, k->text, collect_place, &t);
 	if (!err && m->kinds & gpubpf_places_of(GPUBPF_WHERE_FUNCTION))
 		err = sass_functions_each(&module->cubin, k, code, collect_function, &t);
@@ -295,7 +295,7 @@ static int check_places(struct injection *m, struct sass_module *module, const s
 	m->has_end &= end;
 	if (!err)
 		err = collect_places(m, module, k, code, &at);
-	return err ? err : gpubpf_all_inserted(&at, diag);
+	return err ? err : gpubpf_check_all_inserted(&at, diag);
 }
 
 /* The word of shared memory for the count would be visible to a kernel that reads the size. */
@@ -308,7 +308,7 @@ static int check_counting(const struct injection *m, const struct sass_cubin *ap
 		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
 				       "it has no barrier, and gpu/block_end/ cannot declare one in machine code of "
 				       "CUDA 12; build it with CUDA 13");
-	return sass_callees_ask_shared(app, k, code->by_pointer, diag);
+	return sass_callees_check_shared_size(app, k, code->by_pointer, diag);
 }
 
 /* Reuse between the probes of entry and exit requires that no other inserted code runs in between. Neither may code
@@ -317,14 +317,14 @@ static int reuse_values(struct injection *m, const struct sass_kernel *k, const 
 {
 	if (!m->has_entry || !m->has_exit || m->has_end || m->around.n || code->nconstants || code->calls || code->by_pointer)
 		return 0;
-	return sass_keep(code->arch, &m->entry, &m->exit, sass_live_most(code, k->regs));
+	return sass_reuse_entry_values(code->arch, &m->entry, &m->exit, sass_max_regs_above(code, k->regs));
 }
 
 static int make_from_module(struct injection *m, struct sass_module *module, const struct sass_kernel *k,
 			    struct gpubpf_diag *diag)
 {
 	const struct sass_cubin *app = &module->cubin;
-	struct sass_grafted grafted = { 0 };
+	struct sass_patched_code grafted = { 0 };
 	struct sass_twin twin = { 0 };
 	struct sass_code code;
 	int err;
@@ -344,7 +344,7 @@ static int make_from_module(struct injection *m, struct sass_module *module, con
 	if (!err)
 		err = reuse_values(m, k, &code);
 	if (!err)
-		err = sass_graft(&code, k->regs, m->has_entry ? &m->entry : NULL, m->has_exit ? &m->exit : NULL, &m->around,
+		err = sass_patch_kernel(&code, k->regs, m->has_entry ? &m->entry : NULL, m->has_exit ? &m->exit : NULL, &m->around,
 				 &grafted, diag);
 	grafted.counts = m->has_end;
 	if (!err)
@@ -352,7 +352,7 @@ static int make_from_module(struct injection *m, struct sass_module *module, con
 	if (!err)
 		err = check_and_pack(m, app, k, &code, &twin, diag);
 	sass_twin_finish(&twin);
-	sass_grafted_finish(&grafted);
+	sass_patched_code_finish(&grafted);
 	sass_code_finish(&code);
 	return err;
 }
@@ -398,7 +398,7 @@ int sass_inject(const struct gpubpf_image *image, const struct gpubpf_lower_job 
 	err = sass_cubin_open(opts->probes, opts->probes_size, &m.probes, diag);
 	if (err < 0)
 		return err;
-	err = gpubpf_twin_of_one(job, &made);
+	err = gpubpf_twin_init_single(job, &made);
 	if (!err)
 		err = make_twin(&m, image, diag);
 	sass_probe_finish(&m.begin);

@@ -116,12 +116,12 @@ static int add_places(struct list *l, struct gpubpf_kernel_info *info, const str
 	int err;
 
 	l->text = text;
-	err = l->kinds & GPUBPF_TAKES(BLOCK_BEGIN) ? add_place(l, GPUBPF_SITE_BLOCK_BEGIN, 0, 0) : 0;
+	err = l->kinds & GPUBPF_SITE_BIT(BLOCK_BEGIN) ? add_place(l, GPUBPF_SITE_BLOCK_BEGIN, 0, 0) : 0;
 	if (!err)
 		err = add_place(l, GPUBPF_SITE_ENTRY, 0, 0);
 	for (uint32_t i = 0; !err && i < code->nexits; i++)
 		err = add_place(l, GPUBPF_SITE_EXIT, i, code->exits[i]);
-	if (!err && l->kinds & GPUBPF_TAKES(BLOCK_END) && code->nexits)
+	if (!err && l->kinds & GPUBPF_SITE_BIT(BLOCK_END) && code->nexits)
 		err = add_place(l, GPUBPF_SITE_BLOCK_END, 0, code->exits[code->nexits - 1]);
 	if (!err)
 		err = sass_places_each(code, l->kinds, l->lines, text, add_insn, &(struct list_ctx){ l, code });
@@ -187,7 +187,7 @@ static int describe(struct list *l, const struct sass_cubin *c, const struct sas
 	snprintf(info->arch, sizeof(info->arch), "sm_%u", c->sm);
 	memset(l->scratch, 0, sizeof(l->scratch));
 	n = sass_params(c, k, l->scratch, &why);
-	err = n < 0 ? n : sass_twin_can_say(c, k, &why);
+	err = n < 0 ? n : sass_twin_check_attrs(c, k, &why);
 	err = err < 0 ? err : sass_code_read(c, k, &code, &why);
 	if (!err) {
 		info->flags = code.barrier ? GPUBPF_KINFO_BARRIER : 0;
@@ -215,7 +215,7 @@ static int add_module(void *arg, struct sass_module *module, struct gpubpf_diag 
 	l->cubins++;
 	if (!n)
 		return 0;
-	l->lines = sass_module_lines(module, l->kinds & GPUBPF_TAKES(LINE));
+	l->lines = sass_module_lines(module, l->kinds & GPUBPF_SITE_BIT(LINE));
 	for (uint32_t i = 0; !err && i < n; i++)
 		err = describe(l, c, &k[i]);
 	return err;

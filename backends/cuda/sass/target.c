@@ -44,10 +44,10 @@ static int sass_emit(const struct gpubpf_lower_job *job, const struct gpubpf_tar
 	e.target.library = alone ? gpubpf_bitcode_nvptx_alone : gpubpf_bitcode_nvptx_code;
 	e.target.library_end = alone ? gpubpf_bitcode_nvptx_alone_end : gpubpf_bitcode_nvptx_code_end;
 	e.target.inline_env = sass_inline_env;
-	e.target.optimised = sass_own_lanes;
+	e.target.optimised = sass_make_per_lane;
 	e.target.inline_arguments = true;
 	e.target.inline_all = true;
-	e.target.own_divisions = true;
+	e.target.divides_by_library = true;
 	return cuda_emit(&e.target, job, &how, out, diag);
 }
 

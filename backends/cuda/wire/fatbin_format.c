@@ -203,9 +203,9 @@ static int choose_entry(void *arg, const struct fatbin_entry *entry)
 	struct fatbin_chosen *chosen = arg;
 
 	if (entry->kind == FATBIN_PTX && runs_on(entry, chosen->sm))
-		update_newest(&chosen->ptx, &chosen->ptx_unclear, entry);
+		update_newest(&chosen->ptx, &chosen->is_ptx_ambiguous, entry);
 	if (entry->kind == FATBIN_ELF && runs_on(entry, chosen->sm))
-		update_newest(&chosen->elf, &chosen->elf_unclear, entry);
+		update_newest(&chosen->elf, &chosen->is_elf_ambiguous, entry);
 	return 0;
 }
 

@@ -46,7 +46,7 @@ char fatbin_suffix(const struct fatbin_entry *entry);
 struct fatbin_chosen {
 	uint32_t sm;
 	struct fatbin_entry ptx, elf;
-	bool ptx_unclear, elf_unclear; /* several entries have that number, with and without a suffix */
+	bool is_ptx_ambiguous, is_elf_ambiguous; /* several entries have that number, with and without a suffix */
 };
 int fatbin_choose(const void *data, size_t size, uint32_t sm, struct fatbin_chosen *chosen, const char **why);
 

@@ -20,7 +20,7 @@ struct hip_emit {
 };
 
 /* Returns the words that each launch of a twin fills after the kernel's arguments: enum hip_bind_args. */
-uint32_t hip_wanted_args(const struct gpubpf_lower_job *job);
+uint32_t hip_launch_args(const struct gpubpf_lower_job *job);
 
 static inline const struct hip_emit *hip_emit_of(const struct gpubpf_llvm_target *target)
 {

@@ -41,12 +41,12 @@ static LLVMValueRef load_param(struct low *l, uint32_t param, uint32_t off, uint
 	return load(l, load_arguments_pointer(l), hip_emit_of(l->target)->offsets[param] + off, bytes);
 }
 
-uint32_t hip_wanted_args(const struct gpubpf_lower_job *job)
+uint32_t hip_launch_args(const struct gpubpf_lower_job *job)
 {
-	struct low_wants w = { 0 };
+	struct low_env_reads w = { 0 };
 
 	for (uint32_t s = 0; s < job->nsites; s++)
-		low_wants_add(&w, job, s);
+		low_env_reads_add(&w, job, s);
 	return (w.launch ? HIP_BIND_LAUNCH : 0) | (w.pid ? HIP_BIND_PID : 0);
 }
 
@@ -63,7 +63,7 @@ static LLVMValueRef load_lane_word(struct low *l, uint32_t half)
 {
 	char text[40];
 
-	snprintf(text, sizeof(text), "v_mov_b32 $0, v%u", HIP_GIVEN + half);
+	snprintf(text, sizeof(text), "v_mov_b32 $0, v%u", HIP_FIRST_OPERAND + half);
 	return asm_call(l, text, "=v");
 }
 
@@ -71,7 +71,7 @@ static LLVMValueRef load_uniform_word(struct low *l, uint32_t at)
 {
 	char text[40];
 
-	snprintf(text, sizeof(text), "v_readlane_b32 $0, v%u, %u", HIP_SAME_REGISTER, at);
+	snprintf(text, sizeof(text), "v_readlane_b32 $0, v%u, %u", HIP_UNIFORM_REGISTER, at);
 	return asm_call(l, text, "=s");
 }
 
@@ -109,7 +109,7 @@ static LLVMValueRef load_registers(struct low *l, uint32_t reg, uint32_t bytes)
 
 static LLVMValueRef unknown_value(struct low *l)
 {
-	return load_lane_word(l, HIP_NOT_KNOWN);
+	return load_lane_word(l, HIP_UNKNOWN_OPERAND);
 }
 
 /* At a call each argument is in the next registers. At the return the arguments are no longer available. */
@@ -120,7 +120,7 @@ static void set_arguments(struct low *l, enum gpubpf_site site, const struct gpu
 
 	for (uint32_t i = 0; i < GPUBPF_ENV_ARGS; i++) {
 		uint32_t size = i < n ? f->params[i].size : 0, next = reg + (size + 3) / 4;
-		bool known = size && next <= HIP_NOT_KNOWN;
+		bool known = size && next <= HIP_UNKNOWN_OPERAND;
 
 		if (wanted >> i & 1 && (known || !call || !f || !f->whole || i < n))
 			low_env_set(l, env, offsetof(struct gpubpf_env, arg) + 8 * i, known ? load_registers(l, reg, size) : unknown_value(l));
@@ -135,7 +135,7 @@ static LLVMValueRef result(struct low *l, const struct gpubpf_function *f)
 	return f->result ? load_registers(l, 0, f->result) : low_const(l, 0);
 }
 
-static void set_function(struct low *l, uint32_t index, const struct low_wants *w, LLVMValueRef env)
+static void set_function(struct low *l, uint32_t index, const struct low_env_reads *w, LLVMValueRef env)
 {
 	const struct gpubpf_function *f = hip_emit_of(l->target)->functions ? hip_emit_of(l->target)->functions[index] : NULL;
 	enum gpubpf_site site = l->job->sites[index].site;
@@ -149,9 +149,9 @@ void hip_inline_env(struct low *l, uint32_t index, LLVMValueRef env)
 {
 	const struct hip_emit *emit = hip_emit_of(l->target);
 	LLVMValueRef args = load_arguments_pointer(l);
-	struct low_wants w = { 0 };
+	struct low_env_reads w = { 0 };
 
-	low_wants_add(&w, l->job, index);
+	low_env_reads_add(&w, l->job, index);
 	low_env_set(l, env, offsetof(struct gpubpf_env, arena),
 		    low_env_word(l, "gpubpf_arena", CONST_SPACE, LLVMHiddenVisibility));
 	if (w.launch)

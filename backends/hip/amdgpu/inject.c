@@ -64,17 +64,17 @@ static const char *refusal_reason(const struct hip_patch *patch, enum gpubpf_sit
 }
 
 /* Selects the bodies at the places of one instruction, kind by kind. */
-static int select_bodies(struct hip_found *app, struct gpubpf_inserting *at, uint32_t i, struct site_selection *c,
+static int select_bodies(struct hip_app_kernel *app, struct gpubpf_inserting *at, uint32_t i, struct site_selection *c,
 			 struct hip_draft *draft, struct gpubpf_diag *diag)
 {
 	struct hip_patch *patch = &app->code.patches[i];
 	const char *why;
 
-	for (uint32_t access = 0; access < HIP_MOST_ACCESSES; access++)
+	for (uint32_t access = 0; access < HIP_MAX_ACCESSES; access++)
 		for (uint32_t kind = 0; kind < GPUBPF_NSITES; kind++) {
 			uint32_t site, id;
 
-			if (!hip_patch_is(patch, access, kind))
+			if (!hip_patch_is_site(patch, access, kind))
 				continue;
 			id = c->counts[kind]++;
 			site = gpubpf_site_at(at, kind, function_of(c), id);
@@ -90,7 +90,7 @@ static int select_bodies(struct hip_found *app, struct gpubpf_inserting *at, uin
 				return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
 						       "probes cannot observe %s (at byte %u of its code)",
 						       patch->access[access].why, patch->off);
-			draft->stands[i][access][kind] = (struct hip_stand){ body_of(draft, at->job, site), id };
+			draft->stands[i][access][kind] = (struct hip_site_body){ body_of(draft, at->job, site), id };
 		}
 	return 0;
 }
@@ -119,7 +119,7 @@ static int select_end(struct hip_patch *patch, struct gpubpf_inserting *at, stru
 }
 
 /* Selects the sites at the places of the job's first kernel. */
-static int select_sites(struct hip_found *app, const struct gpubpf_lower_job *job, struct hip_draft *draft,
+static int select_sites(struct hip_app_kernel *app, const struct gpubpf_lower_job *job, struct hip_draft *draft,
 			struct gpubpf_diag *diag)
 {
 	struct gpubpf_inserting at = { .job = job, .kernel = job->sites[0].kernel };
@@ -140,7 +140,7 @@ static int select_sites(struct hip_found *app, const struct gpubpf_lower_job *jo
 			first = false;
 		}
 	}
-	return err ? err : gpubpf_all_inserted(&at, diag);
+	return err ? err : gpubpf_check_all_inserted(&at, diag);
 }
 
 /* Finds the descriptor and the code of a probe in the object that LLVM compiled. */
@@ -172,7 +172,7 @@ static int read_probe(const struct probes *probes, uint32_t site, struct hip_des
 #define MAX_ARGUMENT_BYTES (1u << 20) /* bytes; no compiler generates more */
 
 /* Returns the offset of the words that each launch of the twin fills. */
-static uint32_t arguments_end(const struct hip_found *app)
+static uint32_t arguments_end(const struct hip_app_kernel *app)
 {
 	return (max(app->descriptor.kernarg_size, app->meta.kernarg_size) + 7) & ~7u;
 }
@@ -226,7 +226,7 @@ static int read_body(struct hip_draft *draft, const struct probes *probes, struc
 		err = hip_refuse(diag, "the probe needs registers that cannot be saved for the kernel");
 	else if (hip_operands_read(draft->isa, draft->wave32, bytes, size, &body->given, &body->same, &vectors) < 0)
 		err = hip_refuse(diag, "the probe has no registers left for the place's operands");
-	if (!err && is_of_function(body->kind) && body->given >> HIP_NOT_KNOWN & 1)
+	if (!err && is_of_function(body->kind) && body->given >> HIP_UNKNOWN_OPERAND & 1)
 		err = hip_refuse(diag, body->kind == GPUBPF_SITE_CALL_EXIT ?
 			"a program at a function's return reads its arguments, which are gone there, or a result that "
 			"the debug information (-g) does not describe" :
@@ -250,7 +250,7 @@ static int read_bodies(struct hip_draft *draft, const struct probes *probes, str
 }
 
 /* Requests the fields and the group memory that the stubs need to find a block's first lane and to count its waves. */
-static int count_waves(const struct hip_found *app, struct hip_draft *draft, struct gpubpf_diag *diag)
+static int count_waves(const struct hip_app_kernel *app, struct hip_draft *draft, struct gpubpf_diag *diag)
 {
 	const struct hip_descriptor ids = { .rsrc2 = 2 << HIP_ITEM_IDS_SHIFT }, packet = { .properties = HIP_DISPATCH_POINTER };
 	uint32_t size = (draft->twin.group_size + 3) & ~3u;
@@ -279,7 +279,7 @@ static int read_whole(struct hip_draft *draft, const struct probes *probes, stru
 	int err = 0;
 
 	for (uint32_t i = 0; !err && i < HIP_NWHOLE; i++) {
-		struct hip_whole *whole = &draft->whole[i];
+		struct hip_kernel_probe *whole = &draft->whole[i];
 
 		if (!hip_has(draft, i))
 			continue;
@@ -290,7 +290,7 @@ static int read_whole(struct hip_draft *draft, const struct probes *probes, stru
 	return err;
 }
 
-static int make_draft(const struct hip_found *app, const struct probes *probes, struct hip_draft *draft,
+static int make_draft(const struct hip_app_kernel *app, const struct probes *probes, struct hip_draft *draft,
 		     struct gpubpf_diag *diag)
 {
 	struct hip_registers need = { 0 };
@@ -307,7 +307,7 @@ static int make_draft(const struct hip_found *app, const struct probes *probes, 
 		err = read_whole(draft, probes, &need, diag);
 	if (!err)
 		err = read_bodies(draft, probes, &need, diag);
-	return err ? err : hip_live_choose(app, draft, &need, diag);
+	return err ? err : hip_live_allocate(app, draft, &need, diag);
 }
 
 /* Rewrites the bodies to read their operands from the draft's registers. */
@@ -362,7 +362,7 @@ static int find_ends(struct branches *b, const struct hip_draft *draft, const st
 	if (err < 0)
 		return err;
 	for (uint32_t i = 0; !err && i < code.npatches; i++)
-		if (code.patches[i].kind != HIP_PATCH_PC && code.patches[i].kind != HIP_PATCH_FAR)
+		if (code.patches[i].kind != HIP_PATCH_PC && code.patches[i].kind != HIP_PATCH_FAR_JUMP)
 			err = add_branch(b, 0, off + code.patches[i].off, code.patches[i].kind == HIP_PATCH_END ? back : NULL);
 	hip_code_finish(&code);
 	return err;
@@ -427,7 +427,7 @@ static int find_binds(const struct hip_draft *draft, struct hip_link *job, struc
 	}
 	for (uint32_t i = 0; i < 2 * code->npatches; i++) {
 		const struct hip_patch *patch = &code->patches[i / 2];
-		struct hip_spot *spot = &job->spots[job->nspots];
+		struct hip_link_position *spot = &job->spots[job->nspots];
 
 		if (patch->kind != HIP_PATCH_PC)
 			continue;
@@ -440,7 +440,7 @@ static int find_binds(const struct hip_draft *draft, struct hip_link *job, struc
 }
 
 /* Appends the table to the file. The last entry describes the arguments and is no word of the file. */
-static int publish(const struct hip_found *app, const struct hip_draft *draft, const struct hip_link *job,
+static int publish(const struct hip_app_kernel *app, const struct hip_draft *draft, const struct hip_link *job,
 		   struct hip_bind *binds, struct gpubpf_blob *out)
 {
 	uint32_t count = job->nspots + (app->words ? 1 : 0);
@@ -465,7 +465,7 @@ static int publish(const struct hip_found *app, const struct hip_draft *draft, c
 	return 0;
 }
 
-static int link_twin(const struct hip_found *app, const struct probes *probes, const struct hip_draft *draft,
+static int link_twin(const struct hip_app_kernel *app, const struct probes *probes, const struct hip_draft *draft,
 		     const struct gpubpf_blob *object, struct gpubpf_blob *out, struct gpubpf_diag *diag)
 {
 	struct hip_registers r = hip_registers_of(app->isa, &draft->twin);
@@ -521,7 +521,7 @@ static int assemble(const struct hip_draft *draft, struct gpubpf_blob *object, s
 	return err;
 }
 
-static int build(const struct hip_found *app, struct probes *probes, struct hip_draft *draft, struct gpubpf_blob *out,
+static int build(const struct hip_app_kernel *app, struct probes *probes, struct hip_draft *draft, struct gpubpf_blob *out,
 		 struct gpubpf_diag *diag)
 {
 	struct gpubpf_blob object = { 0 };
@@ -537,7 +537,7 @@ static int build(const struct hip_found *app, struct probes *probes, struct hip_
 	return err;
 }
 
-static int make_image(struct hip_found *app, const struct gpubpf_lower_job *job, struct hip_draft *draft,
+static int make_image(struct hip_app_kernel *app, const struct gpubpf_lower_job *job, struct hip_draft *draft,
 		      struct gpubpf_blob *out, struct gpubpf_diag *diag)
 {
 	const struct gpubpf_site_desc *site = &job->sites[0];
@@ -550,8 +550,8 @@ static int make_image(struct hip_found *app, const struct gpubpf_lower_job *job,
 	if (hip_meta_params(&app->meta, NULL, offsets, MAX_PARAMS) < site->nparams || site->nparams > MAX_PARAMS)
 		return hip_refuse(diag, "the kernel has fewer parameters in this image than the session knows");
 	draft->name = name;
-	err = hip_found_named(site->kernel, diag);
-	app->words = hip_wanted_args(job);
+	err = hip_check_symbol_name(site->kernel, diag);
+	app->words = hip_launch_args(job);
 	if (!err)
 		err = hip_emit_sites(job, app->isa, app->wave32, version, offsets, arguments_end(app), draft->functions, &probes.blob,
 				     diag);
@@ -588,7 +588,7 @@ static bool names_functions(const struct gpubpf_lower_job *job)
 
 /* Returns the debug information of the functions at which sites are: a malloc'd list with a pointer for each site of
  * the job. */
-static int find_functions(const struct hip_found *app, const struct gpubpf_lower_job *job, const struct gpubpf_functions *types,
+static int find_functions(const struct hip_app_kernel *app, const struct gpubpf_lower_job *job, const struct gpubpf_functions *types,
 			  const struct gpubpf_function ***functions)
 {
 	*functions = calloc(job->nsites + 1, sizeof(**functions));
@@ -602,7 +602,7 @@ static int find_functions(const struct hip_found *app, const struct gpubpf_lower
 }
 
 /* Finds the source lines of the kernel's places, and the places at lines and marks. */
-static int find_lines(struct hip_found *app, struct gpubpf_lines *lines)
+static int find_lines(struct hip_app_kernel *app, struct gpubpf_lines *lines)
 {
 	hip_named_lines(app, lines);
 	for (uint32_t i = 0; i < app->code.npatches; i++)
@@ -612,18 +612,18 @@ static int find_lines(struct hip_found *app, struct gpubpf_lines *lines)
 
 /* Makes the twin of the kernel that was read. It includes the kernel's functions if a place is at an instruction or in
  * a function. */
-static int make_twin(struct hip_found *app, const struct gpubpf_lower_job *job, struct gpubpf_blob *out,
+static int make_twin(struct hip_app_kernel *app, const struct gpubpf_lower_job *job, struct gpubpf_blob *out,
 		     struct gpubpf_diag *diag)
 {
 	struct hip_draft draft = { .isa = app->isa, .wave32 = app->wave32, .code = &app->code, .kernel = app->descriptor,
-				   .twin = app->descriptor, .reach = HIP_REACH };
+				   .twin = app->descriptor, .reach = HIP_BRANCH_RANGE_BYTES };
 	uint32_t n = count_bodies(job, &app->insns);
 	struct gpubpf_functions types = { 0 };
 	struct gpubpf_lines lines = { 0 };
 	int err = 0;
 
 	if (n || names_functions(job)) {
-		err = hip_found_join(app, diag);
+		err = hip_app_kernel_add_callees(app, diag);
 		if (!err)
 			err = find_lines(app, &lines);
 		gpubpf_functions_read(app->elf.data, app->elf.size, &types);
@@ -647,7 +647,7 @@ static int make_twin(struct hip_found *app, const struct gpubpf_lower_job *job, 
 	return err;
 }
 
-static int inject(struct hip_found *app, const struct gpubpf_lower_job *job, struct gpubpf_twin_image *out,
+static int inject(struct hip_app_kernel *app, const struct gpubpf_lower_job *job, struct gpubpf_twin_image *out,
 		  struct gpubpf_diag *diag)
 {
 	struct gpubpf_twin_image made = { 0 };
@@ -658,13 +658,13 @@ static int inject(struct hip_found *app, const struct gpubpf_lower_job *job, str
 		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "the code object has no kernel %s",
 				       job->sites[0].kernel);
 	count_bodies(job, &app->insns);
-	app->insns |= names_functions(job) ? GPUBPF_TAKES(CALL) : 0; /* so that calls are found */
-	err = gpubpf_twin_of_one(job, &made);
+	app->insns |= names_functions(job) ? GPUBPF_SITE_BIT(CALL) : 0; /* so that calls are found */
+	err = gpubpf_twin_init_single(job, &made);
 	if (!err)
-		err = hip_found_read(app, false, diag);
+		err = hip_app_kernel_read(app, false, diag);
 	if (!err)
 		err = make_twin(app, job, &blob, diag);
-	hip_found_finish(app);
+	hip_app_kernel_finish(app);
 	if (err < 0) {
 		free(made.refused);
 		free(made.twins);
@@ -679,12 +679,12 @@ static int inject(struct hip_found *app, const struct gpubpf_lower_job *job, str
 int hip_inject(const struct gpubpf_image *image, const struct gpubpf_lower_job *job,
 	       const struct gpubpf_target_opts *opts, struct gpubpf_twin_image *out, struct gpubpf_diag *diag)
 {
-	struct hip_found app = { 0 };
+	struct hip_app_kernel app = { 0 };
 	int err;
 
 	if (!job->nsites)
 		return hip_refuse(diag, "no kernel is named");
-	err = hip_found_open(image, job->caps, &app, diag);
+	err = hip_app_kernel_open(image, job->caps, &app, diag);
 	if (!err)
 		err = inject(&app, job, out, diag);
 	free(app.plain);

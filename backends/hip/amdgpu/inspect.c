@@ -29,7 +29,7 @@
 
 /* Code is read in forks of the process, because LLVM's disassembler may crash on code that no compiler generated. */
 struct reading {
-	struct hip_found *app;
+	struct hip_app_kernel *app;
 	struct gpubpf_lines lines;
 	struct gpubpf_functions types;     /* of functions, from the debug information */
 	uint32_t n, kinds;                 /* kernels; kinds of places to list, as the inspect request states */
@@ -94,9 +94,9 @@ static uint32_t add_named(const struct reading *r, uint32_t place, enum gpubpf_s
 /* Adds the places of a single instruction. */
 static uint32_t add_insn(const struct reading *r, uint32_t place, const struct hip_patch *insn)
 {
-	for (uint32_t access = 0; access < HIP_MOST_ACCESSES; access++)
+	for (uint32_t access = 0; access < HIP_MAX_ACCESSES; access++)
 		for (uint32_t kind = 0; kind < GPUBPF_NSITES; kind++) {
-			if (!(r->kinds >> kind & 1) || !hip_patch_is(insn, access, kind))
+			if (!(r->kinds >> kind & 1) || !hip_patch_is_site(insn, access, kind))
 				continue;
 			add_place(r, place, kind, insn->address);
 			place = gpubpf_place_has_name(kind) ? add_named(r, place, kind, insn) : place + 1;
@@ -165,12 +165,12 @@ static int add_callees(const struct reading *r, struct gpubpf_kernel_info *info,
 /* Describes a kernel's code, and the reason if it cannot have a twin. */
 static void describe_code(const struct reading *r, struct gpubpf_kernel_info *info)
 {
-	struct hip_found *app = r->app;
+	struct hip_app_kernel *app = r->app;
 	struct gpubpf_diag why;
 	int err;
 
 	gpubpf_diag_init(&why);
-	err = hip_found_read(app, false, &why);
+	err = hip_app_kernel_read(app, false, &why);
 	if (!err)
 		err = hip_named_find(app, &r->lines);
 	if (!err) {
@@ -181,7 +181,7 @@ static void describe_code(const struct reading *r, struct gpubpf_kernel_info *in
 		info->flags = (app->code.barrier || app->code.calls ? GPUBPF_KINFO_BARRIER : 0) |
 			      (app->descriptor.group_size ? GPUBPF_KINFO_LOCAL : 0);
 		if (!err)
-			err = hip_found_named(info->name, &why);
+			err = hip_check_symbol_name(info->name, &why);
 		if (!err && (err = hip_live_at_exit(app, &why)) < 0)
 			info->flags |= GPUBPF_KINFO_ENTRY_ONLY;
 	}
@@ -193,16 +193,16 @@ static void describe_code(const struct reading *r, struct gpubpf_kernel_info *in
 /* Describes a called function. */
 static void describe_function(const struct reading *r, uint32_t number, struct gpubpf_kernel_info *info)
 {
-	struct hip_found *app = r->app;
+	struct hip_app_kernel *app = r->app;
 	uint64_t address = r->shared->function[number].address;
 	struct gpubpf_diag why;
 	int err;
 
 	gpubpf_diag_init(&why);
-	hip_found_name(app, address, info->name);
+	hip_app_kernel_function_name(app, address, info->name);
 	info->flags = GPUBPF_KINFO_FUNCTION;
 	app->wave32 = r->shared->function[number].wave32;
-	err = hip_found_read_function(app, address, &why);
+	err = hip_app_kernel_read_function(app, address, &why);
 	if (!err)
 		err = hip_named_find(app, &r->lines);
 	if (!err)
@@ -239,7 +239,7 @@ static int read_in_forks(const struct reading *r)
 	return err;
 }
 
-static void describe_names(const struct hip_found *app, struct gpubpf_kernel_info *list, uint32_t n)
+static void describe_names(const struct hip_app_kernel *app, struct gpubpf_kernel_info *list, uint32_t n)
 {
 	struct hip_meta meta;
 
@@ -336,7 +336,7 @@ static int build_list(const struct reading *r, uint32_t nparams, struct gpubpf_k
 	return 0;
 }
 
-static int describe_all(struct hip_found *app, uint32_t kinds, struct gpubpf_kernel_info **kernels, uint32_t *nkernels)
+static int describe_all(struct hip_app_kernel *app, uint32_t kinds, struct gpubpf_kernel_info **kernels, uint32_t *nkernels)
 {
 	struct reading r = { .app = app };
 	uint32_t nparams = 0;
@@ -368,8 +368,8 @@ static int describe_all(struct hip_found *app, uint32_t kinds, struct gpubpf_ker
 int hip_inspect(const struct gpubpf_image *image, const struct gpubpf_device_caps *caps,
 		struct gpubpf_kernel_info **kernels, uint32_t *nkernels, struct gpubpf_diag *diag)
 {
-	struct hip_found app = { 0 };
-	int err = hip_found_open(image, caps, &app, diag);
+	struct hip_app_kernel app = { 0 };
+	int err = hip_app_kernel_open(image, caps, &app, diag);
 
 	if (!err)
 		err = describe_all(&app, image->places, kernels, nkernels);
@@ -380,12 +380,12 @@ int hip_inspect(const struct gpubpf_image *image, const struct gpubpf_device_cap
 int hip_validate(const struct gpubpf_twin_piece *piece, const struct gpubpf_device_caps *caps, struct gpubpf_diag *diag)
 {
 	struct gpubpf_image image = { .data = piece->blob.data, .size = piece->blob.size, .kind = piece->kind };
-	struct hip_found made = { 0 };
-	int err = hip_found_open(&image, caps, &made, diag);
+	struct hip_app_kernel made = { 0 };
+	int err = hip_app_kernel_open(&image, caps, &made, diag);
 
 	for (uint32_t i = 0; !err && hip_meta_kernel(&made.elf, i, &made.meta); i++) {
-		err = hip_found_read(&made, true, diag);
-		hip_found_finish(&made);
+		err = hip_app_kernel_read(&made, true, diag);
+		hip_app_kernel_finish(&made);
 	}
 	free(made.plain);
 	return err;

@@ -114,7 +114,7 @@ static int amdgpu_emit(const struct gpubpf_lower_job *job, const struct gpubpf_t
 int hip_emit_sites(const struct gpubpf_lower_job *job, const struct hip_isa *isa, bool wave32, unsigned version,
 		   const uint32_t *offsets, uint32_t end, const struct gpubpf_function *const *functions, struct gpubpf_blob *out, struct gpubpf_diag *diag)
 {
-	bool launch = hip_wanted_args(job) & HIP_BIND_LAUNCH;
+	bool launch = hip_launch_args(job) & HIP_BIND_LAUNCH;
 	struct gpubpf_target_opts opts = { .opt_level = 2, .inlined = true };
 	struct hip_emit emit = { target_of(isa), offsets, end, launch ? end + 8 : end, functions };
 	int err;

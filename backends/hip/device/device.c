@@ -35,7 +35,7 @@ struct gpubpf_device_kernel {
 	hipFunction_t function;
 };
 
-static int fail(const struct gpubpf_device *d, struct gpubpf_why *why, const char *what, hipError_t error)
+static int fail(const struct gpubpf_device *d, struct gpubpf_reason *why, const char *what, hipError_t error)
 {
 	snprintf(why->text, sizeof(why->text), "%s: %s", what, hip_error(d->hip, error));
 	return -EIO;
@@ -59,7 +59,7 @@ static hipError_t fill_caps(struct gpubpf_device *d)
 	snprintf(caps->arch, sizeof(caps->arch), "%.*s", (int)arch, p.gcn_arch_name);
 	if (p.gcn_arch_name[arch])
 		snprintf(caps->extensions, sizeof(caps->extensions), "%s", p.gcn_arch_name + arch + 1);
-	caps->bits = GPUBPF_CAP_ATOMIC64 | GPUBPF_CAP_SUBGROUPS | GPUBPF_CAP_TAKES_AMDGPU | GPUBPF_CAP_ALLOCATIONS;
+	caps->bits = GPUBPF_CAP_ATOMIC64 | GPUBPF_CAP_SUBGROUPS | GPUBPF_CAP_ACCEPTS_AMDGPU | GPUBPF_CAP_ALLOCATIONS;
 	if (!hip_enter(d->hip, d->ordinal, &visit))
 		caps->bits |= hip_memory_caps(d->hip, d->ordinal);
 	hip_leave(d->hip, d->ordinal, &visit);
@@ -102,7 +102,7 @@ static hipError_t find_device(struct gpubpf_device *d, const struct gpubpf_devic
 	return error ? error : hipErrorNotFound;
 }
 
-static int hip_open(const struct gpubpf_device_open *how, struct gpubpf_device **out, struct gpubpf_why *why)
+static int hip_open(const struct gpubpf_device_open *how, struct gpubpf_device **out, struct gpubpf_reason *why)
 {
 	const struct hip_driver *hip = how->runtime ? how->runtime : hip_driver_load(why->text, sizeof(why->text));
 	struct gpubpf_device *d = hip ? calloc(1, sizeof(*d)) : NULL;
@@ -172,7 +172,7 @@ static hipError_t copy_pieces(const struct gpubpf_device *d, size_t offset, char
 }
 
 /* Returns true if the memory fits, or if the runtime does not report free memory; the allocation then decides. */
-static bool has_free_memory(const struct gpubpf_device *d, size_t size, struct gpubpf_why *why)
+static bool has_free_memory(const struct gpubpf_device *d, size_t size, struct gpubpf_reason *why)
 {
 	size_t free, all;
 
@@ -180,7 +180,7 @@ static bool has_free_memory(const struct gpubpf_device *d, size_t size, struct g
 }
 
 static int hip_arena_attach(struct gpubpf_device *d, void *host, size_t size, uint64_t *address,
-			    struct gpubpf_why *why)
+			    struct gpubpf_reason *why)
 {
 	struct hip_visit visit;
 	hipError_t error;
@@ -253,7 +253,7 @@ static void hip_arena_detach(struct gpubpf_device *d)
 }
 
 static int hip_memory_allocate(struct gpubpf_device *d, enum gpubpf_placement where, void *host, size_t size,
-			       struct gpubpf_device_memory *memory, struct gpubpf_why *why)
+			       struct gpubpf_device_memory *memory, struct gpubpf_reason *why)
 {
 	struct gpubpf_device_memory m = { .where = where, .size = size };
 	struct hip_visit visit;
@@ -280,7 +280,7 @@ static void hip_memory_release(struct gpubpf_device *d, const struct gpubpf_devi
 /* ---- modules and launches ---- */
 
 static int hip_module_load(struct gpubpf_device *d, enum gpubpf_image_kind kind, const void *image, size_t size,
-			   const char *options, struct gpubpf_device_module **out, struct gpubpf_why *why)
+			   const char *options, struct gpubpf_device_module **out, struct gpubpf_reason *why)
 {
 	struct gpubpf_device_module *module;
 	struct hip_visit visit;
@@ -320,7 +320,7 @@ static void hip_module_unload(struct gpubpf_device_module *module)
 }
 
 static int hip_kernel_get(struct gpubpf_device_module *module, const char *name, struct gpubpf_device_kernel **out,
-			  struct gpubpf_why *why)
+			  struct gpubpf_reason *why)
 {
 	struct gpubpf_device_kernel *kernel = calloc(1, sizeof(*kernel));
 	hipError_t error;
@@ -342,7 +342,7 @@ static void hip_kernel_put(struct gpubpf_device_kernel *kernel)
 	free(kernel);
 }
 
-static int hip_launch(struct gpubpf_device_kernel *kernel, const struct gpubpf_device_launch *l, struct gpubpf_why *why)
+static int hip_launch(struct gpubpf_device_kernel *kernel, const struct gpubpf_device_launch *l, struct gpubpf_reason *why)
 {
 	struct gpubpf_device *d = kernel->device;
 	unsigned blocks[3] = { 1, 1, 1 }, threads[3] = { 1, 1, 1 };

@@ -48,7 +48,7 @@ int hip_binds_open(const void *twin, size_t size, struct hip_binds *binds)
 	return 0;
 }
 
-bool hip_binds_want_image(const struct hip_binds *binds)
+bool hip_binds_need_image(const struct hip_binds *binds)
 {
 	for (uint32_t i = 0; i < binds->count; i++)
 		if (hip_binds_get(binds, i).what == HIP_BIND_IMAGE)

@@ -52,7 +52,7 @@ struct hip_binds {
 int hip_binds_open(const void *twin, size_t size, struct hip_binds *binds);
 struct hip_bind hip_binds_get(const struct hip_binds *binds, uint32_t i);
 /* Returns true if an entry refers to the application's code object. */
-bool hip_binds_want_image(const struct hip_binds *binds);
+bool hip_binds_need_image(const struct hip_binds *binds);
 /* Writes all values into a copy of the file. */
 void hip_binds_write(const struct hip_binds *binds, void *file, uint64_t arena, uint64_t image);
 

@@ -86,7 +86,7 @@ static int apply_settings(const struct gpubpf_device_caps *caps, struct gpubpf_d
 	static char applied[sizeof(caps->settings)];
 	static bool is_applied;
 
-	if (!is_applied && !gpubpf_cl_settings_take(caps->settings))
+	if (!is_applied && !gpubpf_cl_settings_apply(caps->settings))
 		return gpubpf_diag_set(diag, GPUBPF_E_BACKEND, GPUBPF_NOPC,
 				       "the program sets too many variables of its OpenCL runtime (CL_CONFIG_*, POCL_*) for the "
 				       "builder; unset some of them");
@@ -418,7 +418,7 @@ static int get_binary(struct job *job, cl_program program, struct gpubpf_blob *b
 		free(data);
 		return -EINVAL;
 	}
-	if (gpubpf_cl_is_hollow(data, size)) {
+	if (gpubpf_pocl_binary_lacks_code(data, size)) {
 		free(data);
 		return -EAGAIN;
 	}

@@ -127,7 +127,7 @@ const char *gpubpf_cl_twin_options(const char *options, const char *cwd, struct 
 
 /* OpenCL 3.0 specification, section 5.8.6.3. The other options constrain values, not the order in which they are
  * computed. */
-bool gpubpf_cl_loose_math(const char *options)
+bool gpubpf_cl_has_loose_math(const char *options)
 {
 	return strstr(options, "-cl-fast-relaxed-math") || strstr(options, "-cl-unsafe-math-optimizations") ||
 	       strstr(options, "-cl-mad-enable");

@@ -30,7 +30,7 @@ int gpubpf_cl_split(const char *options, struct gpubpf_pool *pool, struct gpubpf
 const char *gpubpf_cl_twin_options(const char *options, const char *cwd, struct gpubpf_pool *pool);
 
 /* Do the options let a compiler round freely, so that code next to an expression may change its value? */
-bool gpubpf_cl_loose_math(const char *options);
+bool gpubpf_cl_has_loose_math(const char *options);
 
 /* The options that change code and that a link may repeat: -cl-* except -cl-std and -cl-kernel-arg-info. With `spec`,
  * only those that the specification lists for clLinkProgram. NULL: no memory. */

@@ -71,7 +71,7 @@ static int read_part(struct wrap_image *p, uint32_t i, const struct gpubpf_image
 {
 	const struct gpubpf_cl_part *part = &p->parts.part[i];
 	const char *text = gpubpf_pool_strndup(&p->pool, part->data, strnlen(part->data, part->size));
-	const char *options = gpubpf_cl_search(part->options, image->cwd, caps, &p->pool);
+	const char *options = gpubpf_cl_search_options(part->options, image->cwd, caps, &p->pool);
 	int err;
 
 	if (!text || !options)
@@ -126,19 +126,19 @@ const char *wrap_reason(const struct wrap_image *p, const struct gpubpf_cl_kerne
 	return kernel->no_wrapper ? kernel->no_wrapper : "";
 }
 
-bool wrap_loose_math(const struct wrap_image *p)
+bool wrap_has_loose_math(const struct wrap_image *p)
 {
 	for (uint32_t i = 0; i < p->parts.nparts; i++)
-		if (gpubpf_cl_loose_math(p->parts.part[i].options))
+		if (gpubpf_cl_has_loose_math(p->parts.part[i].options))
 			return true;
-	return gpubpf_cl_loose_math(p->parts.link_options);
+	return gpubpf_cl_has_loose_math(p->parts.link_options);
 }
 
 /* Add a part's query: the directives of its source (backends/spirv/opencl_c/read/query.h). */
 static int add_query(struct wrap_image *p, const struct gpubpf_image *image, const struct gpubpf_device_caps *caps,
 		     const struct gpubpf_cl_part *from, struct gpubpf_cl_parts *to)
 {
-	const char *options = gpubpf_cl_search(from->options, image->cwd, caps, &p->pool);
+	const char *options = gpubpf_cl_search_options(from->options, image->cwd, caps, &p->pool);
 	struct gpubpf_cl_source source = { from->data, strnlen(from->data, from->size), options, image->cwd, from->headers,
 					   from->nheaders };
 	struct cl_query q;
@@ -180,7 +180,7 @@ static const struct gpubpf_cl_kernel *find_kernel(const struct gpubpf_cl_unit *u
 	return NULL;
 }
 
-const char *wrap_wrong(const struct gpubpf_cl_unit *unit, const struct gpubpf_cl_kernel *twin)
+const char *wrap_find_error(const struct gpubpf_cl_unit *unit, const struct gpubpf_cl_kernel *twin)
 {
 	const size_t prefix = strlen(GPUBPF_TWIN_PREFIX);
 	const struct gpubpf_cl_kernel *of;

@@ -20,7 +20,7 @@ struct wrap_image {
 	bool globals;                   /* a part has writable program-scope variables */
 };
 
-/* Open an image, with the source's functions if places of instructions are requested (GPUBPF_TAKES). 0, -ENOMEM, or
+/* Open an image, with the source's functions if places of instructions are requested (GPUBPF_SITE_BIT). 0, -ENOMEM, or
  * -EINVAL with a diagnostic. The caller calls finish in every case. */
 int wrap_image_read(struct wrap_image *p, const struct gpubpf_image *image, uint32_t places,
 		    const struct gpubpf_device_caps *caps, struct gpubpf_diag *diag);
@@ -30,10 +30,10 @@ const char *wrap_reason(const struct wrap_image *p, const struct gpubpf_cl_kerne
 			const struct gpubpf_device_caps *caps);
 
 /* May the compiler compute other results for the same arithmetic when it is surrounded by other code? */
-bool wrap_loose_math(const struct wrap_image *p);
+bool wrap_has_loose_math(const struct wrap_image *p);
 
 /* Clang's complaint about a wrapper, unless the kernel that precedes it has an error itself; NULL: none. */
-const char *wrap_wrong(const struct gpubpf_cl_unit *unit, const struct gpubpf_cl_kernel *twin);
+const char *wrap_find_error(const struct gpubpf_cl_unit *unit, const struct gpubpf_cl_kernel *twin);
 
 /* the operations of struct gpubpf_target */
 int wrap_query(const struct gpubpf_image *image, const struct gpubpf_device_caps *caps, struct gpubpf_twin_image *out,

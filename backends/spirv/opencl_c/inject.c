@@ -20,7 +20,7 @@
 struct draft {
 	const struct gpubpf_lower_job *job;
 	struct wrap_image *p;
-	uint32_t kinds;                 /* GPUBPF_TAKES of the kinds that the job inserts */
+	uint32_t kinds;                 /* GPUBPF_SITE_BIT of the kinds that the job inserts */
 	struct gpubpf_wrap **wraps;     /* [part] */
 	uint32_t *nwraps;
 	struct gpubpf_twin_image *out;
@@ -83,7 +83,7 @@ static int check_place(const struct draft *draft, const struct cl_event *e, cons
 static void draft_calls(const struct gpubpf_cl_unit *unit, uint32_t function, struct gpubpf_inserting *at, struct gpubpf_wrap *w)
 {
 	const struct gpubpf_cl_function *f = &unit->function[function];
-	struct cl_called *called = &w->called[function];
+	struct cl_call_sites *called = &w->called[function];
 
 	called->call = gpubpf_site_at(at, GPUBPF_SITE_CALL, f->name, 0);
 	called->call_exit = gpubpf_site_at(at, GPUBPF_SITE_CALL_EXIT, f->name, 0);
@@ -209,7 +209,7 @@ static int draft_inside(struct draft *draft, const struct gpubpf_cl_unit *unit, 
 	if (!err && unit->error)
 		err = gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC,
 				      "clang 22 does not understand all of its program (%s), so places may be missing", unit->error);
-	if (!err && wrap_loose_math(draft->p))
+	if (!err && wrap_has_loose_math(draft->p))
 		err = gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC,
 				      "it is compiled with relaxed arithmetic (such as -cl-fast-relaxed-math), whose results probes at "
 				      "instructions could change");
@@ -243,7 +243,7 @@ static int draft_kernel(struct draft *draft, uint32_t part, const struct gpubpf_
 		err = draft_inside(draft, &draft->p->unit[part], &at, w, &why);
 	if (err == -ENOMEM)
 		return err;
-	if (err < 0 || gpubpf_all_inserted(&at, &why) < 0)
+	if (err < 0 || gpubpf_check_all_inserted(&at, &why) < 0)
 		return refuse(draft, site, why.what);
 	draft->nwraps[part] += at.met > 0;
 	return 0;
@@ -351,7 +351,7 @@ static int refuse_invalid_wrappers(struct draft *draft, uint32_t part, const str
 	uint32_t found = 0;
 
 	for (uint32_t k = 0; k < unit->nkernels; k++) {
-		const char *wrong = wrap_wrong(unit, &unit->kernel[k]), *name = unit->kernel[k].name;
+		const char *wrong = wrap_find_error(unit, &unit->kernel[k]), *name = unit->kernel[k].name;
 		struct gpubpf_wrap *w = draft->wraps[part];
 		uint32_t n = draft->nwraps[part];
 		char reason[240];

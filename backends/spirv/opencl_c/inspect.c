@@ -77,7 +77,7 @@ static struct gpubpf_place make_place(struct list *l, const struct gpubpf_cl_fun
 {
 	struct gpubpf_place to = gpubpf_place_of(place->kind, place->id, place->line);
 
-	if (l->none || gpubpf_cl_hidden(f, place) || (function && (f->local || !f->params_end)))
+	if (l->none || gpubpf_cl_is_hidden(f, place) || (function && (f->local || !f->params_end)))
 		to.operands |= GPUBPF_GIVES_NOTHING;
 	if (gpubpf_place_has_name(place->kind)) {
 		to.name = strcpy(l->name, f->event[place->event].name);
@@ -193,7 +193,7 @@ static int list_unit(struct list *l, uint32_t part)
 	uint32_t base = l->n;
 	int err = 0;
 
-	l->none = unit->error || wrap_loose_math(l->p);
+	l->none = unit->error || wrap_has_loose_math(l->p);
 	for (uint32_t k = 0; k < unit->nkernels && !err; k++)
 		err = add_kernel(l, part, &unit->kernel[k]);
 	for (uint32_t f = 0; f < unit->nfunctions && !err; f++)

@@ -15,7 +15,7 @@ static int wrap_validate(const struct gpubpf_twin_piece *piece, const struct gpu
 
 	for (uint32_t i = 0; !err && i < p.parts.nparts; i++)
 		for (uint32_t k = 0; !err && k < p.unit[i].nkernels; k++) {
-			const char *wrong = wrap_wrong(&p.unit[i], &p.unit[i].kernel[k]);
+			const char *wrong = wrap_find_error(&p.unit[i], &p.unit[i].kernel[k]);
 
 			if (wrong)
 				err = gpubpf_diag_set(diag, GPUBPF_E_COMPILE, GPUBPF_NOPC, "the wrapper %s: %s",

@@ -65,7 +65,7 @@ int gpubpf_spv_image_read(struct gpubpf_spv_image *p, const struct gpubpf_image 
 		gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "its kernels are not in IL");
 		return -ENOENT;
 	}
-	if (!err && kinds & GPUBPF_TAKES(LINE))
+	if (!err && kinds & GPUBPF_SITE_BIT(LINE))
 		err = gpubpf_spv_lines(&p->module, &p->pool);
 	return err ? err : gpubpf_spv_functions(&p->module, &p->pool, kinds, &p->kernels, p->nkernels, &p->nfunctions);
 }

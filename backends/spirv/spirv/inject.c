@@ -21,7 +21,7 @@
 struct draft {
 	const struct gpubpf_lower_job *job;
 	struct gpubpf_spv_image *p;
-	uint32_t kinds;            /* GPUBPF_TAKES of the kinds that the job inserts */
+	uint32_t kinds;            /* GPUBPF_SITE_BIT of the kinds that the job inserts */
 	bool *reached;             /* [p->nfunctions]: the current kernel reaches the function through calls */
 	struct gpubpf_spv_wrap *wraps;
 	uint32_t nwraps;
@@ -61,7 +61,7 @@ static int check_access(const struct draft *draft, const struct gpubpf_spv_place
 	const char *kind = gpubpf_place_kind(at->kind)->name;
 	const struct gpubpf_spv *m = &draft->p->module;
 	const struct gpubpf_spv_insn *insn = &m->insn[at->insn];
-	struct spv_access accesses[SPV_MOST_ACCESSES], *a = &accesses[at->access];
+	struct spv_access accesses[SPV_MAX_ACCESSES], *a = &accesses[at->access];
 	enum gpubpf_barrier_kind barrier;
 	const char *unseen = NULL;
 	uint32_t line = at->line;
@@ -116,9 +116,9 @@ static bool has_loose_math(const struct gpubpf_spv_image *p)
 		    gpubpf_spv_word(m, &m->insn[i], 3) & loose)
 			return true;
 	for (uint32_t i = 0; i < p->parts.nparts; i++)
-		if (gpubpf_cl_loose_math(p->parts.part[i].options))
+		if (gpubpf_cl_has_loose_math(p->parts.part[i].options))
 			return true;
-	return gpubpf_cl_loose_math(p->parts.link_options);
+	return gpubpf_cl_has_loose_math(p->parts.link_options);
 }
 
 /* Append the places in one function's code to w->places. */
@@ -200,7 +200,7 @@ static int draft_site(struct draft *draft, const struct gpubpf_spv_image *p, uin
 	err = draft_inside(draft, k - p->kernels, &at, w, &why);
 	if (err == -ENOMEM)
 		return err;
-	if (err < 0 || gpubpf_all_inserted(&at, &why) < 0)
+	if (err < 0 || gpubpf_check_all_inserted(&at, &why) < 0)
 		return refuse(draft, site, why.what);
 	draft->nwraps++;
 	return 0;

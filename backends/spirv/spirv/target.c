@@ -22,7 +22,7 @@ static const struct gpubpf_llvm_target llvm_target = {
 	.kernel_cc = 76 /* SPIR_KERNEL */, .site_cc = 75 /* SPIR_FUNC */, .init = init, .object = true,
 	/* Intel's compiler merges two switch cases with the same successor block into one edge, and crashes later */
 	.passes = "function(lower-switch)",
-	.optimised_later = true, .few_widths = true,
+	.vendor_optimizes = true, .only_byte_widths = true,
 };
 
 static int spirv_emit(const struct gpubpf_lower_job *job, const struct gpubpf_target_opts *opts,

@@ -9,7 +9,7 @@
  * the number of files does not count missing ones. */
 enum { VERSION = 16, FILES = 32, FIRST_FILE = 77, LAST_VERSION = 12 };
 
-bool gpubpf_cl_is_hollow(const void *binary, size_t size)
+bool gpubpf_pocl_binary_lacks_code(const void *binary, size_t size)
 {
 	static const char magic[8] = "poclbin";
 	const char *bytes = binary;

@@ -10,6 +10,6 @@
  * the same program removes these files for a moment, to write them again. A process that loads a binary made at that
  * moment ends with an assertion. Source: pocl_binary and pocl_file_util of PoCL 3.1.
  */
-bool gpubpf_cl_is_hollow(const void *binary, size_t size);
+bool gpubpf_pocl_binary_lacks_code(const void *binary, size_t size);
 
 #endif

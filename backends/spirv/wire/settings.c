@@ -18,7 +18,7 @@ static const char *const names[] = {
 
 enum { NAMES = sizeof(names) / sizeof(names[0]) };
 
-void gpubpf_cl_settings_ask(struct gpubpf_device_caps *caps, const char *(*variable)(const char *name))
+void gpubpf_cl_settings_query(struct gpubpf_device_caps *caps, const char *(*variable)(const char *name))
 {
 	size_t n = 0;
 
@@ -47,7 +47,7 @@ static const char *parse_value(const char *line, const char *name, const char **
 	return line + size + 1;
 }
 
-bool gpubpf_cl_settings_take(const char *settings)
+bool gpubpf_cl_settings_apply(const char *settings)
 {
 	const char *line = settings;
 

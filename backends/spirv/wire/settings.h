@@ -13,9 +13,9 @@
  */
 
 /* Record in caps->settings the variables that are set; variable() looks one up. */
-void gpubpf_cl_settings_ask(struct gpubpf_device_caps *caps, const char *(*variable)(const char *name));
+void gpubpf_cl_settings_query(struct gpubpf_device_caps *caps, const char *(*variable)(const char *name));
 /* Set this process's variables as `settings` says and unset the other ones of the list. False if
- * gpubpf_cl_settings_ask() cannot have written `settings`. */
-bool gpubpf_cl_settings_take(const char *settings);
+ * gpubpf_cl_settings_query() cannot have written `settings`. */
+bool gpubpf_cl_settings_apply(const char *settings);
 
 #endif

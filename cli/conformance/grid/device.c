@@ -31,7 +31,7 @@ struct batch {
 	uint64_t address;
 	struct gpubpf_device_module *module;
 	struct grid_placed placed;
-	struct gpubpf_why why;
+	struct gpubpf_reason why;
 	struct gpubpf_diag diag;
 };
 
@@ -141,7 +141,7 @@ static int run_batch(struct batch *b, uint32_t begin)
 		err = d->ops->arena_pull(d->device, 0, b->arena, b->grid.layout.own);
 	if (!err)
 		err = gpubpf_arena_wait(d->ops, d->device);
-	grid_placed_back(&b->placed, b->arena);
+	grid_placed_copy_back(&b->placed, b->arena);
 	for (uint32_t i = 0; !err && i < b->grid.n; i++) {
 		struct isolate_item *item = &b->r->isolate.items[begin + i];
 		struct suite_result result = { 0 };
@@ -186,7 +186,7 @@ static void run_group(struct runner *r, uint32_t begin, uint32_t end)
 static void work(struct isolate *isolate)
 {
 	struct runner *r = (struct runner *)isolate;
-	struct gpubpf_why why = { "" };
+	struct gpubpf_reason why = { "" };
 	uint32_t begin, end;
 
 	if (conformance_open(r->opts, &r->opened, &why) < 0) {
@@ -213,7 +213,7 @@ void grid_run_device(const struct suite_run *run, struct suite_device *device, c
 	if (isolate_init(&r.isolate) < 0)
 		return;
 	for (uint32_t i = 0; i < n; i++)
-		if (grid_is_apart(&run->suite.cases[cases[i]]))
+		if (grid_runs_alone(&run->suite.cases[cases[i]]))
 			r.isolate.items[i].group = 1;
 	isolate_run(&r.isolate);
 	for (uint32_t i = 0; i < n; i++) {

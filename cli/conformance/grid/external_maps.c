@@ -24,16 +24,16 @@ void grid_places(const struct gpubpf_unit *unit, const uint32_t *map_use, enum g
 	uint32_t use[GPUBPF_MAX_MAPS] = { 0 };
 
 	memcpy(use, map_use, unit->nmaps * sizeof(*use));
-	gpubpf_layout_spread(unit, use);
+	gpubpf_layout_propagate_use(unit, use);
 	for (uint32_t i = 0; i < unit->nmaps; i++) {
-		bool may = where && !unit->maps[i].prototype && !gpubpf_placement_bars(&unit->maps[i], use[i]);
+		bool may = where && !unit->maps[i].prototype && !gpubpf_placement_conflict(&unit->maps[i], use[i]);
 
 		places[i] = !may ? 0 : GPUBPF_LAYOUT_PLACED_IN(where) | (gpubpf_placement_live(where, caps) ? GPUBPF_LAYOUT_LIVE : 0);
 	}
 }
 
 /* Allocate one map's memory, and write its address into the device's arena. */
-static int place_map(struct grid_placed *p, uint32_t map, void *arena, struct gpubpf_why *why)
+static int place_map(struct grid_placed *p, uint32_t map, void *arena, struct gpubpf_reason *why)
 {
 	const struct gpubpf_map_layout *l = &p->layout->maps[map];
 	struct gpubpf_device_memory *m = &p->memory[p->n];
@@ -52,7 +52,7 @@ static int place_map(struct grid_placed *p, uint32_t map, void *arena, struct gp
 	return err ? err : gpubpf_arena_wait(p->ops, p->device);
 }
 
-int grid_place(struct grid_placed *p, void *arena, struct gpubpf_why *why)
+int grid_place(struct grid_placed *p, void *arena, struct gpubpf_reason *why)
 {
 	int err = 0;
 
@@ -63,7 +63,7 @@ int grid_place(struct grid_placed *p, void *arena, struct gpubpf_why *why)
 	return err;
 }
 
-void grid_placed_back(const struct grid_placed *p, void *arena)
+void grid_placed_copy_back(const struct grid_placed *p, void *arena)
 {
 	for (uint32_t i = 0; i < p->n; i++) {
 		char *host = (char *)arena + p->layout->maps[p->map[i]].ctl;

@@ -25,9 +25,9 @@ struct grid_placed {
 /*
  * Allocate memory for these maps, copy their contents from the arena, and write the addresses into the device's arena.
  */
-int grid_place(struct grid_placed *placed, void *arena, struct gpubpf_why *why);
+int grid_place(struct grid_placed *placed, void *arena, struct gpubpf_reason *why);
 /* Copy these maps back into the arena. */
-void grid_placed_back(const struct grid_placed *placed, void *arena);
+void grid_placed_copy_back(const struct grid_placed *placed, void *arena);
 void grid_placed_finish(struct grid_placed *placed);
 
 #endif

@@ -167,7 +167,7 @@ uint64_t grid_threads(const struct suite_case *c, const struct gpubpf_device_cap
 	return threads;
 }
 
-bool grid_is_apart(const struct suite_case *c)
+bool grid_runs_alone(const struct suite_case *c)
 {
 	char line[8];
 

@@ -44,7 +44,7 @@ uint64_t grid_threads(const struct suite_case *c, const struct gpubpf_device_cap
 /* The kernel of tests/conformance/workload.cl that the case probes; NULL: none. */
 const char *grid_workload(const struct suite_case *c, char *buf, size_t size);
 /* Must the case run alone, because it fills the print ring, which cases of a group share? */
-bool grid_is_apart(const struct suite_case *c);
+bool grid_runs_alone(const struct suite_case *c);
 /*
  * Find the next line of the case's expectations that begins with `word`, after *at (NULL: from the start). Returns the
  * text after the word, or NULL.

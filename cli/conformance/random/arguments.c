@@ -23,7 +23,7 @@ static void address_in_data(struct gen *g, int dst, uint32_t map, int bytes)
 	random_imm64(g, dst, MAP_VALUE, (int32_t)map, 8 * (int32_t)random_pick(g, (size - bytes) / 8 + 1));
 }
 
-void random_given(struct gen *g, int dst, int bytes, enum gen_access how)
+void random_pick_memory(struct gen *g, int dst, int bytes, enum gen_access how)
 {
 	uint32_t where = random_pick(g, 8);
 
@@ -41,7 +41,7 @@ void random_some_bytes(struct gen *g, int dst, enum gen_access how)
 {
 	int32_t bytes = 1 + (int32_t)random_pick(g, NUMBERS);
 
-	random_given(g, dst, bytes, how);
+	random_pick_memory(g, dst, bytes, how);
 	random_emit(g, 0xb7, dst + 1, 0, 0, bytes);
 }
 

@@ -23,7 +23,7 @@ void random_output(struct gen *g)
 		random_some_bytes(g, 4, GEN_READ);
 		random_call(g, 25);
 	}
-	random_refill(g);
+	random_set_registers(g);
 }
 
 /* Use a record as the value of an update, before it is submitted or discarded. */
@@ -44,7 +44,7 @@ void random_record(struct gen *g)
 	random_emit(g, 0xb7, 2, 0, 0, NUMBERS);
 	random_emit(g, 0xb7, 3, 0, 0, 0);
 	random_call(g, 131);
-	random_refill(g);
+	random_set_registers(g);
 	jump = g->n;
 	random_emit(g, 0x15, 0, 0, 0, 0);
 	random_emit(g, 0xbf, 7, 0, 0, 0);
@@ -56,7 +56,7 @@ void random_record(struct gen *g)
 	random_emit(g, 0xbf, 1, 7, 0, 0);
 	random_emit(g, 0xb7, 2, 0, 0, 0);
 	random_call(g, 132 + (int32_t)random_pick(g, 2));
-	random_refill(g);
+	random_set_registers(g);
 	random_end_skip(g, jump);
 	random_emit(g, 0xb7, 7, 0, 0, random_interesting(g));
 	random_emit(g, 0xb7, 0, 0, 0, random_interesting(g));
@@ -76,7 +76,7 @@ void random_repeat(struct gen *g)
 	random_stack_address(g, 3, 0);
 	random_emit(g, 0xb7, 4, 0, 0, !random_pick(g, 16)); /* no flags are defined */
 	random_call(g, 181);
-	random_refill(g);
+	random_set_registers(g);
 }
 
 /*
@@ -90,7 +90,7 @@ void random_query(struct gen *g)
 	random_imm64(g, 1, MAP_ITSELF, GEN_RING, 0);
 	random_emit(g, 0xb7, 2, 0, 0, what[random_pick(g, 3)]);
 	random_call(g, 134);
-	random_refill(g);
+	random_set_registers(g);
 }
 
 static void coordinates(struct gen *g)
@@ -98,9 +98,9 @@ static void coordinates(struct gen *g)
 	static const int32_t calls[] = { 503, 504, 505, 508 };
 
 	for (int i = 1; i <= 3; i++)
-		random_given(g, i, 8, GEN_WRITTEN);
+		random_pick_memory(g, i, 8, GEN_WRITTEN);
 	random_call(g, calls[random_pick(g, 4)]);
-	random_refill(g);
+	random_set_registers(g);
 }
 
 void random_helper(struct gen *g)
@@ -110,11 +110,11 @@ void random_helper(struct gen *g)
 	switch (random_pick(g, 5)) {
 	case 0: case 1:
 		random_call(g, uniform[random_pick(g, 6)]);
-		random_refill(g);
+		random_set_registers(g);
 		break;
 	case 2: /* results that differ between devices */
 		random_call(g, device_specific[random_pick(g, 4)]);
-		random_refill_all(g);
+		random_set_all_registers(g);
 		break;
 	default:
 		coordinates(g);
@@ -130,7 +130,7 @@ static void read_unallocated(struct gen *g)
 	random_emit(g, 0x57, 3, 0, 0, 0xfff);
 	random_some_bytes(g, 1, GEN_WRITTEN);
 	random_call(g, calls[random_pick(g, 6)]);
-	random_refill(g);
+	random_set_registers(g);
 }
 
 /* Read parameters that the kernel does not have. */
@@ -141,7 +141,7 @@ static void read_missing_parameter(struct gen *g)
 	random_emit(g, 0xb7, 3, 0, 0, 8 * (int32_t)random_pick(g, 3));
 	random_some_bytes(g, 4, GEN_WRITTEN);
 	random_call(g, 520);
-	random_refill(g);
+	random_set_registers(g);
 }
 
 /* Query objects of the application that do not exist here: allocations, parameters. */
@@ -157,13 +157,13 @@ void random_unknown(struct gen *g)
 	default:
 		random_emit(g, 0xbf, 1, random_number_reg(g), 0, 0);
 		random_emit(g, 0x57, 1, 0, 0, 0xfff);
-		random_given(g, 2, sizeof(struct gpubpf_allocation), GEN_WRITTEN);
+		random_pick_memory(g, 2, sizeof(struct gpubpf_allocation), GEN_WRITTEN);
 		random_emit(g, 0xb7, 3, 0, 0, sizeof(struct gpubpf_allocation));
 		random_call(g, 523);
 		random_emit(g, 0xbf, 1, 0, 0, 0);
 		random_emit(g, 0x57, 1, 0, 0, 0xfff);
 		random_call(g, 526);
-		random_refill(g);
+		random_set_registers(g);
 	}
 }
 
@@ -182,7 +182,7 @@ static void print(struct gen *g)
 	} else {
 		random_call(g, 501);
 	}
-	random_refill(g);
+	random_set_registers(g);
 }
 
 /* strncmp(bytes, a size, text); bytes on the stack may begin with the text */
@@ -196,7 +196,7 @@ static void compare(struct gen *g)
 	}
 	random_some_bytes(g, 1, GEN_READ);
 	random_call(g, 182);
-	random_refill(g);
+	random_set_registers(g);
 }
 
 void random_text(struct gen *g)

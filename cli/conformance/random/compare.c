@@ -74,9 +74,9 @@ static void list_entries(struct listing *l)
 
 static void list_values(struct listing *l)
 {
-	uint64_t value[GEN_VALUE_MOST / 8];
+	uint64_t value[GEN_MAX_VALUE_BYTES / 8];
 
-	while (gpubpf_map_take(&l->view, NULL, value) == 0)
+	while (gpubpf_map_lookup_and_delete(&l->view, NULL, value) == 0)
 		append(l, l->n, 0, 0, value, l->view.map->value_size);
 }
 

@@ -17,7 +17,7 @@ struct batch {
 	uint64_t address;
 	struct gpubpf_device_module *module;
 	struct gpubpf_device_kernel *kernel;
-	struct gpubpf_why *why;
+	struct gpubpf_reason *why;
 	struct gpubpf_diag diag;
 };
 
@@ -117,7 +117,7 @@ static int compare(struct batch *b, uint32_t i, struct random_outcome *o)
 }
 
 int random_run_group(const struct conformance_device *d, const struct random_program *const *programs, uint32_t n,
-		     struct random_outcome *outcomes, struct gpubpf_why *why)
+		     struct random_outcome *outcomes, struct gpubpf_reason *why)
 {
 	struct batch *b;
 	int err;

@@ -44,10 +44,10 @@ static void change_key(struct gen *g, const struct keyed *k)
 	bool deletes = !k->array && random_pick(g, 3) == 0;
 
 	random_key(g, k->map, k->mask);
-	random_given(g, 3, k->bytes, GEN_READ);
+	random_pick_memory(g, 3, k->bytes, GEN_READ);
 	random_emit(g, 0xb7, 4, 0, 0, (int32_t)random_pick(g, 4));
 	random_call(g, deletes ? DELETE : UPDATE);
-	random_refill(g);
+	random_set_registers(g);
 }
 
 void random_update(struct gen *g)
@@ -78,7 +78,7 @@ void random_each(struct gen *g)
 	random_stack_address(g, 3, 0);
 	random_emit(g, 0xb7, 4, 0, 0, !random_pick(g, 16)); /* no flags are defined */
 	random_call(g, EACH);
-	random_refill(g);
+	random_set_registers(g);
 }
 
 /* push, pop or peek; a set has no pop */
@@ -92,10 +92,10 @@ void random_queue(struct gen *g)
 	if (map == GEN_BLOOM && call == POP)
 		call = PEEK;
 	random_imm64(g, 1, MAP_ITSELF, (int32_t)map, 0);
-	random_given(g, 2, NUMBERS, map == GEN_BLOOM || call == PUSH ? GEN_READ : GEN_WRITTEN);
+	random_pick_memory(g, 2, NUMBERS, map == GEN_BLOOM || call == PUSH ? GEN_READ : GEN_WRITTEN);
 	random_emit(g, 0xb7, 3, 0, 0, (int32_t)random_pick(g, 4));
 	random_call(g, call);
-	random_refill(g);
+	random_set_registers(g);
 }
 
 /*
@@ -124,7 +124,7 @@ static void use_value(struct gen *g, int bytes)
 	g->r7_points = 0;
 	random_end_skip(g, jump);
 	random_emit(g, 0xb7, 7, 0, 0, random_interesting(g));
-	random_refill_all(g);
+	random_set_all_registers(g);
 }
 
 /* Look up a key and use its value, to which r7 points meanwhile. */
@@ -134,7 +134,7 @@ void random_lookup(struct gen *g)
 
 	random_key(g, k->map, k->map == GEN_ARRAY && random_pick(g, 2) ? GEN_ARRAY_ENTRIES - 1 : k->mask);
 	random_call(g, LOOKUP);
-	random_refill(g);
+	random_set_registers(g);
 	use_value(g, k->bytes);
 }
 
@@ -153,19 +153,19 @@ void random_nested(struct gen *g)
 	random_emit(g, 0xbf, 2, 10, 0, 0);
 	random_emit(g, 0x07, 2, 0, 0, KEY2);
 	if (what == UPDATE) {
-		random_given(g, 3, NUMBERS, GEN_READ);
+		random_pick_memory(g, 3, NUMBERS, GEN_READ);
 		random_emit(g, 0xb7, 4, 0, 0, (int32_t)random_pick(g, 4));
 	}
 	random_call(g, what < UPDATE ? LOOKUP : (int32_t)what);
-	random_refill(g);
+	random_set_registers(g);
 	if (what < UPDATE)
 		use_value(g, GEN_VALUE);
 	random_end_skip(g, jump);
-	random_refill_all(g);
+	random_set_all_registers(g);
 }
 
 /* Tail-call a part. The call fails if the slot is empty, or if there were too many tail calls. */
-void random_go_on(struct gen *g)
+void random_tail_call(struct gen *g)
 {
 	if (!g->goes_on)
 		return;
@@ -174,7 +174,7 @@ void random_go_on(struct gen *g)
 	random_imm64(g, 2, MAP_ITSELF, GEN_PROGS, 0);
 	random_emit(g, 0xbf, 1, 6, 0, 0);
 	random_call(g, TAIL_CALL);
-	random_refill_all(g);
+	random_set_all_registers(g);
 }
 
 void random_count(struct gen *g)
@@ -186,7 +186,7 @@ void random_count(struct gen *g)
 
 	random_key(g, counters[which].map, counters[which].mask);
 	random_call(g, LOOKUP);
-	random_refill(g);
+	random_set_registers(g);
 	jump = g->n;
 	random_emit(g, 0x15, 0, 0, 0, 0);
 	random_emit(g, OP_ATOMIC | 0x18, 0, 1 + (int)random_pick(g, 4), 0, 0);

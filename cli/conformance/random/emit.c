@@ -47,7 +47,7 @@ void random_call(struct gen *g, int32_t helper)
 	random_emit(g, OP_CALL, 0, 0, 0, helper);
 }
 
-void random_refill(struct gen *g)
+void random_set_registers(struct gen *g)
 {
 	for (int r = 1; r <= 4; r++)
 		if (random_pick(g, 2))
@@ -56,10 +56,10 @@ void random_refill(struct gen *g)
 			random_emit(g, 0xbf, r, random_pick(g, 2) ? 8 : 9, 0, 0);
 }
 
-void random_refill_all(struct gen *g)
+void random_set_all_registers(struct gen *g)
 {
 	random_emit(g, 0xb7, 0, 0, 0, random_interesting(g));
-	random_refill(g);
+	random_set_registers(g);
 }
 
 void random_use(struct gen *g, int off, int bytes)

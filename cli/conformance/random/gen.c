@@ -63,7 +63,7 @@ static void call_local(struct gen *g)
 	random_stack_address(g, 3, 0);
 	g->calls[g->ncalls++] = g->n;
 	random_emit(g, OP_CALL, 0, 1, 0, 0);
-	random_refill(g);
+	random_set_registers(g);
 }
 
 static void loop_or_context(struct gen *g)
@@ -85,7 +85,7 @@ static statement_fn *const plain_statements[] = {
  */
 static statement_fn *const call_statements[] = {
 	random_lookup, random_lookup, random_lookup, random_count, random_update, random_update, random_queue,
-	random_queue, random_nested, random_go_on,
+	random_queue, random_nested, random_tail_call,
 	random_nested, random_output, random_record, random_helper, random_text, random_repeat, random_each, random_query, random_unknown,
 };
 enum {

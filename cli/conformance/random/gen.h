@@ -29,10 +29,10 @@ enum { GEN_ARRAY, GEN_HASH, GEN_DATA, GEN_RING, GEN_PERF, GEN_PERCPU, GEN_COUNTE
 #define GEN_DATA_VALUE 96u
 /* of LARGE_HASH: too long to be copied; updates store it from its memory (core/lower/lower.h) */
 #define GEN_LARGE_VALUE 72
-#define GEN_VALUE_MOST GEN_DATA_VALUE
-#define GEN_LONG_VALUE 20 /* of LONG_HASH, whose keys have GEN_KEY_MOST bytes */
+#define GEN_MAX_VALUE_BYTES GEN_DATA_VALUE
+#define GEN_LONG_VALUE 20 /* of LONG_HASH, whose keys have GEN_MAX_KEY_BYTES bytes */
 #define GEN_ODD_VALUE 12 /* of ODD_ARRAY */
-#define GEN_KEY_MOST 12
+#define GEN_MAX_KEY_BYTES 12
 #define GEN_KEYS 8u    /* keys of the hash, which has room for six */
 /*
  * Bytes of rings, more than any program outputs. Otherwise a device that needs more headers would drop records earlier.

@@ -22,7 +22,7 @@ uint32_t random_parts(const struct random_program *program)
 	return n;
 }
 
-bool random_goes_on(const struct random_program *program)
+bool random_has_tail_calls(const struct random_program *program)
 {
 	uint32_t end = random_parts(program) > 1 ? program->begin[1] : program->n;
 	bool found = false;
@@ -156,14 +156,14 @@ static void fill_maps(struct random_group *g, void *arena, uint64_t seed)
 	static const uint32_t maps[] = { GEN_ARRAY, GEN_HASH, GEN_DATA, GEN_INNER_HASH, GEN_INNER_ARRAY, GEN_LONG_HASH, GEN_ODD_ARRAY,
 					 GEN_LARGE_HASH };
 	struct gen_rng rng = { seed };
-	uint64_t value[GEN_VALUE_MOST / 8];
-	uint32_t key[GEN_KEY_MOST / 4] = { 0 };
+	uint64_t value[GEN_MAX_VALUE_BYTES / 8];
+	uint32_t key[GEN_MAX_KEY_BYTES / 4] = { 0 };
 
 	for (size_t m = 0; m < sizeof(maps) / sizeof(maps[0]); m++) {
 		struct gpubpf_map_view view = { arena, &g->maps[maps[m]], &g->layout.maps[maps[m]] };
 
 		for (key[0] = 0; key[0] < 3; key[0]++) {
-			for (size_t i = 0; i < GEN_VALUE_MOST / 8; i++)
+			for (size_t i = 0; i < GEN_MAX_VALUE_BYTES / 8; i++)
 				value[i] = gen_random(&rng);
 			gpubpf_map_update(&view, key, value, 0);
 		}

@@ -103,7 +103,7 @@ static int make_map(struct run *r, uint32_t map)
 	struct gpubpf_map_view view = view_of(r, map);
 	union bpf_attr attr = { .map_type = m->type->number };
 	uint64_t cursor = 0;
-	uint8_t key[GEN_KEY_MOST];
+	uint8_t key[GEN_MAX_KEY_BYTES];
 	int err = 0;
 
 	attr.key_size = m->key_size;
@@ -277,7 +277,7 @@ static void copy_entries(const struct run *r, uint32_t map)
 {
 	struct gpubpf_map_view view = view_of(r, map);
 	union bpf_attr attr = { .map_fd = (uint32_t)r->fd[map] };
-	uint8_t key[GEN_KEY_MOST], next[GEN_KEY_MOST];
+	uint8_t key[GEN_MAX_KEY_BYTES], next[GEN_MAX_KEY_BYTES];
 
 	attr.next_key = (uintptr_t)next;
 	while (bpf(BPF_MAP_GET_NEXT_KEY, &attr) == 0) {
@@ -332,7 +332,7 @@ static void close_maps(struct run *r, bool all)
 /* Returns 0, or -errno, or 1 if the kernel refuses the program. */
 static int run_program(struct run *r, const struct random_program *p, uint64_t *r0)
 {
-	bool goes_on = random_goes_on(p);
+	bool goes_on = random_has_tail_calls(p);
 	struct gpubpf_ctx ctx;
 	int err;
 
@@ -387,10 +387,10 @@ static int pin_to_cpu(struct run *r)
 }
 
 int random_run_linux(const struct random_program *const *programs, uint32_t n, struct random_outcome *outcomes,
-		     struct gpubpf_why *why)
+		     struct gpubpf_reason *why)
 {
 	struct random_group *g = calloc(1, sizeof(*g));
-	struct run r = { .g = g, .values = calloc(CPUS_MAX, GEN_VALUE_MOST) };
+	struct run r = { .g = g, .values = calloc(CPUS_MAX, GEN_MAX_VALUE_BYTES) };
 	struct gpubpf_diag diag;
 	void *host = NULL;
 	int err = g && r.values ? pin_to_cpu(&r) : -ENOMEM;
@@ -415,7 +415,7 @@ int random_run_linux(const struct random_program *const *programs, uint32_t n, s
 	return err;
 }
 
-int random_ask_linux(void)
+int random_check_linux(void)
 {
 	static const struct gpubpf_raw_insn nothing[] = { { .code = 0xb7 }, { .code = EXIT } };
 	struct gpubpf_ctx ctx = { 0 };

@@ -50,7 +50,7 @@ void gen_maps(struct gpubpf_map maps[GEN_NMAPS])
 		[GEN_INNER_ARRAY2] = { "innerarray2", 2, 4, GEN_VALUE, GEN_INNER_ENTRIES },
 		[GEN_LIKE_HASH] = { "likehash", 1, 4, GEN_VALUE, GEN_INNER_ENTRIES },
 		[GEN_LIKE_ARRAY] = { "likearray", 2, 4, GEN_VALUE, GEN_INNER_ENTRIES },
-		[GEN_LONG_HASH] = { "longhash", 1, GEN_KEY_MOST, GEN_LONG_VALUE, 5 },
+		[GEN_LONG_HASH] = { "longhash", 1, GEN_MAX_KEY_BYTES, GEN_LONG_VALUE, 5 },
 		[GEN_ODD_ARRAY] = { "oddarray", 2, 4, GEN_ODD_VALUE, 3 },
 		[GEN_LARGE_HASH] = { "largehash", 1, 4, GEN_LARGE_VALUE, 4 },
 		[GEN_WIDE_HASH] = { "widehash", 1501, 8, 8, 3 },

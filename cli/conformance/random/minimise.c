@@ -129,7 +129,7 @@ static void propose_together(struct round *r, const struct random_program *p, co
 
 static bool run_candidates(struct round *r)
 {
-	struct gpubpf_why why;
+	struct gpubpf_reason why;
 
 	for (uint32_t i = 0; i < r->n; i++)
 		r->list[i] = &r->candidates[i];

@@ -151,7 +151,7 @@ static int interpret(const struct random_program *p, uint64_t *r0, struct gpubpf
  * and every run has all maps.
  */
 static int run_kind(struct runner *r, enum gen_kind kind, uint64_t seed, uint32_t from, uint32_t end,
-		    struct random_outcome *outcomes, struct gpubpf_why *why)
+		    struct random_outcome *outcomes, struct gpubpf_reason *why)
 {
 	const struct random_program *list[RANDOM_GROUP] = { NULL };
 	struct random_outcome outcome[RANDOM_GROUP] = { 0 };
@@ -170,7 +170,7 @@ static int run_kind(struct runner *r, enum gen_kind kind, uint64_t seed, uint32_
 }
 
 static int run_kinds(struct runner *r, uint64_t seed, uint32_t from, uint32_t end, struct random_outcome *outcomes,
-		     struct gpubpf_why *why)
+		     struct gpubpf_reason *why)
 {
 	int err = 0;
 
@@ -183,7 +183,7 @@ static int run_kinds(struct runner *r, uint64_t seed, uint32_t from, uint32_t en
 static bool report_failing_program(struct runner *r, size_t item, uint64_t seed, uint32_t n)
 {
 	struct random_outcome outcomes[RANDOM_GROUP];
-	struct gpubpf_why why = { "" };
+	struct gpubpf_reason why = { "" };
 	struct gpubpf_diag diag;
 	uint32_t from = 0, end = n;
 	uint64_t want = 0;
@@ -208,7 +208,7 @@ static bool report_failing_program(struct runner *r, size_t item, uint64_t seed,
 	return true;
 }
 
-static int run_programs(struct runner *r, size_t item, uint64_t seed, uint32_t n, struct gpubpf_why *why)
+static int run_programs(struct runner *r, size_t item, uint64_t seed, uint32_t n, struct gpubpf_reason *why)
 {
 	struct random_outcome outcomes[RANDOM_GROUP] = { 0 };
 	int err = r->fixed ? random_run_group(&r->opened, &r->fixed, 1, outcomes, why) : run_kinds(r, seed, 0, n, outcomes, why);
@@ -233,7 +233,7 @@ static void run_group(struct runner *r, size_t item)
 {
 	uint64_t seed = r->job->first[item];
 	uint32_t n = (uint32_t)r->isolate.items[item].value;
-	struct gpubpf_why why = { "" };
+	struct gpubpf_reason why = { "" };
 	int err;
 
 	for (uint32_t i = 0; !r->fixed && i < n; i++) {
@@ -279,7 +279,7 @@ static bool claim(struct runner *r, size_t item)
 static void work(struct isolate *isolate)
 {
 	struct runner *r = (struct runner *)isolate;
-	struct gpubpf_why why = { "" };
+	struct gpubpf_reason why = { "" };
 	uint32_t begin, end;
 	bool open;
 
@@ -491,7 +491,7 @@ void random_run(const struct suite_run *run, struct suite_device *device, uint32
 	r->opts = opts;
 	if (c->program) {
 		run_fixed(r, c, result);
-	} else if (is_host(r) && (err = random_ask_linux()) < 0) {
+	} else if (is_host(r) && (err = random_check_linux()) < 0) {
 		result->state = SUITE_SKIPPED;
 		snprintf(result->got, sizeof(result->got), "the Linux kernel runs no programs to compare with the "
 			 "interpreter: %s", strerror(-err));

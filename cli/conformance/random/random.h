@@ -48,7 +48,7 @@ struct random_group {
 
 uint32_t random_parts(const struct random_program *program);
 /* Does it tail-call its other parts? Then only 32 bits of r0 count. */
-bool random_goes_on(const struct random_program *program);
+bool random_has_tail_calls(const struct random_program *program);
 /* Does the verifier accept it? */
 bool random_is_proven(const struct random_program *program);
 /* Generate the program of a seed and kind; the verifier accepts it. */
@@ -77,10 +77,10 @@ bool random_differs(const struct random_group *g, void *host, void *device, bool
 /* -- linux.c: the Linux kernel instead of a device -- */
 
 /* Does the Linux kernel support this? Returns 0 or -errno. */
-int random_ask_linux(void);
+int random_check_linux(void);
 /* Like random_run_group(). Afterwards the calling thread stays on its CPU. */
 int random_run_linux(const struct random_program *const *programs, uint32_t n, struct random_outcome *outcomes,
-		     struct gpubpf_why *why);
+		     struct gpubpf_reason *why);
 
 /* -- device.c -- */
 
@@ -88,7 +88,7 @@ int random_run_linux(const struct random_program *const *programs, uint32_t n, s
  * Run all programs as one module; if the device has no ops, on the Linux kernel. Returns 0, or -errno with the reason.
  */
 int random_run_group(const struct conformance_device *d, const struct random_program *const *programs, uint32_t n,
-		     struct random_outcome *outcomes, struct gpubpf_why *why);
+		     struct random_outcome *outcomes, struct gpubpf_reason *why);
 
 /* -- minimise.c -- */
 

@@ -57,11 +57,11 @@ int random_number_reg(struct gen *g);
 void random_imm64(struct gen *g, int dst, int src, int32_t low, int32_t high);
 void random_call(struct gen *g, int32_t helper);
 /*
- * Set r1 to r5 again after a helper or local call clobbered them. random_refill_all() also sets r0, which may hold a
+ * Set r1 to r5 again after a helper or local call clobbered them. random_set_all_registers() also sets r0, which may hold a
  * look-up's result.
  */
-void random_refill(struct gen *g);
-void random_refill_all(struct gen *g);
+void random_set_registers(struct gen *g);
+void random_set_all_registers(struct gen *g);
 /* Note that bytes of the stack, from -64 on, are used. */
 void random_use(struct gen *g, int off, int bytes);
 /* Set the target of a forward jump to the current position. */
@@ -72,9 +72,9 @@ enum gen_access { GEN_READ, GEN_WRITTEN };
 /*
  * dst = an address with `bytes` accessible bytes: in the stack, in global data, or in r7's memory; for GEN_READ also in
  * constant data. Afterwards dst holds no number. Generate no code that picks a number register until dst is set again
- * (random_refill()).
+ * (random_set_registers()).
  */
-void random_given(struct gen *g, int dst, int bytes, enum gen_access how);
+void random_pick_memory(struct gen *g, int dst, int bytes, enum gen_access how);
 /* registers dst and dst + 1: such an address, and the number of bytes there */
 void random_some_bytes(struct gen *g, int dst, enum gen_access how);
 /* dst = an address of the stack's numbers; the next `bytes` bytes count as used */
@@ -98,7 +98,7 @@ void random_touch(struct gen *g, int base, int off, int bytes);
 /* elements.c */
 void random_lookup(struct gen *g);
 void random_nested(struct gen *g);
-void random_go_on(struct gen *g);
+void random_tail_call(struct gen *g);
 void random_count(struct gen *g);
 void random_update(struct gen *g);
 void random_queue(struct gen *g);

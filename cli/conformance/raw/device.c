@@ -26,7 +26,7 @@ struct runner {
 	uint64_t address;
 };
 
-static int make_arena(struct runner *r, struct gpubpf_why *why)
+static int make_arena(struct runner *r, struct gpubpf_reason *why)
 {
 	struct gpubpf_arena_hdr *hdr;
 	int err;
@@ -79,7 +79,7 @@ static void judge(struct runner *r, size_t i, const struct gpubpf_run *run)
 	isolate_done(&r->isolate, i, error ? error : "");
 }
 
-static int launch(struct runner *r, struct gpubpf_device_kernel *kernel, struct gpubpf_why *why)
+static int launch(struct runner *r, struct gpubpf_device_kernel *kernel, struct gpubpf_reason *why)
 {
 	uint64_t number = 0, pid_tgid = (uint64_t)getpid() << 32 | (uint32_t)getpid();
 	const void *args[] = { &r->address, &number, &pid_tgid };
@@ -97,7 +97,7 @@ static void run_case(struct runner *r, struct gpubpf_device_module *module, uint
 	struct gpubpf_run *run = (struct gpubpf_run *)(r->arena + CONFORMANCE_RUN_OFF);
 	size_t size = r->arena_size - CONFORMANCE_RUN_OFF;
 	struct gpubpf_device_kernel *kernel;
-	struct gpubpf_why why = { "" };
+	struct gpubpf_reason why = { "" };
 	char name[32];
 	int err;
 
@@ -133,7 +133,7 @@ static void run_group(struct runner *r, uint32_t begin, uint32_t end)
 		.caps = r->opened.ops->caps(r->opened.device), .run_off = CONFORMANCE_RUN_OFF, .plain_mem = true, .checked = !r->opts->verify,
 	};
 	struct gpubpf_device_module *module;
-	struct gpubpf_why why = { "" };
+	struct gpubpf_reason why = { "" };
 	struct gpubpf_blob blob;
 	struct gpubpf_diag diag;
 	char text[600];
@@ -161,7 +161,7 @@ static void run_group(struct runner *r, uint32_t begin, uint32_t end)
 static void work(struct isolate *isolate)
 {
 	struct runner *r = (struct runner *)isolate;
-	struct gpubpf_why why = { "" };
+	struct gpubpf_reason why = { "" };
 	uint32_t begin, end;
 
 	if (conformance_open(r->opts, &r->opened, &why) < 0 || make_arena(r, &why) < 0) {

@@ -14,12 +14,12 @@ const struct gpubpf_target_info *conformance_target(const char *name, const stru
 	const struct gpubpf_target_info *t = name ? gpubpf_target_find(name) : NULL;
 
 	for (size_t i = 0; !name && (t = gpubpf_target_at(i)); i++)
-		if (t->emits && !t->assembled && gpubpf_caps_take(caps, t->output))
+		if (t->emits && !t->assembled && gpubpf_caps_accept_image(caps, t->output))
 			return t;
 	return t && t->emits ? t : NULL;
 }
 
-int conformance_open(const struct conformance_opts *opts, struct conformance_device *d, struct gpubpf_why *why)
+int conformance_open(const struct conformance_opts *opts, struct conformance_device *d, struct gpubpf_reason *why)
 {
 	const char *missing = gpubpf_device_missing(opts->backend);
 	struct gpubpf_device_open how = { .name = opts->device, .index = opts->index, .variable = opts->variable, .cache = opts->cache };
@@ -85,7 +85,7 @@ int conformance_emit(const struct gpubpf_target_info *target, struct gpubpf_lowe
 
 int conformance_dump(struct conformance_case *cases, size_t n, const struct conformance_opts *opts)
 {
-	struct gpubpf_device_caps caps = { .bits = GPUBPF_CAP_ATOMIC64 | GPUBPF_CAP_TAKES_OPENCL_C };
+	struct gpubpf_device_caps caps = { .bits = GPUBPF_CAP_ATOMIC64 | GPUBPF_CAP_ACCEPTS_OPENCL_C };
 	struct gpubpf_lower_job job = {
 		.caps = &caps, .run_off = CONFORMANCE_RUN_OFF, .plain_mem = true, .checked = !opts->verify,
 	};

@@ -19,7 +19,7 @@ struct conformance_device {
 };
 
 /* Open a device, in a process that may crash. Returns 0 or -ENODEV. */
-int conformance_open(const struct conformance_opts *opts, struct conformance_device *d, struct gpubpf_why *why);
+int conformance_open(const struct conformance_opts *opts, struct conformance_device *d, struct gpubpf_reason *why);
 /*
  * Must each group run in a new process? Intel's runtime 2026.2 failed at valid SPIR-V modules after an invalid one
  * (which spirv-val refuses) in the same process.

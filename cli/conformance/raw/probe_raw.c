@@ -38,7 +38,7 @@ static int load_cases(struct gpubpf_session *s, const struct case_set *p, struct
 		gpubpf_loaded_destroy(loaded);
 		return err;
 	}
-	return gpubpf_session_take(s, loaded, diag);
+	return gpubpf_session_adopt_unit(s, loaded, diag);
 }
 
 static void read_result(const struct gpubpf_session *s, uint32_t i, struct conformance_case *c)

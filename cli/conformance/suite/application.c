@@ -37,7 +37,7 @@ static bool find_form(const struct suite_run *run, const struct gpubpf_device_ca
 {
 	const struct gpubpf_target_info *route = run->route;
 
-	if (!gpubpf_caps_take(caps, form->kind) || (route && (!(route->images >> form->kind & 1) || route->machine != form->machine)))
+	if (!gpubpf_caps_accept_image(caps, form->kind) || (route && (!(route->images >> form->kind & 1) || route->machine != form->machine)))
 		return false;
 	snprintf(path, APPLICATION_PATH, "%s/workload%s%s.%s", run->suite.folder, form->machine ? "." : "",
 		 form->machine ? caps->arch : "", form->ending);

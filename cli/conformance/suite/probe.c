@@ -185,16 +185,16 @@ static void run_form(const struct application *app, uint32_t index, struct suite
 
 /* Does a target for kernels of this form support the place "gpu/NAME"? */
 static bool supports_place(const struct suite_run *run, const struct gpubpf_device_caps *caps, const struct application_form *form,
-			const char *place, char why[GPUBPF_WHY_NOT])
+			const char *place, char why[GPUBPF_REFUSAL_SIZE])
 {
 	const struct gpubpf_target_info *t = NULL;
 	uint32_t site = GPUBPF_SITE_ENTRY;
 
 	while (site < GPUBPF_NSITES && strcmp(place, gpubpf_place_kind(site)->name))
 		site++;
-	snprintf(why, GPUBPF_WHY_NOT, "there is no place gpu/%.64s/", place);
-	while (site < GPUBPF_NSITES && (t = gpubpf_target_taking(form->kind, t)))
-		if ((!run->route || t == run->route) && gpubpf_target_takes(t, caps, site, why))
+	snprintf(why, GPUBPF_REFUSAL_SIZE, "there is no place gpu/%.64s/", place);
+	while (site < GPUBPF_NSITES && (t = gpubpf_target_next_accepting(form->kind, t)))
+		if ((!run->route || t == run->route) && gpubpf_target_supports(t, caps, site, why))
 			return true;
 	return false;
 }
@@ -204,7 +204,7 @@ static bool supports_place(const struct suite_run *run, const struct gpubpf_devi
  * lines, constants, or gpu/PLACE?
  */
 static bool provides(const struct suite_run *run, const struct gpubpf_device_caps *caps, const struct application_form *form, const char *what,
-		char why[GPUBPF_WHY_NOT])
+		char why[GPUBPF_REFUSAL_SIZE])
 {
 	const struct {
 		const char *name;
@@ -216,7 +216,7 @@ static bool provides(const struct suite_run *run, const struct gpubpf_device_cap
 
 	if (!strncmp(what, "gpu/", 4))
 		return supports_place(run, caps, form, what + 4, why);
-	snprintf(why, GPUBPF_WHY_NOT, "the device, or the form in which it is given kernels, lacks %.64s", what);
+	snprintf(why, GPUBPF_REFUSAL_SIZE, "the device, or the form in which it is given kernels, lacks %.64s", what);
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
 		if (!strcmp(what, known[i].name))
 			return known[i].provides;
@@ -225,7 +225,7 @@ static bool provides(const struct suite_run *run, const struct gpubpf_device_cap
 
 /* Is a requirement of the case missing? Such a case is skipped. */
 static bool lacks_requirement(const struct suite_run *run, const struct suite_case *c, const struct gpubpf_device_caps *caps,
-		  const struct application_form *form, char why[GPUBPF_WHY_NOT])
+		  const struct application_form *form, char why[GPUBPF_REFUSAL_SIZE])
 {
 	const char *at = NULL, *what;
 	char line[64];
@@ -262,7 +262,7 @@ static void run_sizes(struct application *app, uint32_t index, struct suite_resu
 
 void probe_run(const struct suite_run *run, const struct suite_device *device, uint32_t index, struct suite_result *r)
 {
-	char path[APPLICATION_PATH], kernel[64], text[400], lacking[GPUBPF_WHY_NOT] = "";
+	char path[APPLICATION_PATH], kernel[64], text[400], lacking[GPUBPF_REFUSAL_SIZE] = "";
 	const struct suite_case *c = &run->suite.cases[index];
 	struct application app = { run, device, path, .kernel = kernel_name(c, kernel, sizeof(kernel)) };
 	const struct application_form *form = NULL;

@@ -13,7 +13,7 @@
 #include "core/model/diag.h"
 #include "core/model/places.h"
 
-static int add_btf(struct gpubpf_loading *l, const struct gpubpf_load_given *given)
+static int add_btf(struct gpubpf_loading *l, const struct gpubpf_load_passed *given)
 {
 	struct gpubpf_btf_check check = { .diag = l->diag };
 	int err = given->btf ? gpubpf_btf_check(&check, given->btf, given->btf_size) : 0;
@@ -29,7 +29,7 @@ static int add_btf(struct gpubpf_loading *l, const struct gpubpf_load_given *giv
 	return err;
 }
 
-static int add_maps(struct gpubpf_loading *l, const struct gpubpf_load_given *given)
+static int add_maps(struct gpubpf_loading *l, const struct gpubpf_load_passed *given)
 {
 	struct gpubpf_unit *unit = &l->out->unit;
 
@@ -47,8 +47,8 @@ static int add_maps(struct gpubpf_loading *l, const struct gpubpf_load_given *gi
 	return 0;
 }
 
-static int add_program(struct gpubpf_loading *l, const struct gpubpf_load_given *given,
-		       const struct gpubpf_load_given_prog *from)
+static int add_program(struct gpubpf_loading *l, const struct gpubpf_load_passed *given,
+		       const struct gpubpf_load_passed_prog *from)
 {
 	struct gpubpf_prog *prog = &l->out->unit.progs[l->out->unit.nprogs++];
 	struct gpubpf_sys_prog rewritten;
@@ -60,13 +60,13 @@ static int add_program(struct gpubpf_loading *l, const struct gpubpf_load_given 
 	snprintf(prog->section, sizeof(prog->section), "gpu/%s/%.100s", gpubpf_place_kind(given->site)->name, given->pattern);
 	err = gpubpf_additive_rewrite(given->maps, given->nmaps, from->prog, &rewritten, l->diag);
 	if (!err)
-		err = gpubpf_program_take(l, &rewritten, prog);
+		err = gpubpf_program_import(l, &rewritten, prog);
 	free(rewritten.insns);
 	return err;
 }
 
 /* Loads the first program. The programs that it may tail-call become parts of it. */
-static int add_programs(struct gpubpf_loading *l, const struct gpubpf_load_given *given)
+static int add_programs(struct gpubpf_loading *l, const struct gpubpf_load_passed *given)
 {
 	struct gpubpf_unit *unit = &l->out->unit;
 	uint32_t numbers[GPUBPF_MAX_PROGS];
@@ -87,7 +87,7 @@ static int add_programs(struct gpubpf_loading *l, const struct gpubpf_load_given
 }
 
 /* A program loaded twice counts as two objects: each has its own maps. */
-static void describe(struct gpubpf_loaded_object *o, const struct gpubpf_load_given *given)
+static void describe(struct gpubpf_loaded_object *o, const struct gpubpf_load_passed *given)
 {
 	static uint64_t count;
 	uint64_t number = __atomic_fetch_add(&count, 1, __ATOMIC_RELAXED);
@@ -102,7 +102,7 @@ static void describe(struct gpubpf_loaded_object *o, const struct gpubpf_load_gi
 		snprintf(o->sha256 + 2 * i, 3, "%02x", digest[i]);
 }
 
-int gpubpf_load_given(const struct gpubpf_load_given *given, struct gpubpf_loaded **loaded, struct gpubpf_diag *diag)
+int gpubpf_load_passed(const struct gpubpf_load_passed *given, struct gpubpf_loaded **loaded, struct gpubpf_diag *diag)
 {
 	struct gpubpf_loading l = { .diag = diag, .path = given->from, .numbered = true };
 	int err = -ENOMEM;

@@ -23,7 +23,7 @@ static int handle_create(const char *name, uint64_t size, ino_t *ino)
 	struct stat st;
 	int fd;
 
-	if (!gpubpf_file_may_have(size))
+	if (!gpubpf_file_size_allowed(size))
 		return -EFBIG;
 	fd = memfd_create(name, MFD_CLOEXEC);
 	if (fd < 0)

@@ -286,7 +286,7 @@ int gpubpf_linux_map_delete(struct gpubpf_linux_map *map, const void *key)
 	return (int)gpubpf_linux_bpf(BPF_MAP_DELETE_ELEM, &attr);
 }
 
-int gpubpf_linux_map_take(struct gpubpf_linux_map *map, void *value)
+int gpubpf_linux_map_pop(struct gpubpf_linux_map *map, void *value)
 {
 	union bpf_attr attr = element(map, NULL, value, 0);
 

@@ -46,6 +46,6 @@ int gpubpf_linux_map_exchange(struct gpubpf_linux_map *map, const void *key, con
 int gpubpf_linux_map_lookup(struct gpubpf_linux_map *map, const void *key, void *value);
 int gpubpf_linux_map_update(struct gpubpf_linux_map *map, const void *key, const void *value, uint64_t flags);
 int gpubpf_linux_map_delete(struct gpubpf_linux_map *map, const void *key);
-int gpubpf_linux_map_take(struct gpubpf_linux_map *map, void *value); /* from a queue or a stack */
+int gpubpf_linux_map_pop(struct gpubpf_linux_map *map, void *value); /* from a queue or a stack */
 
 #endif

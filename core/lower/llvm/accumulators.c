@@ -4,7 +4,7 @@
  *
  * Does: accumulates adds to counters that no program reads in registers.
  * Before: programs at instructions add atomically to values of an array.
- * After: low_keep() adds v to the register %gpubpf_sum<bytes>_<map>_<offset>. The injector declares it, clears it at
+ * After: low_accumulate() adds v to the register %gpubpf_sum<bytes>_<map>_<offset>. The injector declares it, clears it at
  * the function's entry, and adds it to the multiprocessor's copy of the counter at each exit. So no place computes the
  * address.
  * Requires: a counter at one address for all lanes, or one of a few values of an array (LOW_MAX_VALUES).
@@ -48,7 +48,7 @@ bool low_has_registers(const struct low_prog *p)
 	return l->opts->keeps_sums && !l->job->checked && gpubpf_place_kind(p->site->site)->where == GPUBPF_WHERE_INSN;
 }
 
-LLVMValueRef low_read_by(struct low *l, const char *statement, const char *name, unsigned bytes)
+LLVMValueRef low_read_with(struct low *l, const char *statement, const char *name, unsigned bytes)
 {
 	LLVMTypeRef type = LLVMFunctionType(low_int(l, bytes), NULL, 0, false);
 	const char *constraints = bytes == 8 ? "=l" : "=r";
@@ -67,10 +67,10 @@ LLVMValueRef low_read_by(struct low *l, const char *statement, const char *name,
 
 LLVMValueRef low_read_register(struct low *l, const char *name, unsigned bytes)
 {
-	return low_read_by(l, bytes == 8 ? "mov.b64 $0, %s;" : "mov.b32 $0, %s;", name, bytes);
+	return low_read_with(l, bytes == 8 ? "mov.b64 $0, %s;" : "mov.b32 $0, %s;", name, bytes);
 }
 
-bool low_has_first(struct low_frame *f, uint32_t map)
+bool low_has_first_register(struct low_frame *f, uint32_t map)
 {
 	const struct gpubpf_map_layout *layout = &f->p->l->job->layouts[map];
 	const struct gpubpf_map *m = &f->p->l->job->unit->maps[map];
@@ -107,7 +107,7 @@ LLVMValueRef low_first_value(struct low_frame *f, uint32_t map)
 	struct low *l = f->p->l;
 	unsigned n;
 
-	if (low_has_first(f, map))
+	if (low_has_first_register(f, map))
 		return first_value(l, map);
 	n = 1 + low_unit_map(l, args[0], map, &l->job->layouts[map], args + 1);
 	args[n++] = low_const32(l, 0);
@@ -170,7 +170,7 @@ static bool is_summed(struct low_frame *f, uint32_t pc)
 	if (!low_has_registers(f->p))
 		return false;
 	a = &f->p->prog->facts->insn[pc].mem;
-	return a->spaces == GPUBPF_SPACE_MAP_VALUE && a->map >= 0 && lower_summed(l->job, a->map);
+	return a->spaces == GPUBPF_SPACE_MAP_VALUE && a->map >= 0 && lower_counter_values(l->job, a->map);
 }
 
 /*
@@ -193,7 +193,7 @@ static void accumulate_for_warp(struct low_frame *f, uint32_t pc, LLVMValueRef a
 {
 	LLVMBasicBlockRef all = low_block(f->p, "all"), mine = low_block(f->p, "mine"), apart = low_block(f->p, "apart");
 	struct low *l = f->p->l;
-	LLVMValueRef at = LLVMBuildTrunc(l->b, offset_of(f, pc, address), l->i32, ""), args[] = { at, v, low_told(f, v) }, lane;
+	LLVMValueRef at = LLVMBuildTrunc(l->b, offset_of(f, pc, address), l->i32, ""), args[] = { at, v, low_is_place_const(f, v) }, lane;
 	char keeper[40];
 
 	LLVMBuildCondBr(l->b, LLVMBuildICmp(l->b, LLVMIntNE, low_call(l, "gpubpf_adds_together", args, 3), low_const(l, 0), ""), all, apart);
@@ -220,14 +220,14 @@ static LLVMValueRef recompute_address(struct low_frame *f, uint32_t pc, LLVMValu
 	char text[60];
 	size_t n = snprintf(text, sizeof(text), "mov.b64 $0, %%gpubpf_first%u;", map);
 
-	if (!low_has_first(f, map))
+	if (!low_has_first_register(f, map))
 		return address;
 	at = LLVMBuildAnd(l->b, offset_of(f, pc, address), low_const(l, UINT32_MAX), "");
 	first = LLVMBuildCall2(l->b, type, LLVMGetInlineAsm(type, text, n, "=l", 2, true, false, LLVMInlineAsmDialectATT, false), NULL, 0, "");
 	return LLVMBuildAdd(l->b, first, at, "");
 }
 
-LLVMBasicBlockRef low_keep_last(struct low_frame *f, uint32_t pc, LLVMValueRef *address, LLVMValueRef v, const char *function,
+LLVMBasicBlockRef low_accumulate_last(struct low_frame *f, uint32_t pc, LLVMValueRef *address, LLVMValueRef v, const char *function,
 				bool told)
 {
 	unsigned width = f->p->prog->insns[pc].width;
@@ -251,7 +251,7 @@ LLVMBasicBlockRef low_keep_last(struct low_frame *f, uint32_t pc, LLVMValueRef *
 	snprintf(key_reg, sizeof(key_reg), "%%gpubpf_key%u_%u", width, map);
 	snprintf(sum_reg, sizeof(sum_reg), "%%gpubpf_kept%u_%u", width, map);
 	how = emit_on_register(l, "mov.b32 $0, %s;", "%gpubpf_keeps", NULL);
-	low_mark_same(l, how);
+	low_mark_uniform(l, how);
 	is = LLVMBuildICmp(l->b, LLVMIntEQ, how, low_const32(l, 1), "");
 	LLVMBuildCondBr(l->b, LLVMBuildAnd(l->b, is, LLVMBuildICmp(l->b, LLVMIntULE, v, low_const(l, UINT32_MAX), ""), ""), cached, now);
 	LLVMPositionBuilderAtEnd(l->b, cached);
@@ -276,7 +276,7 @@ LLVMBasicBlockRef low_keep_last(struct low_frame *f, uint32_t pc, LLVMValueRef *
 	low_call(l, function, args, 2);
 	LLVMBuildBr(l->b, after);
 	LLVMPositionBuilderAtEnd(l->b, now);
-	if (!told || l->nkeepers == LOW_MAX_KEEPERS || !lower_goes_on(f->p->prog))
+	if (!told || l->nkeepers == LOW_MAX_WARP_ADDS || !lower_is_loop_free(f->p->prog))
 		return after;
 	whole = low_block(f->p, "whole");
 	alone = low_block(f->p, "alone");
@@ -291,7 +291,7 @@ LLVMBasicBlockRef low_keep_last(struct low_frame *f, uint32_t pc, LLVMValueRef *
 
 /* -- few values: one register each -- */
 
-bool low_keep(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMValueRef v)
+bool low_accumulate(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMValueRef v)
 {
 	struct low_sum sums[LOW_MAX_VALUES];
 	const struct gpubpf_access *a;
@@ -304,7 +304,7 @@ bool low_keep(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMValueR
 	a = &f->p->prog->facts->insn[pc].mem;
 	if (a->off_min < 0 || a->off_min != a->off_max)
 		return false;
-	n = lower_summed(l->job, a->map);
+	n = lower_counter_values(l->job, a->map);
 	if (n > LOW_MAX_VALUES)
 		return false;
 	for (uint32_t i = 0; i < n; i++) {

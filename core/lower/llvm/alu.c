@@ -32,7 +32,7 @@ static LLVMValueRef divide_by(struct low *l, LLVMOpcode op, LLVMValueRef n, LLVM
 			   op == LLVMSDiv ? "gpubpf_divide_s64" : "gpubpf_rest_s64";
 	LLVMValueRef args[] = { n, d }, v;
 
-	if (!l->target->own_divisions)
+	if (!l->target->divides_by_library)
 		return LLVMBuildBinOp(l->b, op, n, d, "");
 	for (int i = 0; i < 2; i++)
 		args[i] = LLVMBuildIntCast2(l->b, args[i], wide, minus, "");

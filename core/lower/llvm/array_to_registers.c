@@ -244,7 +244,7 @@ static int promote_array(struct low *l, LLVMValueRef alloca)
 	return 0;
 }
 
-int low_words(struct low *l)
+int low_promote_arrays(struct low *l)
 {
 	for (LLVMValueRef fn = LLVMGetFirstFunction(l->mod); fn; fn = LLVMGetNextFunction(fn)) {
 		LLVMBasicBlockRef entry = LLVMIsDeclaration(fn) ? NULL : LLVMGetEntryBasicBlock(fn);

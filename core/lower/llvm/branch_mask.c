@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Does: answers "does this branch diverge?" from the lanes on this lane's own side.
- * Before: low_taking() left a call for the mask of lanes that take the branch.
+ * Before: low_branch_taken_mask() left a call for the mask of lanes that take the branch.
  * After: tests for divergence compare %gpubpf_side with the active mask; other uses read the taken mask.
  * Requires: the passes that join both comparisons into one condition have run.
  *
@@ -13,7 +13,7 @@
 
 #define TAKEN_MASK_CALL "gpubpf_taking"
 
-LLVMValueRef low_taking(struct low *l, LLVMValueRef lanes, LLVMValueRef active)
+LLVMValueRef low_branch_taken_mask(struct low *l, LLVMValueRef lanes, LLVMValueRef active)
 {
 	LLVMTypeRef i64 = low_int(l, 8), params[] = { i64, i64 }, type = LLVMFunctionType(i64, params, 2, false);
 	LLVMValueRef fn = LLVMGetNamedFunction(l->mod, TAKEN_MASK_CALL), args[] = { lanes, active };
@@ -98,7 +98,7 @@ static void replace_tests(struct low *l, LLVMValueRef compare, LLVMValueRef call
 	}
 }
 
-bool low_taking_now(struct low *l)
+bool low_resolve_taken_masks(struct low *l)
 {
 	LLVMValueRef fn = LLVMGetNamedFunction(l->mod, TAKEN_MASK_CALL), call;
 

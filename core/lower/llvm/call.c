@@ -48,8 +48,8 @@ unsigned low_unit_map(struct low *l, LLVMValueRef env, uint32_t map, const struc
 	LLVMValueRef of[] = { env, low_const32(l, map) };
 
 	if (layout->flags & GPUBPF_LAYOUT_PLACED) {
-		args[LOW_CTL - 1] = low_call(l, "gpubpf_elsewhere_ctl", of, 2);
-		args[LOW_DATA - 1] = low_call(l, "gpubpf_elsewhere_data", of, 2);
+		args[LOW_CTL - 1] = low_call(l, "gpubpf_external_ctl", of, 2);
+		args[LOW_DATA - 1] = low_call(l, "gpubpf_external_data", of, 2);
 	}
 	return n;
 }
@@ -215,7 +215,7 @@ static int set_layout_flag(struct call *c, uint32_t what)
 /* Passes the address of the value in a word of private memory. */
 static int pass_value_address(struct call *c, unsigned reg)
 {
-	int err = set_layout_flag(c, GPUBPF_LAYOUT_FROM);
+	int err = set_layout_flag(c, GPUBPF_LAYOUT_BY_ADDRESS);
 
 	if (err < 0)
 		return err;
@@ -428,7 +428,7 @@ static LLVMValueRef call_library(struct call *c, LLVMValueRef *args, unsigned n)
 		snprintf(name, sizeof(name), "gpubpf_helper_%s", c->helper->name);
 	if (on_map && impl->glances && c->helper->op == GPUBPF_OP_LOOKUP)
 		return look_up_shared(c, name, args, n);
-	if (on_map && c->helper->op == GPUBPF_OP_LOOKUP && low_has_first(c->f, c->map))
+	if (on_map && c->helper->op == GPUBPF_OP_LOOKUP && low_has_first_register(c->f, c->map))
 		return look_up_from(c, args[n - 1]);
 	if (on_map && impl->large)
 		return low_call_shared(c->l, name, c->layout, args, n);

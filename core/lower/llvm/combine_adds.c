@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Does: combines adds of constants to adjacent words into one loop in which each lane of the warp adds to one word.
- * Before: low_add_later() left a call for each such add, in programs at a kernel's exit.
+ * Before: low_defer_add() left a call for each such add, in programs at a kernel's exit.
  * After: no such call is left.
  * Requires: the passes that fold constants have run; PTX.
  *
@@ -35,7 +35,7 @@ static LLVMValueRef get_deferred_add(struct low *l, LLVMTypeRef *type)
 	return fn ? fn : LLVMAddFunction(l->mod, DEFERRED_ADD, *type);
 }
 
-bool low_add_later(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMValueRef v)
+bool low_defer_add(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMValueRef v)
 {
 	const struct gpubpf_insn_facts *facts;
 	LLVMTypeRef type, ignored;
@@ -43,12 +43,12 @@ bool low_add_later(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMV
 	struct low *l = f->p->l;
 
 	/* the loop of add_adjacent() diverges, which is harmless where lanes leave the kernel */
-	if (!l->opts->adds_beside || l->job->checked || f->p->site->site != GPUBPF_SITE_EXIT)
+	if (!l->opts->combines_adds || l->job->checked || f->p->site->site != GPUBPF_SITE_EXIT)
 		return false;
 	facts = &f->p->prog->facts->insn[pc];
 	if (!(facts->flags & GPUBPF_FACT_SAME_ADDRESS) || facts->mem.spaces != GPUBPF_SPACE_MAP_VALUE || facts->mem.map < 0 ||
 	    f->p->prog->insns[pc].width != 8 ||
-	    !(l->job->layouts[facts->mem.map].flags & GPUBPF_LAYOUT_BESIDE))
+	    !(l->job->layouts[facts->mem.map].flags & GPUBPF_LAYOUT_INTERLEAVED))
 		return false;
 	fn = get_deferred_add(l, &type);
 	args[ADDRESS] = address;
@@ -193,10 +193,10 @@ static void add_in_block(struct low *l, LLVMBasicBlockRef block, LLVMValueRef fn
 	}
 }
 
-int low_add_now(struct low *l)
+int low_combine_adds(struct low *l)
 {
 	LLVMValueRef deferred_add = LLVMGetNamedFunction(l->mod, DEFERRED_ADD);
-	bool resolved_consts = low_told_now(l), resolved_masks = low_taking_now(l);
+	bool resolved_consts = low_resolve_place_consts(l), resolved_masks = low_resolve_taken_masks(l);
 
 	if (!deferred_add && !resolved_consts && !resolved_masks)
 		return 0;

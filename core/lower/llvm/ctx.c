@@ -71,7 +71,7 @@ static LLVMValueRef lanes(struct low_prog *p, const struct ctx_field *field, uin
 	enum gpubpf_site site = p->site->site;
 
 	if (low_has_registers(p) && gpubpf_place_kind(site)->operands & GPUBPF_GIVES_BRANCH && !strcmp(field->name, "branch.lanes"))
-		return low_taking(p->l, word, load_operand_word(p, ctx_word_of("branch.active", site)));
+		return low_branch_taken_mask(p->l, word, load_operand_word(p, ctx_word_of("branch.active", site)));
 	return low_call(p->l, "gpubpf_lanes_given", &word, 1);
 }
 

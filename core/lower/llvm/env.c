@@ -37,7 +37,7 @@ LLVMValueRef low_env_word(struct low *l, const char *name, unsigned space, LLVMV
 	return LLVMBuildLoad2(l->b, i64, word, name);
 }
 
-static void note_program(struct low_wants *w, const struct gpubpf_prog *prog)
+static void note_program(struct low_env_reads *w, const struct gpubpf_prog *prog)
 {
 	const struct gpubpf_facts *facts = prog->facts;
 
@@ -52,7 +52,7 @@ static void note_program(struct low_wants *w, const struct gpubpf_prog *prog)
 	}
 }
 
-void low_wants_add(struct low_wants *w, const struct gpubpf_lower_job *job, uint32_t site)
+void low_env_reads_add(struct low_env_reads *w, const struct gpubpf_lower_job *job, uint32_t site)
 {
 	for (uint32_t i = 0; i < job->sites[site].nprogs; i++)
 		note_program(w, &job->unit->progs[job->sites[site].progs[i]]);
@@ -118,7 +118,7 @@ static void set_bytes(struct low *l, const struct gpubpf_site_desc *site, LLVMVa
 	low_env_set(l, env, offsetof(struct gpubpf_env, arg_bytes), bytes);
 }
 
-void low_env_arguments(struct low *l, const struct gpubpf_site_desc *site, const struct low_wants *w,
+void low_env_arguments(struct low *l, const struct gpubpf_site_desc *site, const struct low_env_reads *w,
 		       LLVMValueRef env, low_load_param *load)
 {
 	for (uint32_t i = 0; i < site->nparams && i < GPUBPF_ENV_ARGS; i++)

@@ -382,7 +382,7 @@ static void replace_all(struct low *l, LLVMValueRef fn)
 		}
 }
 
-int low_widths(struct low *l)
+int low_legalize_widths(struct low *l)
 {
 	int err = 0;
 

@@ -36,7 +36,7 @@ static const struct overflow *overflow_of(struct low *l, LLVMValueRef insn)
 
 	for (size_t i = 0; id && i < sizeof(overflows) / sizeof(overflows[0]); i++)
 		if (id == LLVMLookupIntrinsicID(overflows[i].name, strlen(overflows[i].name)))
-			return l->target->few_widths || LLVMGetIntTypeWidth(LLVMTypeOf(LLVMGetOperand(insn, 0))) < 32 ?
+			return l->target->only_byte_widths || LLVMGetIntTypeWidth(LLVMTypeOf(LLVMGetOperand(insn, 0))) < 32 ?
 			       &overflows[i] : NULL;
 	return NULL;
 }
@@ -104,7 +104,7 @@ static void expand(struct low *l, const struct overflow *o, LLVMValueRef call)
 		LLVMInstructionEraseFromParent(call);
 }
 
-void low_overflows(struct low *l)
+void low_expand_overflows(struct low *l)
 {
 	for (LLVMValueRef fn = LLVMGetFirstFunction(l->mod); fn; fn = LLVMGetNextFunction(fn))
 		for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(fn); block; block = LLVMGetNextBasicBlock(block))

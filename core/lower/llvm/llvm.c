@@ -197,7 +197,7 @@ static bool exported(const struct low *l, const char *name)
 	return !strncmp(name, "gpubpf_site_", 12) || !strncmp(name, "gpubpf_run", 10);
 }
 
-/* Is fn a library function that many places call, but seldom? (GPUBPF_FN_APART in maps/device/machine.h) */
+/* Is fn a library function that many places call, but seldom? (GPUBPF_FN_NOINLINE in maps/device/machine.h) */
 static bool is_noinline_library(const struct low *l, LLVMValueRef fn)
 {
 	unsigned kind = LLVMGetEnumAttributeKindForName("noinline", 8);
@@ -228,7 +228,7 @@ static int link_library(struct low *l)
 			continue;
 		remove_attribute(fn, "noinline");
 		remove_attribute(fn, "optnone");
-		if (l->target->inline_all || low_shared_once(fn))
+		if (l->target->inline_all || low_shared_has_one_call(fn))
 			low_attribute(l, fn, LLVMAttributeFunctionIndex, "alwaysinline");
 		else if (l->job->caps->bits & GPUBPF_CAP_X86)
 			low_attribute(l, fn, LLVMAttributeFunctionIndex, "noinline");
@@ -245,7 +245,7 @@ static int machine_create(struct low *l, const char *cpu, LLVMTargetMachineRef *
 	if (LLVMGetTargetFromTriple(LLVMGetTarget(l->mod), &target, &why))
 		return llvm_failed(l, "finding the target", why);
 	*machine = LLVMCreateTargetMachine(target, LLVMGetTarget(l->mod), cpu ? cpu : "", l->target->features,
-					   l->target->optimised_later ? LLVMCodeGenLevelNone : LLVMCodeGenLevelDefault,
+					   l->target->vendor_optimizes ? LLVMCodeGenLevelNone : LLVMCodeGenLevelDefault,
 					   LLVMRelocPIC, LLVMCodeModelDefault);
 	return *machine ? 0 : llvm_failed(l, "making the target machine", NULL);
 }
@@ -268,13 +268,13 @@ static int compile(struct low *l, LLVMTargetMachineRef machine, struct gpubpf_bl
 static int write_out(struct low *l, LLVMTargetMachineRef machine, const char *cpu, struct gpubpf_blob *out)
 {
 	struct gpubpf_blob key = { 0 };
-	bool cacheable = low_kept_key(l, cpu, &key);
-	int err = cacheable && low_kept_find(&key, out) ? 0 : 1;
+	bool cacheable = low_object_cache_key(l, cpu, &key);
+	int err = cacheable && low_object_cache_find(&key, out) ? 0 : 1;
 
 	if (err) {
 		err = compile(l, machine, out);
 		if (!err && cacheable)
-			low_kept_add(&key, out);
+			low_object_cache_add(&key, out);
 	}
 	free(key.data);
 	return err;

@@ -49,17 +49,17 @@ struct gpubpf_llvm_target {
 	void (*inline_end)(struct low *l);
 	bool inline_arguments;     /* gpubpf_inline_<site> has a parameter, through which it receives a kernel's
 				    * arguments */
-	bool optimised_later;      /* the vendor's compiler reads the output and does the work of machine passes */
+	bool vendor_optimizes;      /* the vendor's compiler reads the output and does the work of machine passes */
 	bool thread_jumps;         /* a look-up and its test against NULL become one branch */
 	bool counts_bits;          /* the target has a population count instruction; eBPF programs count with a dozen
 				    * instructions */
 	unsigned stack_space;      /* address space of the stack if its pointers do not carry it; else 0 */
 	bool object;               /* output is an object file rather than text, unless opts->text */
-	bool own_divisions;        /* divisions call the device library (maps/device/divide.h) */
+	bool divides_by_library;        /* divisions call the device library (maps/device/divide.h) */
 	bool inline_all;           /* inlines map operations too: a call would need a stack in memory */
 	bool no_memory;            /* threads have registers but no memory: arrays are promoted to registers where
 				    * possible */
-	bool few_widths;           /* LLVM miscompiles integers of widths other than 8, 16, 32 and 64 for this target */
+	bool only_byte_widths;           /* LLVM miscompiles integers of widths other than 8, 16, 32 and 64 for this target */
 	const char *passes;        /* pass pipeline that runs last; NULL: none */
 	void (*optimised)(struct low *l); /* changes the module after all passes; NULL: no change */
 	const char *module_flag;   /* name of a module flag; NULL: none */

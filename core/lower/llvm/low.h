@@ -26,7 +26,7 @@ struct low_shared {
 #define LOW_MAX_SUMS 8   /* of a job; each occupies two registers of a lane */
 #define LOW_MAX_VALUES 4 /* values of an array; each has a sum */
 #define LOW_MAX_FIRSTS 4
-#define LOW_MAX_KEEPERS 8 /* adds of a job that one lane holds for the warp; each occupies a lane at each place */
+#define LOW_MAX_WARP_ADDS 8 /* adds of a job that one lane holds for the warp; each occupies a lane at each place */
 #define LOW_MAX_KEYS 2   /* of a job; each occupies two registers at each place that lanes may pass again */
 
 struct low {
@@ -119,7 +119,7 @@ void low_one_kernel(struct low *l);
 LLVMValueRef low_env(struct low *l, uint64_t size);
 /* for the targets' inline_env: */
 /* The values that the programs of a site read. args: one bit for each argument. */
-struct low_wants {
+struct low_env_reads {
 	uint64_t args;
 	bool launch, pid, bytes, clock;
 };
@@ -127,13 +127,13 @@ struct low_wants {
 /* Loads `bytes` (1, 2, 4 or 8) at `off` of a kernel's parameter, zero-extended to i64. */
 typedef LLVMValueRef low_load_param(struct low *l, uint32_t param, uint32_t off, uint32_t bytes);
 
-void low_wants_add(struct low_wants *w, const struct gpubpf_lower_job *job, uint32_t site);
+void low_env_reads_add(struct low_env_reads *w, const struct gpubpf_lower_job *job, uint32_t site);
 /* Stores an i64 or a pointer into the environment. */
 void low_env_set(struct low *l, LLVMValueRef env, size_t off, LLVMValueRef v);
 /* Loads a global word of the twin that the agent writes. The first site that needs the word defines it. */
 LLVMValueRef low_env_word(struct low *l, const char *name, unsigned space, LLVMVisibility visibility);
 /* Stores the arguments that w lists, and their bytes. */
-void low_env_arguments(struct low *l, const struct gpubpf_site_desc *site, const struct low_wants *w,
+void low_env_arguments(struct low *l, const struct gpubpf_site_desc *site, const struct low_env_reads *w,
 		       LLVMValueRef env, low_load_param *load);
 
 /* prog.c */
@@ -152,7 +152,7 @@ int low_stack_cut(struct low_prog *p);
 /* Returns the private pointer to the first byte of an access. `ptr` is the register plus displacement (i64). */
 LLVMValueRef low_stack_ptr(struct low_prog *p, const struct gpubpf_access *access, LLVMValueRef ptr);
 /* The same for an access relative to the current frame's r10, also if the fact does not name the frame. */
-LLVMValueRef low_stack_own(struct low_frame *f, const struct gpubpf_access *access, int reg, LLVMValueRef ptr);
+LLVMValueRef low_stack_ptr_current(struct low_frame *f, const struct gpubpf_access *access, int reg, LLVMValueRef ptr);
 
 /* mem.c */
 int low_load(struct low_frame *f, uint32_t pc);
@@ -164,63 +164,63 @@ void low_device_store(struct low *l, LLVMValueRef address, LLVMValueRef v, unsig
 bool low_is_atomic_add(const struct low_prog *p, uint32_t pc);
 
 /*
- * low_first_value() returns the address of the array's first value on the lane's multiprocessor. low_has_first(): does
+ * low_first_value() returns the address of the array's first value on the lane's multiprocessor. low_has_first_register(): does
  * a register of the place's function hold it?
  */
 LLVMValueRef low_first_value(struct low_frame *f, uint32_t map);
-bool low_has_first(struct low_frame *f, uint32_t map);
+bool low_has_first_register(struct low_frame *f, uint32_t map);
 /*
  * low_has_registers(): can the place's function have registers for its probes? low_read_register() reads such a
- * register of 4 or 8 bytes; low_read_by() reads it through a PTX statement.
+ * register of 4 or 8 bytes; low_read_with() reads it through a PTX statement.
  */
 bool low_has_registers(const struct low_prog *p);
 LLVMValueRef low_read_register(struct low *l, const char *name, unsigned bytes);
-LLVMValueRef low_read_by(struct low *l, const char *statement, const char *name, unsigned bytes);
+LLVMValueRef low_read_with(struct low *l, const char *statement, const char *name, unsigned bytes);
 /*
  * accumulators.c: accumulates v in a register and flushes it later, for the address of the instruction's access. false:
  * not possible.
  */
-bool low_keep(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMValueRef v);
+bool low_accumulate(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMValueRef v);
 /*
  * The same for an array with more values than there are accumulators. One register holds the sum of the last value that
  * was added to. `function` of the library flushes it.
  *
  * Returns NULL if the add cannot be delayed anywhere. Otherwise the builder is at the block that adds at once. *address
  * may be recomputed there, and the caller must branch from it to the returned block. told: v may be uniform
- * (low_told()).
+ * (low_is_place_const()).
  */
-LLVMBasicBlockRef low_keep_last(struct low_frame *f, uint32_t pc, LLVMValueRef *address, LLVMValueRef v, const char *function,
+LLVMBasicBlockRef low_accumulate_last(struct low_frame *f, uint32_t pc, LLVMValueRef *address, LLVMValueRef v, const char *function,
 				bool told);
 
 /* place_const.c */
 /*
  * Returns an i32: is v (i64) computed only from constants of the place's text? 0: no. NULL: the place has no registers.
  */
-LLVMValueRef low_told(struct low_frame *f, LLVMValueRef v);
+LLVMValueRef low_is_place_const(struct low_frame *f, LLVMValueRef v);
 /* Marks the call: its result is a constant of the place's text if %gpubpf_told is 1. */
-void low_mark_told(struct low *l, LLVMValueRef given);
-/* Resolves the calls of low_told(), after the passes. Returns true if there were any. */
-bool low_told_now(struct low *l);
+void low_mark_place_const(struct low *l, LLVMValueRef given);
+/* Resolves the calls of low_is_place_const(), after the passes. Returns true if there were any. */
+bool low_resolve_place_consts(struct low *l);
 
 /* nvptx_activemask_cse.c */
 /* Marks the call: its result is uniform over the lanes that execute it. */
-void low_mark_same(struct low *l, LLVMValueRef given);
+void low_mark_uniform(struct low *l, LLVMValueRef given);
 /* PTX, after the passes: removes reads of the active mask where the lanes have not diverged since the last read. */
-void low_ask_once(struct low *l);
+void low_reuse_active_masks(struct low *l);
 
 /*
  * branch_mask.c: returns the mask of lanes that take a branch (i64), among the active ones. A test for divergence of it
  * is answered in a cheaper way.
  */
-LLVMValueRef low_taking(struct low *l, LLVMValueRef lanes, LLVMValueRef active);
-/* Resolves the calls of low_taking(), after the passes. Returns true if there were any. */
-bool low_taking_now(struct low *l);
+LLVMValueRef low_branch_taken_mask(struct low *l, LLVMValueRef lanes, LLVMValueRef active);
+/* Resolves the calls of low_branch_taken_mask(), after the passes. Returns true if there were any. */
+bool low_resolve_taken_masks(struct low *l);
 
 /* combine_adds.c */
 /* Records an add of v at the address, to be combined with other adds to adjacent words. false: not possible. */
-bool low_add_later(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMValueRef v);
+bool low_defer_add(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMValueRef v);
 /* Emits the recorded adds, after the passes. */
-int low_add_now(struct low *l);
+int low_combine_adds(struct low *l);
 
 /* ctx.c */
 /* Returns width bytes at offset off of the context: i64. NULL and a diagnostic. */
@@ -262,7 +262,7 @@ unsigned low_unit_map(struct low *l, LLVMValueRef env, uint32_t map, const struc
 LLVMValueRef low_call_shared(struct low *l, const char *op, const struct gpubpf_map_layout *layout,
 			     const LLVMValueRef *args, unsigned n);
 /* Returns false for a shared function that is called more than once; the others are inlined. */
-bool low_shared_once(LLVMValueRef fn);
+bool low_shared_has_one_call(LLVMValueRef fn);
 
 /* opt.c */
 int low_run_passes(struct low *l, LLVMTargetMachineRef machine, const char *passes);
@@ -270,15 +270,15 @@ int low_optimise(struct low *l, LLVMTargetMachineRef machine);
 
 /* array_to_registers.c */
 /* Turns arrays with variable indices into words selected by comparison. 0; -ENOMEM. */
-int low_words(struct low *l);
+int low_promote_arrays(struct low *l);
 
 /* legalize_overflow.c */
 /* Expands llvm.*.with.overflow into plain instructions where LLVM lowers it incorrectly. */
-void low_overflows(struct low *l);
+void low_expand_overflows(struct low *l);
 
 /* legalize_int_width.c */
 /* Legalizes integers to 8, 16, 32 and 64 bits. 0; -EINVAL and a diagnostic; -ENOMEM. */
-int low_widths(struct low *l);
+int low_legalize_widths(struct low *l);
 
 /* check.c */
 void low_check_begin(struct low_prog *p);
@@ -293,10 +293,10 @@ void low_check_depth(struct low_frame *f, uint32_t depth);
 /* object_cache.c */
 int low_blob_copy(const void *data, size_t size, struct gpubpf_blob *out);
 /* Builds the cache key of the module. false: the module is not cached. */
-bool low_kept_key(struct low *l, const char *cpu, struct gpubpf_blob *key);
+bool low_object_cache_key(struct low *l, const char *cpu, struct gpubpf_blob *key);
 /* Copies the cached object for the key. false: none. */
-bool low_kept_find(const struct gpubpf_blob *key, struct gpubpf_blob *made);
+bool low_object_cache_find(const struct gpubpf_blob *key, struct gpubpf_blob *made);
 /* Caches a copy of `made`. Takes over the key; if that fails, the key stays the caller's. */
-void low_kept_add(struct gpubpf_blob *key, const struct gpubpf_blob *made);
+void low_object_cache_add(struct gpubpf_blob *key, const struct gpubpf_blob *made);
 
 #endif

@@ -132,7 +132,7 @@ static int in_spaces(struct low_frame *f, uint32_t pc, unsigned reg, access_fn f
 		return gpubpf_diag_set(l->diag, GPUBPF_E_TARGET_LACKS, pc,
 				       "an access that may be to the context or to other memory cannot be lowered");
 	if (!stack || !device) {
-		fn(f, pc, address, stack ? low_stack_own(f, a, reg, address) : NULL);
+		fn(f, pc, address, stack ? low_stack_ptr_current(f, a, reg, address) : NULL);
 		return 0;
 	}
 	on_stack = low_block(f->p, "stack");
@@ -297,7 +297,7 @@ static bool add_place_const(struct low_frame *f, uint32_t pc, LLVMValueRef addre
 
 	if (!adds_near(f, pc))
 		return false;
-	args[2] = low_told(f, v);
+	args[2] = low_is_place_const(f, v);
 	if (args[2])
 		low_call(f->p->l, f->p->prog->insns[pc].width == 8 ? "gpubpf_atomic_add_told_u64" : "gpubpf_atomic_add_told_u32", args, 3);
 	return args[2];
@@ -366,10 +366,10 @@ static void atomic_device(struct low_frame *f, uint32_t pc, const struct gpubpf_
 	char name[64];
 	unsigned n = 1;
 
-	if (insn->op == GPUBPF_ATOMIC_ADD && (low_keep(f, pc, address, v) || low_add_later(f, pc, address, v)))
+	if (insn->op == GPUBPF_ATOMIC_ADD && (low_accumulate(f, pc, address, v) || low_defer_add(f, pc, address, v)))
 		return;
 	if (insn->op == GPUBPF_ATOMIC_ADD) {
-		after = low_keep_last(f, pc, &address, v, add_function(f, pc, true), adds_near(f, pc));
+		after = low_accumulate_last(f, pc, &address, v, add_function(f, pc, true), adds_near(f, pc));
 		snprintf(name, sizeof(name), "%s", add_function(f, pc, false));
 	} else {
 		snprintf(name, sizeof(name), "gpubpf_atomic_%s_u%u", atomics[insn->op].device, insn->width * 8);

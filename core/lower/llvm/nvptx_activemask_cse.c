@@ -37,7 +37,7 @@ static unsigned mark(const struct low *l)
 	return LLVMGetMDKindIDInContext(l->ctx, "gpubpf.same", 11);
 }
 
-void low_mark_same(struct low *l, LLVMValueRef given)
+void low_mark_uniform(struct low *l, LLVMValueRef given)
 {
 	LLVMSetMetadata(given, mark(l), LLVMMetadataAsValue(l->ctx, LLVMMDNodeInContext2(l->ctx, NULL, 0)));
 }
@@ -300,7 +300,7 @@ static void process_insn_place(struct low *l, LLVMValueRef fn)
 
 	LLVMPositionBuilderBefore(l->b, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(fn)));
 	entry_lanes = low_read_register(l, "%gpubpf_came", 4);
-	read = low_read_by(l, "selp.b32 $0, 1, 0, %s;", "%gpubpf_whole", 4);
+	read = low_read_with(l, "selp.b32 $0, 1, 0, %s;", "%gpubpf_whole", 4);
 	whole = LLVMBuildICmp(l->b, LLVMIntNE, read, low_const32(l, 0), "");
 	reuse_masks_in_blocks(l, fn, entry_lanes);
 	replace_full_mask_tests(l, entry_lanes, entry_lanes, whole);
@@ -322,7 +322,7 @@ static bool has_no_thread_end(const struct gpubpf_lower_job *job)
 	return true;
 }
 
-void low_ask_once(struct low *l)
+void low_reuse_active_masks(struct low *l)
 {
 	if (!has_no_thread_end(l->job))
 		return;

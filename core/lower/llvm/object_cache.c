@@ -36,7 +36,7 @@ int low_blob_copy(const void *data, size_t size, struct gpubpf_blob *out)
 }
 
 /* Builds the key: compilation target and bitcode. false: the module is not cached. */
-bool low_kept_key(struct low *l, const char *cpu, struct gpubpf_blob *key)
+bool low_object_cache_key(struct low *l, const char *cpu, struct gpubpf_blob *key)
 {
 	LLVMMemoryBufferRef buf = LLVMWriteBitcodeToMemoryBuffer(l->mod);
 	size_t size = LLVMGetBufferSize(buf);
@@ -56,7 +56,7 @@ bool low_kept_key(struct low *l, const char *cpu, struct gpubpf_blob *key)
 	return text;
 }
 
-bool low_kept_find(const struct gpubpf_blob *key, struct gpubpf_blob *made)
+bool low_object_cache_find(const struct gpubpf_blob *key, struct gpubpf_blob *made)
 {
 	bool found = false;
 
@@ -68,7 +68,7 @@ bool low_kept_find(const struct gpubpf_blob *key, struct gpubpf_blob *made)
 	return found;
 }
 
-void low_kept_add(struct gpubpf_blob *key, const struct gpubpf_blob *made)
+void low_object_cache_add(struct gpubpf_blob *key, const struct gpubpf_blob *made)
 {
 	struct gpubpf_blob copy;
 

@@ -81,18 +81,18 @@ int low_optimise(struct low *l, LLVMTargetMachineRef machine)
 	if (!err && l->target->thread_jumps && level > 0)
 		err = low_run_passes(l, NULL, past_tests);
 	if (!err)
-		err = low_add_now(l);
+		err = low_combine_adds(l);
 	if (!err && l->target->stack_space) {
 		cast_stack_spaces(l);
 		err = low_run_passes(l, machine, "function(infer-address-spaces)");
 	}
 	if (!err && l->target->no_memory && level > 0)
-		err = low_words(l);
+		err = low_promote_arrays(l);
 	if (!err && l->target->passes)
 		err = low_run_passes(l, machine, l->target->passes);
-	low_overflows(l);
-	if (!err && l->target->few_widths)
-		err = low_widths(l);
+	low_expand_overflows(l);
+	if (!err && l->target->only_byte_widths)
+		err = low_legalize_widths(l);
 	if (!err && l->target->optimised)
 		l->target->optimised(l);
 	return err;

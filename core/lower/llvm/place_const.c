@@ -2,7 +2,7 @@
 /*
  * Does: decides whether a value is a constant of a place's text, such as the number of bytes that an instruction
  * accesses.
- * Before: low_told() left a call with the value.
+ * Before: low_is_place_const() left a call with the value.
  * After: each call is replaced by %gpubpf_told or by 0.
  * Requires: the passes that expose a value's operands have run.
  *
@@ -21,12 +21,12 @@ static unsigned mark(const struct low *l)
 	return LLVMGetMDKindIDInContext(l->ctx, "gpubpf.told", 11);
 }
 
-void low_mark_told(struct low *l, LLVMValueRef given)
+void low_mark_place_const(struct low *l, LLVMValueRef given)
 {
 	LLVMSetMetadata(given, mark(l), LLVMMetadataAsValue(l->ctx, LLVMMDNodeInContext2(l->ctx, NULL, 0)));
 }
 
-LLVMValueRef low_told(struct low_frame *f, LLVMValueRef v)
+LLVMValueRef low_is_place_const(struct low_frame *f, LLVMValueRef v)
 {
 	struct low *l = f->p->l;
 	LLVMTypeRef i64 = low_int(l, 8), type = LLVMFunctionType(l->i32, &i64, 1, false);
@@ -56,7 +56,7 @@ static bool is_place_const(const struct low *l, LLVMValueRef v, int steps)
 	return true;
 }
 
-bool low_told_now(struct low *l)
+bool low_resolve_place_consts(struct low *l)
 {
 	LLVMValueRef fn = LLVMGetNamedFunction(l->mod, PLACE_CONST_CALL), call, result;
 
@@ -68,7 +68,7 @@ bool low_told_now(struct low *l)
 		result = is_place_const(l, LLVMGetOperand(call, 0), 0) ? low_read_register(l, "%gpubpf_told", 4) :
 			 low_const32(l, 0);
 		if (LLVMIsACallInst(result))
-			low_mark_same(l, result);
+			low_mark_uniform(l, result);
 		LLVMReplaceAllUsesWith(call, result);
 		LLVMInstructionEraseFromParent(call);
 	}

@@ -110,7 +110,7 @@ static int imm64(struct low_frame *f, const struct gpubpf_insn *insn)
 	if (l->job->checked)
 		return gpubpf_diag_set(l->diag, GPUBPF_E_TARGET_LACKS, insn - f->p->prog->insns,
 				       "an unverified program has no maps");
-	v = low_has_first(f, insn->imm) ? low_first_value(f, insn->imm) : NULL;
+	v = low_has_first_register(f, insn->imm) ? low_first_value(f, insn->imm) : NULL;
 	if (!v) {
 		snprintf(name, sizeof(name), "gpubpf_%s_address", l->job->unit->maps[insn->imm].type->impl->name);
 		args[0] = f->p->env;

@@ -104,7 +104,7 @@ LLVMValueRef low_call_shared(struct low *l, const char *op, const struct gpubpf_
 	return v;
 }
 
-bool low_shared_once(LLVMValueRef fn)
+bool low_shared_has_one_call(LLVMValueRef fn)
 {
 	size_t n;
 	const char *name = LLVMGetValueName2(fn, &n);

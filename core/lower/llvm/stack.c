@@ -151,7 +151,7 @@ LLVMValueRef low_stack_ptr(struct low_prog *p, const struct gpubpf_access *a, LL
 	return ptr_in(p, a, a->frame == GPUBPF_ANY_FRAME ? 0 : a->frame, fixed ? NULL : ptr);
 }
 
-LLVMValueRef low_stack_own(struct low_frame *f, const struct gpubpf_access *a, int reg, LLVMValueRef ptr)
+LLVMValueRef low_stack_ptr_current(struct low_frame *f, const struct gpubpf_access *a, int reg, LLVMValueRef ptr)
 {
 	if (reg == GPUBPF_R10 && a->frame == GPUBPF_ANY_FRAME && a->off_min == a->off_max)
 		return ptr_in(f->p, a, f->depth, NULL);

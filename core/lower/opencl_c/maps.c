@@ -21,7 +21,7 @@ static void layout(struct text *t, const struct gpubpf_map_layout *l, bool eleme
 	if (element)
 		text_add(t, "gpubpf_of_maps_ctl(env, map), gpubpf_of_maps_data(env, map), ");
 	else if (l->flags & GPUBPF_LAYOUT_PLACED)
-		text_add(t, "gpubpf_elsewhere_ctl(env, %u), gpubpf_elsewhere_data(env, %u), ", row, row);
+		text_add(t, "gpubpf_external_ctl(env, %u), gpubpf_external_data(env, %u), ", row, row);
 	else
 		text_add(t, "%lluUL, %lluUL, ", (unsigned long long)l->ctl, (unsigned long long)l->data);
 	text_add(t, "%lluUL, %lluUL", (unsigned long long)l->stride, (unsigned long long)l->copy_stride);
@@ -46,7 +46,7 @@ static void operation(const struct functions *f, const char *type, const char *o
 
 	text_add(t, "%sstatic %s gpubpf_%s_%s%s(GPUBPF_ENV%s%s)\n{\n\treturn gpubpf_%s_%s(env, ",
 		 f->called && strcmp(op, "lookup") ? "__attribute__((noinline)) " : "", type, f->prefix, op,
-		 f->layout->flags & GPUBPF_LAYOUT_FROM ? CLC_FROM : "", f->element ? ", u64 map" : "", parameters, f->impl, op);
+		 f->layout->flags & GPUBPF_LAYOUT_BY_ADDRESS ? CLC_FROM : "", f->element ? ", u64 map" : "", parameters, f->impl, op);
 	layout(t, f->layout, f->element, f->row);
 	text_add(t, "%s);\n}\n", arguments);
 }
@@ -94,7 +94,7 @@ static void map_functions(struct text *t, const struct gpubpf_lower_job *job, ui
 		.called = type->impl->large && job->caps->bits & GPUBPF_CAP_X86,
 	}, direct;
 
-	from.flags |= GPUBPF_LAYOUT_FROM;
+	from.flags |= GPUBPF_LAYOUT_BY_ADDRESS;
 	snprintf(f.prefix, sizeof(f.prefix), "map%u", index);
 	direct = f;
 	direct.layout = &from;

@@ -20,7 +20,7 @@ struct gpubpf_linux_maps {
 	uint32_t n;
 	uint64_t next_ns, mirrors_ns;
 	struct gpubpf_linux_heap waiting;
-	struct gpubpf_linux_carried all[GPUBPF_MAX_MAPS];
+	struct gpubpf_linux_synced_map all[GPUBPF_MAX_MAPS];
 };
 
 /* -- opening -- */
@@ -33,10 +33,10 @@ static const struct gpubpf_linux_kind *kind_of(const struct gpubpf_map *map)
 		return &gpubpf_linux_queue;
 	if (!(map->type->flags & GPUBPF_MAP_KEYED))
 		return NULL;
-	return gpubpf_map_is_percpu(map) ? &gpubpf_linux_percpu : &gpubpf_linux_sides;
+	return gpubpf_map_is_percpu(map) ? &gpubpf_linux_percpu : &gpubpf_linux_keyed;
 }
 
-const char *gpubpf_linux_maps_never(const struct gpubpf_map *map)
+const char *gpubpf_linux_maps_why_never(const struct gpubpf_map *map)
 {
 	uint32_t flags = map->type->flags;
 
@@ -58,12 +58,12 @@ static const char *why_not_synced(const struct gpubpf_session *s, uint32_t index
 
 	if (map->type->ops & GPUBPF_OP_BIT(GPUBPF_OP_POP) && gpubpf_linux_queue_is_split(s, index, takes))
 		return GPUBPF_LINUX_BOTH_TAKE;
-	return gpubpf_linux_maps_never(map);
+	return gpubpf_linux_maps_why_never(map);
 }
 
 static int add_synced_map(struct gpubpf_session *s, uint32_t map, int fd, bool takes)
 {
-	struct gpubpf_linux_carried *c;
+	struct gpubpf_linux_synced_map *c;
 	int err;
 
 	if (!s->linux_maps)
@@ -71,8 +71,8 @@ static int add_synced_map(struct gpubpf_session *s, uint32_t map, int fd, bool t
 	if (!s->linux_maps)
 		return -ENOMEM;
 	c = &s->linux_maps->all[s->linux_maps->n];
-	*c = (struct gpubpf_linux_carried){ .s = s, .map = map, .fd = fd, .takes = takes, .waiting = &s->linux_maps->waiting, .kind = kind_of(&s->loaded->unit.maps[map]) };
-	if (gpubpf_bpf_stream(s, map))
+	*c = (struct gpubpf_linux_synced_map){ .s = s, .map = map, .fd = fd, .takes = takes, .waiting = &s->linux_maps->waiting, .kind = kind_of(&s->loaded->unit.maps[map]) };
+	if (gpubpf_bpf_find_reader(s, map))
 		c->waiting = &c->own;
 	err = c->kind->open(c);
 	if (err < 0)
@@ -105,19 +105,19 @@ void gpubpf_linux_maps_close(struct gpubpf_session *s)
 
 /* -- passes -- */
 
-static void note_full(struct gpubpf_linux_carried *c)
+static void note_full(struct gpubpf_linux_synced_map *c)
 {
-	bool kernel = gpubpf_merge_homeless(c->merge, 1), own = gpubpf_merge_homeless(c->merge, 0);
+	bool kernel = gpubpf_merge_rejected(c->merge, 1), own = gpubpf_merge_rejected(c->merge, 0);
 
 	if (c->told || !(kernel || own))
 		return;
 	c->told = true;
 	gpubpf_session_note(c->s, "map %s: it is full %s: keys without room there are only on the other side",
-			    gpubpf_linux_carried_map(c)->name,
+			    gpubpf_linux_get_map(c)->name,
 			    kernel ? "on the Linux kernel's side" : "on the GPU's side");
 }
 
-int gpubpf_linux_merge(struct gpubpf_linux_carried *c)
+int gpubpf_linux_merge(struct gpubpf_linux_synced_map *c)
 {
 	int err = c->merge ? gpubpf_merge_pass(c->merge) : 0;
 
@@ -126,11 +126,11 @@ int gpubpf_linux_merge(struct gpubpf_linux_carried *c)
 	return err;
 }
 
-static void note_failed_sync(struct gpubpf_linux_carried *c, int err)
+static void note_failed_sync(struct gpubpf_linux_synced_map *c, int err)
 {
 	if (err < 0)
 		gpubpf_session_note(c->s, "map %s: changes of one side did not reach the other: %s",
-				    gpubpf_linux_carried_map(c)->name, strerror(-err));
+				    gpubpf_linux_get_map(c)->name, strerror(-err));
 }
 
 static bool reads_clock(const struct gpubpf_session *s, uint32_t map)
@@ -146,21 +146,21 @@ static bool reads_clock(const struct gpubpf_session *s, uint32_t map)
 
 /* Warn about GPU programs that compare the clock with a time that the kernel's programs wrote: the time is one pass
  * old. */
-static void warn_stale_clock(struct gpubpf_linux_carried *c)
+static void warn_stale_clock(struct gpubpf_linux_synced_map *c)
 {
 	uint32_t use = c->s->map_use[c->map];
 
-	if (c->told_late || c->kind != &gpubpf_linux_sides || !(use & GPUBPF_USE_READ))
+	if (c->stale_noted || c->kind != &gpubpf_linux_keyed || !(use & GPUBPF_USE_READ))
 		return;
-	c->told_late = true;
+	c->stale_noted = true;
 	if (!(use & ~(uint32_t)(GPUBPF_USE_LOOKUP | GPUBPF_USE_READ)) && reads_clock(c->s, c->map))
 		gpubpf_session_note(c->s, "map %s: writes of the Linux kernel's programs reach the GPU's about %u ms "
 					  "later, so times in it are that old; an array with BPF_F_MMAPABLE is one "
 					  "memory for both",
-				    gpubpf_linux_carried_map(c)->name, GPUBPF_LINUX_PASS_NS / 1000000);
+				    gpubpf_linux_get_map(c)->name, GPUBPF_LINUX_PASS_NS / 1000000);
 }
 
-static void run_pass(struct gpubpf_linux_carried *c)
+static void run_pass(struct gpubpf_linux_synced_map *c)
 {
 	uint64_t began = gpubpf_now_ns();
 
@@ -186,7 +186,7 @@ void gpubpf_linux_maps_pass(struct gpubpf_session *s)
 		s->linux_maps->next_ns = began + GPUBPF_LINUX_PASS_NS;
 }
 
-bool gpubpf_linux_maps_carry(const struct gpubpf_session *s)
+bool gpubpf_linux_maps_is_active(const struct gpubpf_session *s)
 {
 	for (uint32_t i = 0; s->linux_maps && i < s->linux_maps->n; i++)
 		if (!s->linux_maps->all[i].rests)
@@ -196,15 +196,15 @@ bool gpubpf_linux_maps_carry(const struct gpubpf_session *s)
 
 void gpubpf_linux_maps_poll(struct gpubpf_session *s)
 {
-	if (gpubpf_linux_maps_carry(s) && gpubpf_now_ns() >= s->linux_maps->next_ns)
+	if (gpubpf_linux_maps_is_active(s) && gpubpf_now_ns() >= s->linux_maps->next_ns)
 		gpubpf_linux_maps_pass(s);
 }
 
-bool gpubpf_linux_maps_want_mirrors(struct gpubpf_session *s)
+bool gpubpf_linux_maps_need_mirrors(struct gpubpf_session *s)
 {
 	uint64_t now = gpubpf_now_ns();
 
-	if (!gpubpf_linux_maps_carry(s) || now < s->linux_maps->mirrors_ns)
+	if (!gpubpf_linux_maps_is_active(s) || now < s->linux_maps->mirrors_ns)
 		return false;
 	s->linux_maps->mirrors_ns = now + MIRROR_PERIOD_NS;
 	return true;
@@ -212,7 +212,7 @@ bool gpubpf_linux_maps_want_mirrors(struct gpubpf_session *s)
 
 /* -- for readers -- */
 
-static struct gpubpf_linux_carried *find_synced(const struct gpubpf_session *s, uint32_t map)
+static struct gpubpf_linux_synced_map *find_synced(const struct gpubpf_session *s, uint32_t map)
 {
 	struct gpubpf_linux_maps *maps = s->linux_maps;
 
@@ -222,29 +222,29 @@ static struct gpubpf_linux_carried *find_synced(const struct gpubpf_session *s, 
 	return NULL;
 }
 
-bool gpubpf_linux_maps_has(const struct gpubpf_session *s, uint32_t map)
+bool gpubpf_linux_maps_is_synced(const struct gpubpf_session *s, uint32_t map)
 {
-	const struct gpubpf_linux_carried *c = find_synced(s, map);
+	const struct gpubpf_linux_synced_map *c = find_synced(s, map);
 
 	return c && !c->rests;
 }
 
-void gpubpf_linux_maps_rest(struct gpubpf_session *s, uint32_t map, bool rests)
+void gpubpf_linux_maps_suspend(struct gpubpf_session *s, uint32_t map, bool rests)
 {
-	struct gpubpf_linux_carried *c = find_synced(s, map);
+	struct gpubpf_linux_synced_map *c = find_synced(s, map);
 
 	if (c)
 		c->rests = rests;
 }
 
-static bool is_due(const struct gpubpf_linux_carried *c)
+static bool is_due(const struct gpubpf_linux_synced_map *c)
 {
 	return c->took_ns < SHORT_PASS_NS || gpubpf_now_ns() - c->ended_ns >= PASS_SHARE * c->took_ns;
 }
 
-void gpubpf_linux_maps_settle(struct gpubpf_session *s, uint32_t map, const void *key)
+void gpubpf_linux_maps_sync(struct gpubpf_session *s, uint32_t map, const void *key)
 {
-	struct gpubpf_linux_carried *c = find_synced(s, map);
+	struct gpubpf_linux_synced_map *c = find_synced(s, map);
 
 	if (!c || c->rests)
 		return;
@@ -256,87 +256,87 @@ void gpubpf_linux_maps_settle(struct gpubpf_session *s, uint32_t map, const void
 
 int gpubpf_linux_queue_next(const struct gpubpf_session *s, uint32_t map, bool take, void *value)
 {
-	const struct gpubpf_linux_carried *c = find_synced(s, map);
+	const struct gpubpf_linux_synced_map *c = find_synced(s, map);
 
 	if (!c || !c->takes || c->split)
 		return -EOPNOTSUPP;
-	return take ? gpubpf_linux_map_take(c->kernel, value) : gpubpf_linux_map_lookup(c->kernel, NULL, value);
+	return take ? gpubpf_linux_map_pop(c->kernel, value) : gpubpf_linux_map_lookup(c->kernel, NULL, value);
 }
 
-void gpubpf_linux_queue_turn(struct gpubpf_session *s, uint32_t map)
+void gpubpf_linux_queue_reverse(struct gpubpf_session *s, uint32_t map)
 {
-	struct gpubpf_linux_carried *c = find_synced(s, map);
+	struct gpubpf_linux_synced_map *c = find_synced(s, map);
 
 	if (c && c->kind == &gpubpf_linux_queue)
 		c->takes = true;
 }
 
-static const struct gpubpf_linux_carried *find_percpu(const struct gpubpf_session *s, uint32_t map)
+static const struct gpubpf_linux_synced_map *find_percpu(const struct gpubpf_session *s, uint32_t map)
 {
-	const struct gpubpf_linux_carried *c = find_synced(s, map);
+	const struct gpubpf_linux_synced_map *c = find_synced(s, map);
 
 	return c && c->kind == &gpubpf_linux_percpu ? c : NULL;
 }
 
 size_t gpubpf_linux_cpus_size(const struct gpubpf_session *s, uint32_t map)
 {
-	const struct gpubpf_linux_carried *c = find_percpu(s, map);
+	const struct gpubpf_linux_synced_map *c = find_percpu(s, map);
 
 	return c ? gpubpf_linux_map_user_size(c->kernel) : 0;
 }
 
 int gpubpf_linux_cpus_lookup(const struct gpubpf_session *s, uint32_t map, const void *key, void *values)
 {
-	const struct gpubpf_linux_carried *c = find_percpu(s, map);
+	const struct gpubpf_linux_synced_map *c = find_percpu(s, map);
 
 	return c ? gpubpf_linux_map_lookup(c->kernel, key, values) : 0;
 }
 
 int gpubpf_linux_cpus_update(const struct gpubpf_session *s, uint32_t map, const void *key, const void *values)
 {
-	const struct gpubpf_linux_carried *c = find_percpu(s, map);
+	const struct gpubpf_linux_synced_map *c = find_percpu(s, map);
 
 	return c ? gpubpf_linux_map_update(c->kernel, key, values, BPF_ANY) : 0;
 }
 
 int gpubpf_linux_cpus_delete(const struct gpubpf_session *s, uint32_t map, const void *key)
 {
-	const struct gpubpf_linux_carried *c = find_percpu(s, map);
+	const struct gpubpf_linux_synced_map *c = find_percpu(s, map);
 
 	return c ? gpubpf_linux_map_delete(c->kernel, key) : 0;
 }
 
-bool gpubpf_linux_rings_take(struct gpubpf_session *s, uint32_t map, int arena, uint32_t copy, const void *data, uint32_t size)
+bool gpubpf_linux_rings_queue(struct gpubpf_session *s, uint32_t map, int arena, uint32_t copy, const void *data, uint32_t size)
 {
-	struct gpubpf_linux_carried *c = find_synced(s, map);
+	struct gpubpf_linux_synced_map *c = find_synced(s, map);
 
 	if (!c || c->rests)
 		return false;
-	gpubpf_linux_record_put(c, arena, copy, data, size);
+	gpubpf_linux_record_add(c, arena, copy, data, size);
 	return true;
 }
 
-uint64_t gpubpf_linux_rings_give(struct gpubpf_session *s, bool all)
+uint64_t gpubpf_linux_rings_deliver(struct gpubpf_session *s, bool all)
 {
-	uint64_t n = 0, until = all ? UINT64_MAX : gpubpf_now_ns() - GPUBPF_LINUX_RECORD_NS;
+	uint64_t n = 0, until = all ? UINT64_MAX : gpubpf_now_ns() - GPUBPF_LINUX_RECORD_WAIT_NS;
 
 	for (uint32_t i = 0; s->linux_maps && i < s->linux_maps->n; i++) {
-		struct gpubpf_linux_carried *c = &s->linux_maps->all[i];
-		struct sys_object *reader = c->waiting == &c->own ? gpubpf_bpf_stream(s, c->map) : NULL;
+		struct gpubpf_linux_synced_map *c = &s->linux_maps->all[i];
+		struct sys_object *reader = c->waiting == &c->own ? gpubpf_bpf_find_reader(s, c->map) : NULL;
 
-		if (!c->rests && gpubpf_linux_records_room(c->waiting))
+		if (!c->rests && gpubpf_linux_records_has_room(c->waiting))
 			gpubpf_linux_ring_read(c);
 		if (c->own.n)
-			n += gpubpf_linux_records_give(s, &c->own, reader, until);
+			n += gpubpf_linux_records_deliver(s, &c->own, reader, until);
 	}
-	return s->linux_maps ? n + gpubpf_linux_records_give(s, &s->linux_maps->waiting, NULL, until) : 0;
+	return s->linux_maps ? n + gpubpf_linux_records_deliver(s, &s->linux_maps->waiting, NULL, until) : 0;
 }
 
-bool gpubpf_linux_rings_room(const struct gpubpf_session *s, uint32_t map)
+bool gpubpf_linux_rings_has_room(const struct gpubpf_session *s, uint32_t map)
 {
-	const struct gpubpf_linux_carried *c = find_synced(s, map);
+	const struct gpubpf_linux_synced_map *c = find_synced(s, map);
 
-	return !c || c->waiting != &c->own || gpubpf_linux_records_room(c->waiting);
+	return !c || c->waiting != &c->own || gpubpf_linux_records_has_room(c->waiting);
 }
 
 void gpubpf_linux_rings_flush(struct gpubpf_session *s)
@@ -345,17 +345,17 @@ void gpubpf_linux_rings_flush(struct gpubpf_session *s)
 
 	gpubpf_reader_run(s, false);
 	for (uint32_t i = 0; s->linux_maps && i < s->linux_maps->n; i++) {
-		struct gpubpf_linux_carried *c = &s->linux_maps->all[i];
+		struct gpubpf_linux_synced_map *c = &s->linux_maps->all[i];
 
 		if (c->own.n)
-			gpubpf_linux_records_give(s, &c->own, gpubpf_bpf_stream(s, c->map), began);
+			gpubpf_linux_records_deliver(s, &c->own, gpubpf_bpf_find_reader(s, c->map), began);
 	}
-	gpubpf_bpf_wake(s);
+	gpubpf_bpf_wake_readers(s);
 }
 
 uint64_t gpubpf_linux_rings_lost(const struct gpubpf_session *s, uint32_t map)
 {
-	const struct gpubpf_linux_carried *c = find_synced(s, map);
+	const struct gpubpf_linux_synced_map *c = find_synced(s, map);
 
 	return c ? c->lost : 0;
 }

@@ -15,9 +15,9 @@
 #include "core/session/session.h"
 
 #define GPUBPF_LINUX_PASS_NS 10000000u /* from pass to pass, unless a pass takes long */
-#define GPUBPF_LINUX_RECORD_NS 50000000u /* how long a record waits for earlier ones */
+#define GPUBPF_LINUX_RECORD_WAIT_NS 50000000u /* how long a record waits for earlier ones */
 
-#define GPUBPF_LINUX_APART "map %s is not shared: the Linux kernel's programs and the GPU's have one each: %s"
+#define GPUBPF_LINUX_NOT_SHARED "map %s is not shared: the Linux kernel's programs and the GPU's have one each: %s"
 #define GPUBPF_LINUX_BOTH_TAKE "programs of both sides take values out"
 #define GPUBPF_LINUX_BACKEND "linux"   /* of the kernel's records; others name a runtime */
 
@@ -30,17 +30,17 @@ struct sys_object;
 const char *gpubpf_linux_maps_add(struct gpubpf_session *s, uint32_t map, int fd, bool takes);
 void gpubpf_linux_maps_close(struct gpubpf_session *s);
 /* Why maps of this kind are never synchronized; NULL: they can be. */
-const char *gpubpf_linux_maps_never(const struct gpubpf_map *map);
+const char *gpubpf_linux_maps_why_never(const struct gpubpf_map *map);
 /* rests: suspend synchronization, since no kernel program has the map. */
-void gpubpf_linux_maps_rest(struct gpubpf_session *s, uint32_t map, bool rests);
+void gpubpf_linux_maps_suspend(struct gpubpf_session *s, uint32_t map, bool rests);
 /* Synchronize the map at this key, before it is read and after it is written. NULL: the whole map, if that does not
  * take long. */
-void gpubpf_linux_maps_settle(struct gpubpf_session *s, uint32_t map, const void *key);
-bool gpubpf_linux_maps_carry(const struct gpubpf_session *s); /* is a map synchronized and not suspended? */
+void gpubpf_linux_maps_sync(struct gpubpf_session *s, uint32_t map, const void *key);
+bool gpubpf_linux_maps_is_active(const struct gpubpf_session *s); /* is a map synchronized and not suspended? */
 void gpubpf_linux_maps_pass(struct gpubpf_session *s);  /* synchronize now: before a read, and at the end */
 void gpubpf_linux_maps_poll(struct gpubpf_session *s);  /* if a pass is due */
 /* Must mirrors be copied, because devices with memory of their own wrote values? True once per period. */
-bool gpubpf_linux_maps_want_mirrors(struct gpubpf_session *s);
+bool gpubpf_linux_maps_need_mirrors(struct gpubpf_session *s);
 
 /* Bytes of the values of the kernel's CPUs, 0: none. They follow the values of the tool's own arena. */
 size_t gpubpf_linux_cpus_size(const struct gpubpf_session *s, uint32_t map);
@@ -50,21 +50,21 @@ int gpubpf_linux_cpus_update(const struct gpubpf_session *s, uint32_t map, const
 int gpubpf_linux_cpus_delete(const struct gpubpf_session *s, uint32_t map, const void *key);
 
 /* Does the Linux kernel have another map for this one? */
-bool gpubpf_linux_maps_has(const struct gpubpf_session *s, uint32_t map);
+bool gpubpf_linux_maps_is_synced(const struct gpubpf_session *s, uint32_t map);
 /* Read or take out the next value of a queue or stack whose values kernel programs take. bpf(2)'s errors. -EOPNOTSUPP:
  * the values are in the session's arenas. */
 int gpubpf_linux_queue_next(const struct gpubpf_session *s, uint32_t map, bool take, void *value);
 
 /* A kernel program that takes values out was loaded: values now go to the kernel. */
-void gpubpf_linux_queue_turn(struct gpubpf_session *s, uint32_t map);
+void gpubpf_linux_queue_reverse(struct gpubpf_session *s, uint32_t map);
 
 /* Queue a record of a ring that both sides have. False: the ring is the session's alone. */
-bool gpubpf_linux_rings_take(struct gpubpf_session *s, uint32_t map, int arena, uint32_t copy, const void *data, uint32_t size);
+bool gpubpf_linux_rings_queue(struct gpubpf_session *s, uint32_t map, int arena, uint32_t copy, const void *data, uint32_t size);
 /* Can more records of the map be queued? Only a slow loader limits them. */
-bool gpubpf_linux_rings_room(const struct gpubpf_session *s, uint32_t map);
+bool gpubpf_linux_rings_has_room(const struct gpubpf_session *s, uint32_t map);
 /* Read the kernel's records, and deliver the records that have waited long enough, or all. Returns the number
  * delivered. */
-uint64_t gpubpf_linux_rings_give(struct gpubpf_session *s, bool all);
+uint64_t gpubpf_linux_rings_deliver(struct gpubpf_session *s, bool all);
 /* Read all rings now, and deliver to loaders every record written until now. Earlier records have arrived then. */
 void gpubpf_linux_rings_flush(struct gpubpf_session *s);
 uint64_t gpubpf_linux_rings_lost(const struct gpubpf_session *s, uint32_t map);
@@ -80,31 +80,31 @@ struct gpubpf_linux_record {
 
 /* -- internals -- */
 
-struct gpubpf_linux_carried;
+struct gpubpf_linux_synced_map;
 
 struct gpubpf_linux_heap {
 	struct gpubpf_linux_record **record;
 	uint64_t n, room, bytes, number;
 };
 
-int gpubpf_linux_record_put(struct gpubpf_linux_carried *c, int arena, uint32_t copy, const void *data, uint32_t size);
-void gpubpf_linux_ring_read(struct gpubpf_linux_carried *c);
+int gpubpf_linux_record_add(struct gpubpf_linux_synced_map *c, int arena, uint32_t copy, const void *data, uint32_t size);
+void gpubpf_linux_ring_read(struct gpubpf_linux_synced_map *c);
 /* Deliver the records up to that time. reader: the loader that reads the map if h belongs to one map, or NULL. */
-uint64_t gpubpf_linux_records_give(struct gpubpf_session *s, struct gpubpf_linux_heap *h, struct sys_object *reader, uint64_t until);
-bool gpubpf_linux_records_room(const struct gpubpf_linux_heap *h);
+uint64_t gpubpf_linux_records_deliver(struct gpubpf_session *s, struct gpubpf_linux_heap *h, struct sys_object *reader, uint64_t until);
+bool gpubpf_linux_records_has_room(const struct gpubpf_linux_heap *h);
 void gpubpf_linux_records_free(struct gpubpf_linux_heap *h);
 
 /* The operations for one kind of map: 0 or -errno each. */
 struct gpubpf_linux_kind {
-	int (*open)(struct gpubpf_linux_carried *c);       /* -E2BIG: values are too large */
-	int (*pass)(struct gpubpf_linux_carried *c);
-	int (*settle)(struct gpubpf_linux_carried *c, const void *key); /* NULL: use a pass */
-	void (*close)(struct gpubpf_linux_carried *c);     /* also after a failed open */
+	int (*open)(struct gpubpf_linux_synced_map *c);       /* -E2BIG: values are too large */
+	int (*pass)(struct gpubpf_linux_synced_map *c);
+	int (*settle)(struct gpubpf_linux_synced_map *c, const void *key); /* NULL: use a pass */
+	void (*close)(struct gpubpf_linux_synced_map *c);     /* also after a failed open */
 };
 
-extern const struct gpubpf_linux_kind gpubpf_linux_sides, gpubpf_linux_percpu, gpubpf_linux_queue, gpubpf_linux_ring;
+extern const struct gpubpf_linux_kind gpubpf_linux_keyed, gpubpf_linux_percpu, gpubpf_linux_queue, gpubpf_linux_ring;
 
-struct gpubpf_linux_carried {
+struct gpubpf_linux_synced_map {
 	struct gpubpf_session *s;
 	uint32_t map;
 	int fd;                            /* the kernel's, not owned */
@@ -113,21 +113,21 @@ struct gpubpf_linux_carried {
 	struct gpubpf_merge *merge;        /* NULL: keys are fixed */
 	uint32_t word;                     /* bytes; 0: values change as a whole */
 	bool told;                         /* a note has said that one side is full */
-	bool told_late;                    /* the note about old times was considered */
+	bool stale_noted;                    /* the note about old times was considered */
 	gpubpf_merge_found_fn found;       /* of the current walk */
 	void *arg;
 	uint8_t *zeros;                    /* zero values for all multiprocessors, or all CPUs */
 	bool takes;                        /* kernel programs take values out, so values go to the kernel */
 	bool split;                        /* programs of both sides take values, so each side keeps its own */
-	uint8_t *hand;                     /* [in_hand] values in transit, the oldest first; at most max_entries */
-	uint32_t in_hand;
+	uint8_t *in_transit;                     /* [in_hand] values in transit, the oldest first; at most max_entries */
+	uint32_t n_in_transit;
 	struct ring_buffer *ring;          /* one of these two */
 	struct perf_buffer *perf;
 	struct gpubpf_linux_heap *waiting, own; /* the queue of all rings, or `own` if a loader reads the map */
 	bool rests;
 	uint64_t ended_ns, took_ns;        /* of the last pass */
 	uint64_t opened_ns, lost;          /* lost: in records */
-	struct gpubpf_linux_known {        /* facts about records of the last size */
+	struct gpubpf_linux_record_info {        /* facts about records of the last size */
 		uint32_t size;
 		bool padded;               /* as perf events are */
 		uint32_t own;              /* bytes without padding */
@@ -136,17 +136,17 @@ struct gpubpf_linux_carried {
 	} known;
 };
 
-static inline const struct gpubpf_map *gpubpf_linux_carried_map(const struct gpubpf_linux_carried *c)
+static inline const struct gpubpf_map *gpubpf_linux_get_map(const struct gpubpf_linux_synced_map *c)
 {
 	return &c->s->loaded->unit.maps[c->map];
 }
 
 /* Iterate over the kernel's map for merge.c: `each` passes every element to c->found. */
-int gpubpf_linux_kernel_each(struct gpubpf_linux_carried *c, gpubpf_linux_element_fn each, gpubpf_merge_found_fn found, void *arg);
+int gpubpf_linux_kernel_each(struct gpubpf_linux_synced_map *c, gpubpf_linux_element_fn each, gpubpf_merge_found_fn found, void *arg);
 int gpubpf_linux_kernel_erase(void *side, const void *key);
 /* Do programs of both sides take values out of the queue? */
 bool gpubpf_linux_queue_is_split(const struct gpubpf_session *s, uint32_t map, bool takes);
 /* Run one pass of c->merge, and note it if a side is full. */
-int gpubpf_linux_merge(struct gpubpf_linux_carried *c);
+int gpubpf_linux_merge(struct gpubpf_linux_synced_map *c);
 
 #endif

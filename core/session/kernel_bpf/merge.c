@@ -63,12 +63,12 @@ void gpubpf_merge_free(struct gpubpf_merge *m)
 	free(m);
 }
 
-uint64_t gpubpf_merge_homeless(const struct gpubpf_merge *m, int side)
+uint64_t gpubpf_merge_rejected(const struct gpubpf_merge *m, int side)
 {
 	return m->rejected[side];
 }
 
-uint64_t gpubpf_merge_carried(const struct gpubpf_merge *m)
+uint64_t gpubpf_merge_change_count(const struct gpubpf_merge *m)
 {
 	return m->carried;
 }

@@ -46,8 +46,8 @@ int gpubpf_merge_pass(struct gpubpf_merge *m);
 /* The same for one key, by the one() of both sides. */
 int gpubpf_merge_key(struct gpubpf_merge *m, const void *key);
 /* Keys for which the side had no room in the last pass. */
-uint64_t gpubpf_merge_homeless(const struct gpubpf_merge *m, int side);
+uint64_t gpubpf_merge_rejected(const struct gpubpf_merge *m, int side);
 /* The number of changes in the last pass. */
-uint64_t gpubpf_merge_carried(const struct gpubpf_merge *m);
+uint64_t gpubpf_merge_change_count(const struct gpubpf_merge *m);
 
 #endif

@@ -22,7 +22,7 @@ static uint64_t digest(const uint8_t *values, size_t size)
 	return d;
 }
 
-static int each_in_arena(struct gpubpf_linux_carried *c, uint32_t arena, gpubpf_merge_found_fn found, void *arg)
+static int each_in_arena(struct gpubpf_linux_synced_map *c, uint32_t arena, gpubpf_merge_found_fn found, void *arg)
 {
 	struct gpubpf_map_view view = gpubpf_arena_view(c->s, arena, c->map);
 	size_t size = gpubpf_map_user_value_size(&view);
@@ -42,7 +42,7 @@ static int each_in_arena(struct gpubpf_linux_carried *c, uint32_t arena, gpubpf_
 
 static int arenas_each(void *side, gpubpf_merge_found_fn found, void *arg)
 {
-	struct gpubpf_linux_carried *c = side;
+	struct gpubpf_linux_synced_map *c = side;
 	int err = 0;
 
 	for (uint32_t i = 0; i < c->s->narenas && !err; i++)
@@ -62,7 +62,7 @@ static int store_digest(uint8_t *values, size_t size, int err, void *value)
 
 static int arenas_one(void *side, const void *key, void *value, bool *last)
 {
-	struct gpubpf_linux_carried *c = side;
+	struct gpubpf_linux_synced_map *c = side;
 	struct gpubpf_map_view view = gpubpf_arena_view(c->s, 0, c->map);
 	size_t size = gpubpf_map_user_value_size(&view);
 	uint8_t *values = malloc(size + 8);
@@ -74,7 +74,7 @@ static int arenas_one(void *side, const void *key, void *value, bool *last)
 
 static int arenas_insert(void *side, const void *key, const void *value)
 {
-	struct gpubpf_linux_carried *c = side;
+	struct gpubpf_linux_synced_map *c = side;
 	struct gpubpf_map_view view = gpubpf_arena_view(c->s, 0, c->map);
 
 	(void)value;
@@ -84,7 +84,7 @@ static int arenas_insert(void *side, const void *key, const void *value)
 
 static int arenas_erase(void *side, const void *key)
 {
-	struct gpubpf_linux_carried *c = side;
+	struct gpubpf_linux_synced_map *c = side;
 	struct gpubpf_map_view view = gpubpf_arena_view(c->s, 0, c->map);
 
 	return gpubpf_map_delete(&view, key);
@@ -92,7 +92,7 @@ static int arenas_erase(void *side, const void *key)
 
 static int kernel_element(void *arg, const void *key, const void *values)
 {
-	struct gpubpf_linux_carried *c = arg;
+	struct gpubpf_linux_synced_map *c = arg;
 
 	return c->found(c->arg, key, &(uint64_t){ digest(values, gpubpf_linux_map_user_size(c->kernel)) }, true);
 }
@@ -104,7 +104,7 @@ static int kernel_each(void *side, gpubpf_merge_found_fn found, void *arg)
 
 static int kernel_one(void *side, const void *key, void *value, bool *last)
 {
-	struct gpubpf_linux_carried *c = side;
+	struct gpubpf_linux_synced_map *c = side;
 	size_t size = gpubpf_linux_map_user_size(c->kernel);
 	uint8_t *values = malloc(size + 8);
 	int err = values ? gpubpf_linux_map_lookup(c->kernel, key, values) : -ENOMEM;
@@ -115,15 +115,15 @@ static int kernel_one(void *side, const void *key, void *value, bool *last)
 
 static int kernel_insert(void *side, const void *key, const void *value)
 {
-	struct gpubpf_linux_carried *c = side;
+	struct gpubpf_linux_synced_map *c = side;
 
 	(void)value;
 	return gpubpf_linux_map_update(c->kernel, key, c->zeros, BPF_NOEXIST);
 }
 
-static int open_percpu(struct gpubpf_linux_carried *c)
+static int open_percpu(struct gpubpf_linux_synced_map *c)
 {
-	const struct gpubpf_map *map = gpubpf_linux_carried_map(c);
+	const struct gpubpf_map *map = gpubpf_linux_get_map(c);
 	const struct gpubpf_merge_side sides[2] = {
 		{ .side = c, .each = arenas_each, .one = arenas_one, .insert = arenas_insert, .erase = arenas_erase },
 		{ .side = c, .each = kernel_each, .one = kernel_one, .insert = kernel_insert, .erase = gpubpf_linux_kernel_erase },
@@ -143,14 +143,14 @@ static int open_percpu(struct gpubpf_linux_carried *c)
 	return c->merge ? 0 : -ENOMEM;
 }
 
-static int sync_percpu_key(struct gpubpf_linux_carried *c, const void *key)
+static int sync_percpu_key(struct gpubpf_linux_synced_map *c, const void *key)
 {
 	if (!c->merge || c->s->narenas > 1)
 		return gpubpf_linux_merge(c);
 	return gpubpf_merge_key(c->merge, key);
 }
 
-static void close_percpu(struct gpubpf_linux_carried *c)
+static void close_percpu(struct gpubpf_linux_synced_map *c)
 {
 	gpubpf_merge_free(c->merge);
 	gpubpf_linux_map_close(c->kernel);

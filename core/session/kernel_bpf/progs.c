@@ -46,7 +46,7 @@ static void load_object(struct gpubpf_session *s, uint32_t index)
 			share_array(s->linux_progs[index], &unit->maps[i]);
 }
 
-void gpubpf_linux_progs_carry(struct gpubpf_session *s)
+void gpubpf_linux_progs_sync_maps(struct gpubpf_session *s)
 {
 	static const int consumers[] = { BPF_FUNC_map_pop_elem, BPF_FUNC_map_peek_elem };
 
@@ -59,7 +59,7 @@ void gpubpf_linux_progs_carry(struct gpubpf_session *s)
 		const char *why = fd < 0 ? NULL : gpubpf_linux_maps_add(s, i, fd, kernel_consumes);
 
 		if (why)
-			gpubpf_load_note(s->loaded, GPUBPF_LINUX_APART, map->name, why);
+			gpubpf_load_note(s->loaded, GPUBPF_LINUX_NOT_SHARED, map->name, why);
 	}
 }
 

@@ -31,7 +31,7 @@ static bool is_time(const struct btf *btf, const struct btf_type *t, uint32_t i)
 	bool is_signed;
 
 	if (!name || btf_member_bitfield_size(t, i) || btf_member_bit_offset(t, i) % 8 ||
-	    !gpubpf_btf_int(btf, m->type, sizeof(uint64_t), &is_signed))
+	    !gpubpf_btf_is_int(btf, m->type, sizeof(uint64_t), &is_signed))
 		return false;
 	for (size_t n = 0; n < sizeof(time_names) / sizeof(time_names[0]); n++)
 		if (!strcmp(name, time_names[n]))
@@ -39,7 +39,7 @@ static bool is_time(const struct btf *btf, const struct btf_type *t, uint32_t i)
 	return false;
 }
 
-static int32_t time_in(const struct gpubpf_linux_carried *c, uint32_t type)
+static int32_t time_in(const struct gpubpf_linux_synced_map *c, uint32_t type)
 {
 	const struct btf *btf = gpubpf_map_btf(c->s, c->map);
 	uint32_t stripped = gpubpf_btf_strip(btf, type);
@@ -52,7 +52,7 @@ static int32_t time_in(const struct gpubpf_linux_carried *c, uint32_t type)
 }
 
 /* Look up the type of records of that size. Perf events have up to 7 bytes of padding after the record. */
-static void cache_record_type(struct gpubpf_linux_carried *c, uint32_t size, bool padded)
+static void cache_record_type(struct gpubpf_linux_synced_map *c, uint32_t size, bool padded)
 {
 	uint32_t type = gpubpf_event_type(c->s, c->map, size), own = size;
 
@@ -60,14 +60,14 @@ static void cache_record_type(struct gpubpf_linux_carried *c, uint32_t size, boo
 		type = gpubpf_event_type(c->s, c->map, size - pad);
 		own = type ? size - pad : size;
 	}
-	c->known = (struct gpubpf_linux_known){ size, padded, own, type ? time_in(c, type) : -1, gpubpf_linux_carried_map(c)->object };
+	c->known = (struct gpubpf_linux_record_info){ size, padded, own, type ? time_in(c, type) : -1, gpubpf_linux_get_map(c)->object };
 }
 
-static uint64_t time_of(struct gpubpf_linux_carried *c, const void *data, uint32_t *size, bool padded)
+static uint64_t time_of(struct gpubpf_linux_synced_map *c, const void *data, uint32_t *size, bool padded)
 {
 	uint64_t now = gpubpf_now_ns(), offset = gpubpf_unix_offset_ns(), time;
 
-	if (c->known.size != *size || c->known.padded != padded || c->known.object != gpubpf_linux_carried_map(c)->object)
+	if (c->known.size != *size || c->known.padded != padded || c->known.object != gpubpf_linux_get_map(c)->object)
 		cache_record_type(c, *size, padded);
 	*size = c->known.own;
 	if (c->known.time < 0)
@@ -122,7 +122,7 @@ static struct gpubpf_linux_record *pop(struct gpubpf_linux_heap *h)
 	return first;
 }
 
-int gpubpf_linux_record_put(struct gpubpf_linux_carried *c, int arena, uint32_t copy, const void *data, uint32_t size)
+int gpubpf_linux_record_add(struct gpubpf_linux_synced_map *c, int arena, uint32_t copy, const void *data, uint32_t size)
 {
 	uint64_t time = time_of(c, data, &size, arena < 0 && c->perf);
 	struct gpubpf_linux_record *r = malloc(sizeof(*r) + size);
@@ -140,23 +140,23 @@ int gpubpf_linux_record_put(struct gpubpf_linux_carried *c, int arena, uint32_t 
 	return err;
 }
 
-bool gpubpf_linux_records_room(const struct gpubpf_linux_heap *h)
+bool gpubpf_linux_records_has_room(const struct gpubpf_linux_heap *h)
 {
 	return h->bytes <= WAITING_BYTES;
 }
 
-uint64_t gpubpf_linux_records_give(struct gpubpf_session *s, struct gpubpf_linux_heap *h, struct sys_object *reader, uint64_t until)
+uint64_t gpubpf_linux_records_deliver(struct gpubpf_session *s, struct gpubpf_linux_heap *h, struct sys_object *reader, uint64_t until)
 {
 	uint64_t n = 0;
 
-	for (; h->n && (!gpubpf_linux_records_room(h) || h->record[0]->time <= until); n++) {
+	for (; h->n && (!gpubpf_linux_records_has_room(h) || h->record[0]->time <= until); n++) {
 		if (reader && !gpubpf_bpf_has_room(s, reader))
 			break;
 		struct gpubpf_linux_record *r = pop(h);
 
-		gpubpf_reader_give(s, r);
+		gpubpf_reader_deliver(s, r);
 		if (reader)
-			gpubpf_bpf_record(s, reader, r->copy, r->data, r->size);
+			gpubpf_bpf_deliver_record(s, reader, r->copy, r->data, r->size);
 		free(r);
 	}
 	return n;
@@ -173,24 +173,24 @@ void gpubpf_linux_records_free(struct gpubpf_linux_heap *h)
 
 static int on_record(void *ctx, void *data, size_t size)
 {
-	gpubpf_linux_record_put(ctx, -1, 0, data, (uint32_t)size);
+	gpubpf_linux_record_add(ctx, -1, 0, data, (uint32_t)size);
 	return 0;
 }
 
 static void on_sample(void *ctx, int cpu, void *data, uint32_t size)
 {
-	gpubpf_linux_record_put(ctx, -1, (uint32_t)cpu, data, size);
+	gpubpf_linux_record_add(ctx, -1, (uint32_t)cpu, data, size);
 }
 
 static void on_lost(void *ctx, int cpu, unsigned long long n)
 {
-	struct gpubpf_linux_carried *c = ctx;
+	struct gpubpf_linux_synced_map *c = ctx;
 
 	(void)cpu;
 	c->lost += n;
 }
 
-void gpubpf_linux_ring_read(struct gpubpf_linux_carried *c)
+void gpubpf_linux_ring_read(struct gpubpf_linux_synced_map *c)
 {
 	if (c->ring)
 		ring_buffer__consume(c->ring);
@@ -198,23 +198,23 @@ void gpubpf_linux_ring_read(struct gpubpf_linux_carried *c)
 		perf_buffer__consume(c->perf);
 }
 
-static int open_ring(struct gpubpf_linux_carried *c)
+static int open_ring(struct gpubpf_linux_synced_map *c)
 {
 	c->opened_ns = gpubpf_now_ns();
-	if (gpubpf_linux_carried_map(c)->type->flags & GPUBPF_MAP_BYTES)
+	if (gpubpf_linux_get_map(c)->type->flags & GPUBPF_MAP_BYTES)
 		c->ring = ring_buffer__new(c->fd, on_record, c, NULL);
 	else
 		c->perf = perf_buffer__new(c->fd, PERF_PAGES, on_sample, on_lost, c, NULL);
 	return c->ring || c->perf ? 0 : -errno;
 }
 
-static int pass_ring(struct gpubpf_linux_carried *c)
+static int pass_ring(struct gpubpf_linux_synced_map *c)
 {
 	(void)c;
 	return 0; /* records have their own schedule: core/session/maps/reader.c */
 }
 
-static void close_ring(struct gpubpf_linux_carried *c)
+static void close_ring(struct gpubpf_linux_synced_map *c)
 {
 	ring_buffer__free(c->ring);
 	perf_buffer__free(c->perf);

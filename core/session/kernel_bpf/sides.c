@@ -9,12 +9,12 @@
 
 /* -- the session's side -- */
 
-static bool is_summed(const struct gpubpf_linux_carried *c)
+static bool is_summed(const struct gpubpf_linux_synced_map *c)
 {
-	return gpubpf_map_sums(c->s, c->map);
+	return gpubpf_map_is_summed(c->s, c->map);
 }
 
-static int each_in_arena(struct gpubpf_linux_carried *c, uint32_t arena, uint8_t *key, uint8_t *value)
+static int each_in_arena(struct gpubpf_linux_synced_map *c, uint32_t arena, uint8_t *key, uint8_t *value)
 {
 	struct gpubpf_map_view view = gpubpf_arena_view(c->s, arena, c->map);
 	uint64_t cursor = 0;
@@ -29,9 +29,9 @@ static int each_in_arena(struct gpubpf_linux_carried *c, uint32_t arena, uint8_t
 }
 
 /* For each key, the sum over all arenas. */
-static int each_summed(struct gpubpf_linux_carried *c, uint8_t *key, uint8_t *value)
+static int each_summed(struct gpubpf_linux_synced_map *c, uint8_t *key, uint8_t *value)
 {
-	const struct gpubpf_map *map = gpubpf_linux_carried_map(c);
+	const struct gpubpf_map *map = gpubpf_linux_get_map(c);
 	uint64_t left = (uint64_t)map->max_entries * c->s->narenas;
 	uint8_t *next = value + map->value_size;
 	int err = gpubpf_map__get_next_key(map, NULL, key, map->key_size);
@@ -50,8 +50,8 @@ static int each_summed(struct gpubpf_linux_carried *c, uint8_t *key, uint8_t *va
 /* Iterate as look-ups do: if several arenas have a key, the last one's value counts, or their sum. */
 static int arenas_each(void *side, gpubpf_merge_found_fn found, void *arg)
 {
-	struct gpubpf_linux_carried *c = side;
-	const struct gpubpf_map *map = gpubpf_linux_carried_map(c);
+	struct gpubpf_linux_synced_map *c = side;
+	const struct gpubpf_map *map = gpubpf_linux_get_map(c);
 	uint8_t *key = calloc(1, map->key_size + 8), *value = calloc(1, map->value_size + map->key_size + 16);
 	int err = key && value ? 0 : -ENOMEM;
 
@@ -70,14 +70,14 @@ static int arenas_each(void *side, gpubpf_merge_found_fn found, void *arg)
 /* If several arenas have values that are no sums, only a walk knows which one counts. */
 static int arenas_one(void *side, const void *key, void *value, bool *last)
 {
-	struct gpubpf_linux_carried *c = side;
-	const struct gpubpf_map *map = gpubpf_linux_carried_map(c);
+	struct gpubpf_linux_synced_map *c = side;
+	const struct gpubpf_map *map = gpubpf_linux_get_map(c);
 
 	*last = true;
 	return gpubpf_map__lookup_elem(map, key, map->key_size, value, map->value_size, 0);
 }
 
-static uint64_t word_of(const struct gpubpf_linux_carried *c, const void *value, uint32_t at)
+static uint64_t word_of(const struct gpubpf_linux_synced_map *c, const void *value, uint32_t at)
 {
 	uint64_t w = 0;
 
@@ -87,7 +87,7 @@ static uint64_t word_of(const struct gpubpf_linux_carried *c, const void *value,
 
 static int arenas_add(void *side, const void *key, const void *value)
 {
-	struct gpubpf_linux_carried *c = side;
+	struct gpubpf_linux_synced_map *c = side;
 	struct gpubpf_map_view view = gpubpf_arena_view(c->s, 0, c->map);
 	int err = 0;
 
@@ -100,13 +100,13 @@ static int arenas_add(void *side, const void *key, const void *value)
 
 static int arenas_exchange(void *side, const void *key, const void *old, const void *value)
 {
-	struct gpubpf_linux_carried *c = side;
+	struct gpubpf_linux_synced_map *c = side;
 	struct gpubpf_map_view view = gpubpf_arena_view(c->s, 0, c->map);
 	int err = 0, one;
 
 	c->s->map_set[c->map] = true;
 	if (c->s->narenas > 1 || !c->word)
-		return gpubpf_map__update_elem(gpubpf_linux_carried_map(c), key, view.map->key_size, value, view.map->value_size, BPF_ANY);
+		return gpubpf_map__update_elem(gpubpf_linux_get_map(c), key, view.map->key_size, value, view.map->value_size, BPF_ANY);
 	for (uint32_t at = 0; at < view.map->value_size; at += c->word) {
 		if (word_of(c, old, at) == word_of(c, value, at))
 			continue;
@@ -118,14 +118,14 @@ static int arenas_exchange(void *side, const void *key, const void *old, const v
 
 static int arenas_insert(void *side, const void *key, const void *value)
 {
-	const struct gpubpf_map *map = gpubpf_linux_carried_map(side);
+	const struct gpubpf_map *map = gpubpf_linux_get_map(side);
 
 	return gpubpf_map__update_elem(map, key, map->key_size, value, map->value_size, BPF_NOEXIST);
 }
 
 static int arenas_erase(void *side, const void *key)
 {
-	const struct gpubpf_map *map = gpubpf_linux_carried_map(side);
+	const struct gpubpf_map *map = gpubpf_linux_get_map(side);
 
 	return gpubpf_map__delete_elem(map, key, map->key_size, 0);
 }
@@ -134,12 +134,12 @@ static int arenas_erase(void *side, const void *key)
 
 static int kernel_element(void *arg, const void *key, const void *value)
 {
-	struct gpubpf_linux_carried *c = arg;
+	struct gpubpf_linux_synced_map *c = arg;
 
 	return c->found(c->arg, key, value, true);
 }
 
-int gpubpf_linux_kernel_each(struct gpubpf_linux_carried *c, gpubpf_linux_element_fn each, gpubpf_merge_found_fn found, void *arg)
+int gpubpf_linux_kernel_each(struct gpubpf_linux_synced_map *c, gpubpf_linux_element_fn each, gpubpf_merge_found_fn found, void *arg)
 {
 	c->found = found;
 	c->arg = arg;
@@ -154,27 +154,27 @@ static int kernel_each(void *side, gpubpf_merge_found_fn found, void *arg)
 static int kernel_one(void *side, const void *key, void *value, bool *last)
 {
 	*last = true;
-	return gpubpf_linux_map_lookup(((struct gpubpf_linux_carried *)side)->kernel, key, value);
+	return gpubpf_linux_map_lookup(((struct gpubpf_linux_synced_map *)side)->kernel, key, value);
 }
 
 static int kernel_add(void *side, const void *key, const void *value)
 {
-	return gpubpf_linux_map_add(((struct gpubpf_linux_carried *)side)->kernel, key, value);
+	return gpubpf_linux_map_add(((struct gpubpf_linux_synced_map *)side)->kernel, key, value);
 }
 
 static int kernel_exchange(void *side, const void *key, const void *old, const void *value)
 {
-	return gpubpf_linux_map_exchange(((struct gpubpf_linux_carried *)side)->kernel, key, old, value);
+	return gpubpf_linux_map_exchange(((struct gpubpf_linux_synced_map *)side)->kernel, key, old, value);
 }
 
 static int kernel_insert(void *side, const void *key, const void *value)
 {
-	return gpubpf_linux_map_update(((struct gpubpf_linux_carried *)side)->kernel, key, value, BPF_NOEXIST);
+	return gpubpf_linux_map_update(((struct gpubpf_linux_synced_map *)side)->kernel, key, value, BPF_NOEXIST);
 }
 
 int gpubpf_linux_kernel_erase(void *side, const void *key)
 {
-	return gpubpf_linux_map_delete(((struct gpubpf_linux_carried *)side)->kernel, key);
+	return gpubpf_linux_map_delete(((struct gpubpf_linux_synced_map *)side)->kernel, key);
 }
 
 /* -- opening -- */
@@ -183,14 +183,14 @@ static uint32_t word_size(const struct gpubpf_session *s, uint32_t map)
 {
 	uint32_t size = s->loaded->unit.maps[map].value_size;
 
-	if (gpubpf_map_sums(s, map))
+	if (gpubpf_map_is_summed(s, map))
 		return s->map_use[map] & GPUBPF_USE_ADD4 ? 4 : 8;
 	return size / 4 > GPUBPF_LINUX_WORDS ? 0 : size % 8 ? size % 4 ? 0 : 4 : 8;
 }
 
-static int open_sides(struct gpubpf_linux_carried *c)
+static int open_sides(struct gpubpf_linux_synced_map *c)
 {
-	const struct gpubpf_map *map = gpubpf_linux_carried_map(c);
+	const struct gpubpf_map *map = gpubpf_linux_get_map(c);
 	const struct gpubpf_merge_side sides[2] = {
 		{ c, arenas_each, arenas_one, arenas_add, arenas_exchange, arenas_insert, arenas_erase },
 		{ c, kernel_each, kernel_one, kernel_add, kernel_exchange, kernel_insert, gpubpf_linux_kernel_erase },
@@ -211,15 +211,15 @@ static int open_sides(struct gpubpf_linux_carried *c)
 	return c->merge ? gpubpf_linux_map_open(&kernel, &c->kernel) : -ENOMEM;
 }
 
-static int sync_sides_key(struct gpubpf_linux_carried *c, const void *key)
+static int sync_sides_key(struct gpubpf_linux_synced_map *c, const void *key)
 {
 	return is_summed(c) || c->s->narenas == 1 ? gpubpf_merge_key(c->merge, key) : gpubpf_linux_merge(c);
 }
 
-static void close_sides(struct gpubpf_linux_carried *c)
+static void close_sides(struct gpubpf_linux_synced_map *c)
 {
 	gpubpf_merge_free(c->merge);
 	gpubpf_linux_map_close(c->kernel);
 }
 
-const struct gpubpf_linux_kind gpubpf_linux_sides = { open_sides, gpubpf_linux_merge, sync_sides_key, close_sides };
+const struct gpubpf_linux_kind gpubpf_linux_keyed = { open_sides, gpubpf_linux_merge, sync_sides_key, close_sides };

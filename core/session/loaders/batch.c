@@ -22,14 +22,14 @@ static uint64_t decode_position(const struct gpubpf_map *map, uint32_t position)
 {
 	uint64_t each = map->max_entries + 1ull;
 
-	return position / each << GPUBPF_BATCH_ARENA | position % each;
+	return position / each << GPUBPF_BATCH_ARENA_SHIFT | position % each;
 }
 
 static uint32_t encode_position(const struct gpubpf_map *map, uint64_t position)
 {
-	uint64_t each = map->max_entries + 1ull, at = position & ((1ull << GPUBPF_BATCH_ARENA) - 1);
+	uint64_t each = map->max_entries + 1ull, at = position & ((1ull << GPUBPF_BATCH_ARENA_SHIFT) - 1);
 
-	at += (position >> GPUBPF_BATCH_ARENA) * each;
+	at += (position >> GPUBPF_BATCH_ARENA_SHIFT) * each;
 	return at < UINT32_MAX ? (uint32_t)at : UINT32_MAX;
 }
 
@@ -72,7 +72,7 @@ static int alloc_results(struct batch *b, bool reads)
 
 	if (!(b->map->type->flags & GPUBPF_MAP_KEYED))
 		return -EINVAL;
-	err = sys_value_batches(b->s, b->map);
+	err = sys_value_check_batch(b->s, b->map);
 	if (err < 0)
 		return err;
 	if (!reads)
@@ -99,7 +99,7 @@ static int run_in_kernel_map(const struct sys_object *o, struct batch *b)
 			.values = (uintptr_t)(b->back_keys ? b->back_values : b->values), .elem_flags = b->flags,
 		},
 	};
-	int err = b->map->type->flags & GPUBPF_MAP_LAZY ? -EOPNOTSUPP : sys_beside_batch(o, &attr, b->cmd);
+	int err = b->map->type->flags & GPUBPF_MAP_LAZY ? -EOPNOTSUPP : sys_shadow_batch(o, &attr, b->cmd);
 
 	b->count = err && err != -ENOENT && err != -ENOSPC ? 0 : attr.batch.count;
 	b->position = to;
@@ -110,19 +110,19 @@ static int run_synchronized(struct gpubpf_session *s, const struct sys_object *o
 {
 	int err;
 
-	if (sys_beside_alone(o))
+	if (sys_shadow_is_primary(o))
 		return run_in_kernel_map(o, b);
 	if (!b->position)
-		sys_beside_settle(s, o, NULL);
+		sys_shadow_sync(s, o, NULL);
 	err = run_batch(b);
 	if (sys_map_writes(b->cmd))
-		sys_beside_settle(s, o, NULL);
+		sys_shadow_sync(s, o, NULL);
 	return err;
 }
 
 int sys_map_batch(struct sys_call *c)
 {
-	struct sys_object *o = sys_object_of(c->s, GPUBPF_BPF_MAP, gpubpf_get_u32(c->r));
+	struct sys_object *o = sys_object_find_kind(c->s, GPUBPF_BPF_MAP, gpubpf_get_u32(c->r));
 	struct batch b = { .s = c->s, .cmd = gpubpf_get_u32(c->r), .position = gpubpf_get_u32(c->r) };
 	bool reads;
 	int err;
@@ -135,11 +135,11 @@ int sys_map_batch(struct sys_call *c)
 		return -EPROTO;
 	if (!o)
 		return -EBADF;
-	if (!sys_map_may(o, b.cmd))
+	if (!sys_map_allows(o, b.cmd))
 		return -EPERM;
 	if (o->map.slots)
 		return -524; /* ENOTSUPP, which user space headers lack */
-	b.map = sys_map_of(c->s, o);
+	b.map = sys_map_get(c->s, o);
 	reads = b.cmd == BPF_MAP_LOOKUP_BATCH || b.cmd == BPF_MAP_LOOKUP_AND_DELETE_BATCH;
 	err = alloc_results(&b, reads);
 	if (err)

@@ -13,30 +13,30 @@
 
 /* -- collecting maps and programs -- */
 
-static int add_map(struct sys_given *g, struct sys_object *map, bool prototype)
+static int add_map(struct sys_closure *g, struct sys_object *map, bool prototype)
 {
 	for (uint32_t i = 0; i < g->nmaps; i++)
 		if (g->maps[i].map == map && g->maps[i].prototype == prototype)
 			return 0;
 	if (g->nmaps == GPUBPF_MAX_MAPS)
 		return -E2BIG;
-	g->maps[g->nmaps++] = (struct sys_given_map){ map, prototype };
+	g->maps[g->nmaps++] = (struct sys_closure_map){ map, prototype };
 	return 0;
 }
 
-static int add_prog(struct sys_given *g, struct sys_object *prog)
+static int add_prog(struct sys_closure *g, struct sys_object *prog)
 {
 	for (uint32_t i = 0; i < g->nprogs; i++)
 		if (g->progs[i] == prog)
 			return 0;
-	if (g->nprogs == GPUBPF_BPF_CHAIN)
+	if (g->nprogs == GPUBPF_BPF_MAX_CHAIN)
 		return -E2BIG;
 	g->progs[g->nprogs++] = prog;
 	return 0;
 }
 
 /* Add the map, the prototype of its elements, its elements, and the programs in it. */
-static int add_map_deps(const struct gpubpf_session *s, struct sys_given *g, struct sys_object *map)
+static int add_map_deps(const struct gpubpf_session *s, struct sys_closure *g, struct sys_object *map)
 {
 	const struct sys_slots *slots = map->map.slots;
 	bool of_maps = map->map.def.inner;
@@ -51,7 +51,7 @@ static int add_map_deps(const struct gpubpf_session *s, struct sys_given *g, str
 	return err;
 }
 
-static int collect_deps(const struct gpubpf_session *s, struct sys_given *g, struct sys_object *prog)
+static int collect_deps(const struct gpubpf_session *s, struct sys_closure *g, struct sys_object *prog)
 {
 	int err = add_prog(g, prog);
 
@@ -62,7 +62,7 @@ static int collect_deps(const struct gpubpf_session *s, struct sys_given *g, str
 }
 
 /* The map's index in the list; g->nmaps: not there. */
-static uint32_t map_index(const struct sys_given *g, const struct sys_object *map, bool prototype)
+static uint32_t map_index(const struct sys_closure *g, const struct sys_object *map, bool prototype)
 {
 	uint32_t i = 0;
 
@@ -71,9 +71,9 @@ static uint32_t map_index(const struct sys_given *g, const struct sys_object *ma
 	return i;
 }
 
-bool sys_given_names(const struct gpubpf_session *s, struct sys_object *prog, const struct sys_object *map)
+bool sys_closure_names_map(const struct gpubpf_session *s, struct sys_object *prog, const struct sys_object *map)
 {
-	struct sys_given *g = calloc(1, sizeof(*g));
+	struct sys_closure *g = calloc(1, sizeof(*g));
 	bool names = g && !collect_deps(s, g, prog) && map_index(g, map, false) < g->nmaps;
 
 	free(g);
@@ -85,7 +85,7 @@ bool sys_given_names(const struct gpubpf_session *s, struct sys_object *prog, co
 /* Number the program for maps of programs: the smallest number that no other program has. */
 static int assign_number(const struct gpubpf_session *s, struct sys_object *prog)
 {
-	for (uint32_t number = 1; !prog->prog.number && number <= GPUBPF_BPF_CHAIN; number++) {
+	for (uint32_t number = 1; !prog->prog.number && number <= GPUBPF_BPF_MAX_CHAIN; number++) {
 		bool used = false;
 
 		for (uint32_t i = 0; i < s->bpf->n && !used; i++)
@@ -102,7 +102,7 @@ static void name_target(const struct sys_object *prog, char name[64])
 	snprintf(name, 64, "%.48s.%u", prog->prog.name, prog->prog.number);
 }
 
-int sys_given_targets(const struct gpubpf_session *s, const struct sys_object *map, struct gpubpf_map_target **targets)
+int sys_closure_targets(const struct gpubpf_session *s, const struct sys_object *map, struct gpubpf_map_target **targets)
 {
 	const struct sys_slots *slots = map->map.slots;
 	struct gpubpf_map_target *made = calloc(slots->ntargets + 1, sizeof(*made));
@@ -131,11 +131,11 @@ static int define_prototype(const struct sys_object *outer, struct gpubpf_map *d
 	return 0;
 }
 
-static int define_map(const struct gpubpf_session *s, const struct sys_given *g, uint32_t i, uint32_t btf,
+static int define_map(const struct gpubpf_session *s, const struct sys_closure *g, uint32_t i, uint32_t btf,
 		      struct gpubpf_map *def)
 {
 	const struct sys_object *map = g->maps[i].map;
-	int err = g->maps[i].prototype ? define_prototype(map, def) : sys_map_define(s, map, def);
+	int err = g->maps[i].prototype ? define_prototype(map, def) : sys_map_make_def(s, map, def);
 
 	if (err < 0 || g->maps[i].prototype)
 		return err;
@@ -143,7 +143,7 @@ static int define_map(const struct gpubpf_session *s, const struct sys_given *g,
 		def->btf_key = def->btf_value = 0; /* they are types of another BTF object */
 	if (def->inner)
 		def->inner = map_index(g, map, true) + 1;
-	else if (map->map.slots && !(err = sys_given_targets(s, map, &def->targets)))
+	else if (map->map.slots && !(err = sys_closure_targets(s, map, &def->targets)))
 		def->ntargets = map->map.slots->ntargets;
 	return err;
 }
@@ -156,7 +156,7 @@ static void free_maps(struct gpubpf_map *maps, uint32_t n)
 	}
 }
 
-static const struct sys_object *find_map(const struct sys_given *g, uint32_t id)
+static const struct sys_object *find_map(const struct sys_closure *g, uint32_t id)
 {
 	for (uint32_t i = 0; i < g->nmaps; i++)
 		if (g->maps[i].map->id == id)
@@ -165,7 +165,7 @@ static const struct sys_object *find_map(const struct sys_given *g, uint32_t id)
 }
 
 /* Copy a program, and replace indexes into its own maps by indexes into the list. */
-static int copy_program(const struct sys_given *g, const struct sys_object *o, uint32_t btf, struct gpubpf_sys_prog *copy)
+static int copy_program(const struct sys_closure *g, const struct sys_object *o, uint32_t btf, struct gpubpf_sys_prog *copy)
 {
 	const struct gpubpf_sys_prog *raw = &o->prog.raw;
 
@@ -187,8 +187,8 @@ static int copy_program(const struct sys_given *g, const struct sys_object *o, u
 	return 0;
 }
 
-static int copy_programs(const struct gpubpf_session *s, const struct sys_given *g, struct gpubpf_sys_prog *copies,
-			 struct gpubpf_load_given_prog *progs)
+static int copy_programs(const struct gpubpf_session *s, const struct sys_closure *g, struct gpubpf_sys_prog *copies,
+			 struct gpubpf_load_passed_prog *progs)
 {
 	int err = 0;
 
@@ -196,14 +196,14 @@ static int copy_programs(const struct gpubpf_session *s, const struct sys_given 
 		err = assign_number(s, g->progs[i]);
 		if (!err)
 			err = copy_program(g, g->progs[i], g->progs[0]->btf, &copies[i]);
-		progs[i] = (struct gpubpf_load_given_prog){ .number = g->progs[i]->prog.number, .prog = &copies[i] };
+		progs[i] = (struct gpubpf_load_passed_prog){ .number = g->progs[i]->prog.number, .prog = &copies[i] };
 		name_target(g->progs[i], progs[i].name);
 	}
 	snprintf(progs[0].name, sizeof(progs[0].name), "%s", g->progs[0]->prog.name);
 	return err;
 }
 
-static int load_collected(const struct gpubpf_session *s, const struct sys_given *g, struct gpubpf_load_given *given,
+static int load_collected(const struct gpubpf_session *s, const struct sys_closure *g, struct gpubpf_load_passed *given,
 			  struct gpubpf_loaded **loaded, struct gpubpf_diag *diag)
 {
 	const struct sys_object *btf = g->nprogs && g->progs[0]->btf ? sys_object_find(s, g->progs[0]->btf) : NULL;
@@ -218,19 +218,19 @@ static int load_collected(const struct gpubpf_session *s, const struct sys_given
 	given->btf = btf ? btf->btf_data.data : NULL;
 	given->btf_size = btf ? btf->btf_data.size : 0;
 	if (!err)
-		err = gpubpf_load_given(given, loaded, diag);
+		err = gpubpf_load_passed(given, loaded, diag);
 	else
 		free_maps(maps, g->nmaps);
 	free(maps);
 	return err;
 }
 
-int sys_given_program(const struct gpubpf_session *s, struct sys_object *prog, enum gpubpf_site site, const char *pattern,
-		      struct sys_given *g, struct gpubpf_loaded **loaded, struct gpubpf_diag *diag)
+int sys_closure_program(const struct gpubpf_session *s, struct sys_object *prog, enum gpubpf_site site, const char *pattern,
+		      struct sys_closure *g, struct gpubpf_loaded **loaded, struct gpubpf_diag *diag)
 {
-	struct gpubpf_load_given given = { .pattern = pattern, .site = site };
-	struct gpubpf_load_given_prog *progs = calloc(GPUBPF_BPF_CHAIN, sizeof(*progs));
-	struct gpubpf_sys_prog *copies = calloc(GPUBPF_BPF_CHAIN, sizeof(*copies));
+	struct gpubpf_load_passed given = { .pattern = pattern, .site = site };
+	struct gpubpf_load_passed_prog *progs = calloc(GPUBPF_BPF_MAX_CHAIN, sizeof(*progs));
+	struct gpubpf_sys_prog *copies = calloc(GPUBPF_BPF_MAX_CHAIN, sizeof(*copies));
 	int err = progs && copies ? collect_deps(s, g, prog) : -ENOMEM;
 
 	if (!err)
@@ -246,10 +246,10 @@ int sys_given_program(const struct gpubpf_session *s, struct sys_object *prog, e
 	return err;
 }
 
-int sys_given_map(const struct gpubpf_session *s, struct sys_object *map, struct sys_given *g, struct gpubpf_loaded **loaded,
+int sys_closure_map(const struct gpubpf_session *s, struct sys_object *map, struct sys_closure *g, struct gpubpf_loaded **loaded,
 		  struct gpubpf_diag *diag)
 {
-	struct gpubpf_load_given given = {0};
+	struct gpubpf_load_passed given = {0};
 	int err = add_map(g, map, false);
 
 	return err ? err : load_collected(s, g, &given, loaded, diag);

@@ -18,7 +18,7 @@ static void put_map(struct sys_call *c, const struct sys_object *o)
 
 	memcpy(info.name, map->name, sizeof(info.name) - 1);
 	if (o->map.stream)
-		info.key_size = info.value_size = sys_stream_words(o);
+		info.key_size = info.value_size = sys_stream_word_size(o);
 	gpubpf_put_bytes(c->out, &info, sizeof(info));
 	gpubpf_put_bytes(c->out, NULL, 0);
 	gpubpf_put_bytes(c->out, NULL, 0);
@@ -111,7 +111,7 @@ int sys_next_id(struct sys_call *c)
 int sys_fd_by_id(struct sys_call *c)
 {
 	uint32_t kind = gpubpf_get_u32(c->r), id = gpubpf_get_u32(c->r);
-	struct sys_object *o = sys_object_of(c->s, kind, id);
+	struct sys_object *o = sys_object_find_kind(c->s, kind, id);
 
 	if (c->r->failed)
 		return -EPROTO;

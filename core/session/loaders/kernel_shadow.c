@@ -73,14 +73,14 @@ static void reverse_queues(struct gpubpf_session *s, uint32_t kernel_id)
 		const struct sys_object *o = s->bpf->objects[i];
 
 		if (o->kind == GPUBPF_BPF_MAP && o->map.was == kernel_id && o->map.joined)
-			gpubpf_linux_queue_turn(s, o->map.index);
+			gpubpf_linux_queue_reverse(s, o->map.index);
 	}
 }
 
-int sys_takes(struct sys_call *c)
+int sys_queue_consumed(struct sys_call *c)
 {
 	uint32_t map = gpubpf_get_u32(c->r);
-	int err = c->r->failed ? -EPROTO : sys_open(c->s);
+	int err = c->r->failed ? -EPROTO : sys_check_room(c->s);
 
 	if (err < 0 || has_kernel_consumer(c->s, map))
 		return err;
@@ -93,7 +93,7 @@ int sys_takes(struct sys_call *c)
 
 /* -- opening -- */
 
-int sys_beside_open(struct sys_call *c, struct sys_object *map)
+int sys_shadow_open(struct sys_call *c, struct sys_object *map)
 {
 	const struct gpubpf_map *def = &map->map.def;
 	struct bpf_map_info info = { 0 };
@@ -101,7 +101,7 @@ int sys_beside_open(struct sys_call *c, struct sys_object *map)
 
 	if (err < 0)
 		return err;
-	if (gpubpf_linux_maps_never(def))
+	if (gpubpf_linux_maps_why_never(def))
 		return -EOPNOTSUPP;
 	if (info.type != def->type->number)
 		return -EINVAL;
@@ -114,12 +114,12 @@ int sys_beside_open(struct sys_call *c, struct sys_object *map)
 
 /* -- elements before the map joins -- */
 
-bool sys_beside_alone(const struct sys_object *map)
+bool sys_shadow_is_primary(const struct sys_object *map)
 {
 	return map->map.beside > 0 && !map->map.joined && !map->map.stream;
 }
 
-int sys_beside_elem(const struct sys_object *map, uint32_t cmd, const void *key, const void *value, uint64_t flags, void *back)
+int sys_shadow_elem(const struct sys_object *map, uint32_t cmd, const void *key, const void *value, uint64_t flags, void *back)
 {
 	union bpf_attr attr = { .map_fd = (uint32_t)map->map.beside, .key = (uintptr_t)key, .value = (uintptr_t)back, .flags = flags };
 
@@ -130,7 +130,7 @@ int sys_beside_elem(const struct sys_object *map, uint32_t cmd, const void *key,
 	return (int)gpubpf_linux_bpf((int)cmd, &attr);
 }
 
-int sys_beside_batch(const struct sys_object *map, union bpf_attr *attr, uint32_t cmd)
+int sys_shadow_batch(const struct sys_object *map, union bpf_attr *attr, uint32_t cmd)
 {
 	attr->batch.map_fd = (uint32_t)map->map.beside;
 	return (int)gpubpf_linux_bpf((int)cmd, attr);
@@ -156,7 +156,7 @@ static int copy_element(void *arg, const void *key, const void *value)
 /* Copy the kernel's elements once, for two maps that are not synchronized. */
 static void copy_elements(struct gpubpf_session *s, const struct sys_object *map)
 {
-	struct copy_ctx c = { s, sys_map_of(s, map), 0 };
+	struct copy_ctx c = { s, sys_map_get(s, map), 0 };
 	const struct gpubpf_linux_map_opts opts = { .fd = map->map.beside, .key_size = c.to->key_size, .value_size = c.to->value_size };
 	struct gpubpf_linux_map *kernel;
 
@@ -188,14 +188,14 @@ static void start_sync(struct gpubpf_session *s, struct sys_object *map)
 	why = gpubpf_linux_maps_add(s, map->map.index, map->map.beside, has_kernel_consumer(s, map->map.was));
 	map->map.apart = why;
 	if (why && !map->map.rests)
-		gpubpf_session_note(s, GPUBPF_LINUX_APART, map->map.def.name, why);
+		gpubpf_session_note(s, GPUBPF_LINUX_NOT_SHARED, map->map.def.name, why);
 	if (why)
 		copy_elements(s, map);
-	gpubpf_linux_maps_settle(s, map->map.index, NULL);
-	gpubpf_linux_maps_rest(s, map->map.index, map->map.rests);
+	gpubpf_linux_maps_sync(s, map->map.index, NULL);
+	gpubpf_linux_maps_suspend(s, map->map.index, map->map.rests);
 }
 
-void sys_beside_joined(struct gpubpf_session *s, struct sys_object *map)
+void sys_shadow_on_join(struct gpubpf_session *s, struct sys_object *map)
 {
 	if (map->map.beside <= 0)
 		return;
@@ -214,13 +214,13 @@ static void resume_sync(struct gpubpf_session *s, struct sys_object *map)
 	if (map->map.stream)
 		start_sync(s, map);
 	else if (map->map.apart)
-		gpubpf_session_note(s, GPUBPF_LINUX_APART, map->map.def.name, map->map.apart);
-	gpubpf_linux_maps_rest(s, map->map.index, false);
+		gpubpf_session_note(s, GPUBPF_LINUX_NOT_SHARED, map->map.def.name, map->map.apart);
+	gpubpf_linux_maps_suspend(s, map->map.index, false);
 }
 
-int sys_kernel(struct sys_call *c)
+int sys_kernel_map_fd(struct sys_call *c)
 {
-	struct sys_object *map = sys_object_of(c->s, GPUBPF_BPF_MAP, gpubpf_get_u32(c->r));
+	struct sys_object *map = sys_object_find_kind(c->s, GPUBPF_BPF_MAP, gpubpf_get_u32(c->r));
 	int fd;
 
 	if (c->r->failed)
@@ -238,8 +238,8 @@ int sys_kernel(struct sys_call *c)
 	return 0;
 }
 
-void sys_beside_settle(struct gpubpf_session *s, const struct sys_object *map, const void *key)
+void sys_shadow_sync(struct gpubpf_session *s, const struct sys_object *map, const void *key)
 {
 	if (map->map.beside > 0 && map->map.joined)
-		gpubpf_linux_maps_settle(s, map->map.index, key);
+		gpubpf_linux_maps_sync(s, map->map.index, key);
 }

@@ -32,10 +32,10 @@ static int set_place(struct sys_object *o, const char *function, bool returns)
 	bool capture = !strcmp(function, GPUBPF_KPROBE_CAPTURE);
 
 	o->perf.place = capture ? SYS_AT_ACCESS : returns ? SYS_AT_EXIT : SYS_AT_ENTRY;
-	return gpubpf_pattern_keep(capture ? "*" : gpubpf_kprobe_kernel(function), o->perf.function) ? 0 : -EINVAL;
+	return gpubpf_pattern_store(capture ? "*" : gpubpf_kprobe_kernel(function), o->perf.function) ? 0 : -EINVAL;
 }
 
-/* longer than any name that gpubpf_pattern_keep() accepts */
+/* longer than any name that gpubpf_pattern_store() accepts */
 #define FUNCTION_SIZE (GPUBPF_WHOLE_NAME_SIZE + sizeof(GPUBPF_KPROBE_GPU) + 1)
 
 int sys_perf_open(struct sys_call *c)
@@ -64,13 +64,13 @@ int sys_perf_open(struct sys_call *c)
 	if (err < 0)
 		gpubpf_session_note(c->s, "a kprobe of %.40s... is refused: a kernel's whole name has 1 to %d bytes, a glob at most %d",
 				    function, GPUBPF_WHOLE_NAME_SIZE - 1, GPUBPF_NAME_SIZE - 1);
-	return sys_object_give(c, o, err);
+	return sys_object_answer(c, o, err);
 }
 
 /* Collect a program's uses of a map. A map that can be an element of a map of maps also gets the uses of those
  * elements. */
 static uint32_t map_use_by(const struct gpubpf_session *s, const struct sys_object *prog,
-			   const struct sys_given_map *map)
+			   const struct sys_closure_map *map)
 {
 	uint32_t use = 0;
 
@@ -87,7 +87,7 @@ static uint32_t map_use_by(const struct gpubpf_session *s, const struct sys_obje
 }
 
 /* Collect what all loaded programs do to these maps; the layout depends on it. */
-static void collect_map_use(const struct gpubpf_session *s, const struct sys_given *g, uint32_t *use)
+static void collect_map_use(const struct gpubpf_session *s, const struct sys_closure *g, uint32_t *use)
 {
 	for (uint32_t i = 0; i < s->bpf->n; i++)
 		for (uint32_t m = 0; s->bpf->objects[i]->kind == GPUBPF_BPF_PROG && m < g->nmaps; m++)
@@ -95,7 +95,7 @@ static void collect_map_use(const struct gpubpf_session *s, const struct sys_giv
 }
 
 /* The map's number in the session, -1: it has not joined. */
-static int32_t session_map_number(const struct gpubpf_session *s, const struct sys_given_map *map)
+static int32_t session_map_number(const struct gpubpf_session *s, const struct sys_closure_map *map)
 {
 	const struct sys_object *o = map->map;
 
@@ -114,7 +114,7 @@ static void set_record_types(struct gpubpf_session *s, const struct sys_object *
 }
 
 /* Join the object to the session: maps first, then their elements. Returns the object's number, or -errno. */
-static int join_object(struct gpubpf_session *s, const struct sys_given *g, struct gpubpf_loaded *more,
+static int join_object(struct gpubpf_session *s, const struct sys_closure *g, struct gpubpf_loaded *more,
 		       struct gpubpf_diag *diag)
 {
 	int32_t at[GPUBPF_MAX_MAPS];
@@ -131,10 +131,10 @@ static int join_object(struct gpubpf_session *s, const struct sys_given *g, stru
 	}
 	for (uint32_t i = 0; i < g->nmaps; i++)
 		if (!g->maps[i].prototype && !g->maps[i].map->map.joined)
-			sys_map_joined(s, g->maps[i].map, (uint32_t)at[i]);
+			sys_map_on_join(s, g->maps[i].map, (uint32_t)at[i]);
 	for (uint32_t i = 0; i < g->nmaps; i++)
 		if (!g->maps[i].prototype && g->maps[i].map->map.slots)
-			sys_slots_joined(s, g->maps[i].map);
+			sys_slots_on_join(s, g->maps[i].map);
 		else if (!g->maps[i].prototype)
 			set_record_types(s, g->maps[i].map, object);
 	return object;
@@ -143,9 +143,9 @@ static int join_object(struct gpubpf_session *s, const struct sys_given *g, stru
 static int join_program(struct gpubpf_session *s, struct sys_object *prog, enum gpubpf_site site, const char *pattern,
 			struct gpubpf_diag *diag)
 {
-	struct sys_given *g = calloc(1, sizeof(*g));
+	struct sys_closure *g = calloc(1, sizeof(*g));
 	struct gpubpf_loaded *more;
-	int object = g ? sys_given_program(s, prog, site, pattern, g, &more, diag) : -ENOMEM;
+	int object = g ? sys_closure_program(s, prog, site, pattern, g, &more, diag) : -ENOMEM;
 
 	if (object >= 0)
 		object = join_object(s, g, more, diag);
@@ -194,7 +194,7 @@ static int attach(struct gpubpf_session *s, struct sys_object *prog, const struc
 	at->n = 0;
 	if (!pattern)
 		return attach_one(s, prog, perf->perf.place, perf->perf.function, at);
-	for (uint32_t i = 0; i < GPUBPF_BPF_PLACES && !err && (pattern = sys_prog_pattern(s, prog->prog.name, i)); i++)
+	for (uint32_t i = 0; i < GPUBPF_BPF_MAX_PATTERNS && !err && (pattern = sys_prog_pattern(s, prog->prog.name, i)); i++)
 		err = attach_one(s, prog, perf->perf.place, pattern, at);
 	if (err < 0)
 		sys_detach(s, at);
@@ -210,19 +210,19 @@ void sys_detach(struct gpubpf_session *s, struct sys_attached *at)
 
 int sys_map_join(struct gpubpf_session *s, struct sys_object *map)
 {
-	struct sys_given *g = calloc(1, sizeof(*g));
+	struct sys_closure *g = calloc(1, sizeof(*g));
 	struct gpubpf_loaded *more;
 	struct gpubpf_diag diag;
 	int err;
 
 	gpubpf_diag_init(&diag);
-	err = g ? sys_given_map(s, map, g, &more, &diag) : -ENOMEM;
+	err = g ? sys_closure_map(s, map, g, &more, &diag) : -ENOMEM;
 	if (!err)
 		err = join_object(s, g, more, &diag);
 	free(g);
 	if (err < 0)
 		return note_failure(s, "map", map->map.def.name, "not added as an element", err, &diag);
-	gpubpf_arenas_give(s);
+	gpubpf_arenas_activate(s);
 	return 0;
 }
 
@@ -299,14 +299,14 @@ static int rebuild_program(struct gpubpf_session *s, struct sys_object *prog, en
 	return replace_links(s, prog, from, to);
 }
 
-int sys_links_renew(struct gpubpf_session *s, struct sys_object *map)
+int sys_links_rebuild(struct gpubpf_session *s, struct sys_object *map)
 {
 	int err = 0;
 
 	for (uint32_t i = 0; i < s->bpf->n && !err; i++) {
 		struct sys_object *o = s->bpf->objects[i];
 
-		if (o->kind != GPUBPF_BPF_PROG || !sys_given_names(s, o, map))
+		if (o->kind != GPUBPF_BPF_PROG || !sys_closure_names_map(s, o, map))
 			continue;
 		for (int place = 0; place < SYS_PLACES && !err; place++)
 			err = rebuild_program(s, o, (enum sys_place)place);
@@ -333,8 +333,8 @@ int sys_link_create(struct sys_call *c)
 	if (c->r->failed)
 		return -EPROTO;
 	gpubpf_bpf_sweep(c->s); /* detaches links whose descriptors were just closed */
-	prog = sys_object_of(c->s, GPUBPF_BPF_PROG, prog_id);
-	perf = sys_object_of(c->s, GPUBPF_BPF_PERF, perf_id);
+	prog = sys_object_find_kind(c->s, GPUBPF_BPF_PROG, prog_id);
+	perf = sys_object_find_kind(c->s, GPUBPF_BPF_PERF, perf_id);
 	if (!prog || !perf)
 		return -EBADF;
 	if (has_program(c->s, perf))
@@ -345,7 +345,7 @@ int sys_link_create(struct sys_call *c)
 	o->link.prog = prog->id;
 	o->link.perf = perf->id;
 	err = attach(c->s, prog, perf, &o->link.at);
-	return sys_object_give(c, o, err);
+	return sys_object_answer(c, o, err);
 }
 
 int sys_perf_set(struct sys_call *c)
@@ -357,8 +357,8 @@ int sys_perf_set(struct sys_call *c)
 	if (c->r->failed)
 		return -EPROTO;
 	gpubpf_bpf_sweep(c->s);
-	perf = sys_object_of(c->s, GPUBPF_BPF_PERF, perf_id);
-	prog = sys_object_of(c->s, GPUBPF_BPF_PROG, prog_id);
+	perf = sys_object_find_kind(c->s, GPUBPF_BPF_PERF, perf_id);
+	prog = sys_object_find_kind(c->s, GPUBPF_BPF_PROG, prog_id);
 	if (!prog || !perf)
 		return -EBADF;
 	if (has_program(c->s, perf))

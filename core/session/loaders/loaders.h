@@ -24,18 +24,18 @@
 #include "core/wire/loader.h"
 #include "core/wire/name.h"
 
-#define GPUBPF_BPF_MOST 4096      /* objects of a session */
-#define GPUBPF_BPF_HELD (256u << 20) /* bytes of programs and BTF, over all objects */
+#define GPUBPF_BPF_MAX_OBJECTS 4096      /* objects of a session */
+#define GPUBPF_BPF_MAX_BYTES (256u << 20) /* bytes of programs and BTF, over all objects */
 #define GPUBPF_BPF_BTF_MAX (16u << 20) /* bytes of one BTF object, the Linux kernel's limit */
-#define GPUBPF_BPF_PLACES 16      /* patterns that --attach names for one program */
-#define GPUBPF_BPF_LOG 4096       /* bytes of a program's verifier log */
-#define GPUBPF_BPF_CHAIN 256      /* programs that one program can reach by tail calls */
+#define GPUBPF_BPF_MAX_PATTERNS 16      /* patterns that --attach names for one program */
+#define GPUBPF_BPF_LOG_SIZE 4096       /* bytes of a program's verifier log */
+#define GPUBPF_BPF_MAX_CHAIN 256      /* programs that one program can reach by tail calls */
 
 /* where in a kernel a program runs */
 enum sys_place { SYS_AT_ENTRY, SYS_AT_EXIT, SYS_AT_ACCESS, SYS_PLACES };
 
 struct sys_attached {
-	uint32_t links[GPUBPF_BPF_PLACES], n; /* numbers of links in the session */
+	uint32_t links[GPUBPF_BPF_MAX_PATTERNS], n; /* numbers of links in the session */
 };
 
 /* Memory that a loader maps and into which the session writes records. */
@@ -73,7 +73,7 @@ struct sys_object {
 	enum gpubpf_bpf_kind kind;
 	int fd;                        /* the file that all handles of the object open */
 	bool live;                     /* mark of the running sweep: the object is referenced */
-	size_t held;                   /* bytes counted against GPUBPF_BPF_HELD */
+	size_t held;                   /* bytes counted against GPUBPF_BPF_MAX_BYTES */
 	uint32_t btf;                  /* id of its BTF, 0: none */
 	union {
 		struct {
@@ -114,7 +114,7 @@ struct sys_object {
 			size_t size;
 		} btf_data;
 		struct {
-			char function[GPUBPF_NAME_SIZE]; /* as gpubpf_pattern_keep() stores it */
+			char function[GPUBPF_NAME_SIZE]; /* as gpubpf_pattern_store() stores it */
 			enum sys_place place;
 			uint32_t prog;         /* id of the program, 0: none */
 			struct sys_attached at;
@@ -129,7 +129,7 @@ struct sys_pin {
 };
 
 /* A map of maps that the Linux kernel created, and the definition of its elements, which the kernel does not report. */
-struct sys_inner {
+struct sys_inner_define {
 	uint32_t was;
 	struct gpubpf_map def;
 };
@@ -141,7 +141,7 @@ struct gpubpf_bpf {
 	uint32_t nkept;
 	struct sys_pin *pins;          /* [npins] */
 	uint32_t npins;
-	struct sys_inner *inners;      /* [ninners] */
+	struct sys_inner_define *inners;      /* [ninners] */
 	uint32_t ninners;
 	uint32_t taken[GPUBPF_MAX_MAPS], ntaken; /* ids of kernel queues and stacks from which kernel programs take
 						  * values */
@@ -158,10 +158,10 @@ void gpubpf_bpf_finish(struct gpubpf_session *s);
 
 /* ring.c: the loader's map object that receives the records of this map of the session, or NULL. Then: does it have
  * room for a record? Deliver a record; false: it has no room for more. Wake all loaders that have records to read. */
-struct sys_object *gpubpf_bpf_stream(const struct gpubpf_session *s, uint32_t map);
+struct sys_object *gpubpf_bpf_find_reader(const struct gpubpf_session *s, uint32_t map);
 bool gpubpf_bpf_has_room(struct gpubpf_session *s, struct sys_object *map);
-bool gpubpf_bpf_record(struct gpubpf_session *s, struct sys_object *map, uint32_t copy, const void *data, uint32_t size);
-void gpubpf_bpf_wake(struct gpubpf_session *s);
+bool gpubpf_bpf_deliver_record(struct gpubpf_session *s, struct sys_object *map, uint32_t copy, const void *data, uint32_t size);
+void gpubpf_bpf_wake_readers(struct gpubpf_session *s);
 
 /* pin.c: create a session's pin folder; remove the folder that a session left at that socket. */
 int gpubpf_pins_open(const struct gpubpf_session *s);
@@ -173,7 +173,7 @@ void sys_pins_sweep(struct gpubpf_session *s, void (*has)(struct gpubpf_session 
 void sys_pins_finish(struct gpubpf_bpf *bpf);
 
 /* object.c. Does the session have room for one more object? 0 or -errno. */
-int sys_open(struct gpubpf_session *s);
+int sys_check_room(struct gpubpf_session *s);
 /* Create an object; NULL with *err if it cannot. Then create the file of its handles: `size` bytes, named by the sizes
  * of a map's key and value. 0 or -errno. */
 struct sys_object *sys_object_new(struct gpubpf_session *s, enum gpubpf_bpf_kind kind, int *err);
@@ -182,9 +182,9 @@ int sys_object_file(struct sys_object *o, size_t size, uint32_t key, uint32_t va
 int sys_object_fifo(const struct gpubpf_session *s, struct sys_object *o, uint32_t key, uint32_t value);
 struct sys_object *sys_object_find(const struct gpubpf_session *s, uint32_t id);
 /* The object of that kind and id; NULL: none. */
-struct sys_object *sys_object_of(const struct gpubpf_session *s, enum gpubpf_bpf_kind kind, uint32_t id);
+struct sys_object *sys_object_find_kind(const struct gpubpf_session *s, enum gpubpf_bpf_kind kind, uint32_t id);
 /* Count `size` more bytes for the object: 0, or -ENOMEM if all objects together exceed the limit. */
-int sys_object_hold(struct gpubpf_session *s, struct sys_object *o, size_t size);
+int sys_object_charge(struct gpubpf_session *s, struct sys_object *o, size_t size);
 /* A new descriptor for the requesting process. Creates the object's file if there is no file yet. -errno */
 int sys_object_handle(struct sys_object *o);
 /* Destroy an object whose creation failed. */
@@ -200,9 +200,9 @@ struct sys_call {
 };
 
 /* Answer a call that created an object: put its handle into c->fd, or destroy the object if err or the handle fails. */
-int sys_object_give(struct sys_call *c, struct sys_object *o, int err);
+int sys_object_answer(struct sys_call *c, struct sys_object *o, int err);
 /* The handlers of enum gpubpf_bpf_op. 0 or -errno, as bpf(2) returns it. -EPROTO: the request is malformed. */
-int sys_wants(struct sys_call *c);
+int sys_prog_is_gpu(struct sys_call *c);
 int sys_map_create(struct sys_call *c);
 int sys_map_elem(struct sys_call *c);
 int sys_map_batch(struct sys_call *c);
@@ -219,42 +219,42 @@ int sys_memory(struct sys_call *c);
 int sys_buffer_open(struct sys_call *c);
 int sys_pin(struct sys_call *c);
 int sys_pinned(struct sys_call *c);
-int sys_was(struct sys_call *c);
-int sys_inner(struct sys_call *c);
+int sys_map_by_kernel_id(struct sys_call *c);
+int sys_inner_define(struct sys_call *c);
 int sys_uprobe_open(struct sys_call *c);
 int sys_output(struct sys_call *c);
-int sys_kernel(struct sys_call *c);
-int sys_takes(struct sys_call *c);
+int sys_kernel_map_fd(struct sys_call *c);
+int sys_queue_consumed(struct sys_call *c);
 int sys_read(struct sys_call *c);
 
-/* map.c: the map for the public functions. sys_map_define() makes its definition for a unit, with its value if that is
+/* map.c: the map for the public functions. sys_map_make_def() makes its definition for a unit, with its value if that is
  * constant. */
-struct gpubpf_map *sys_map_of(const struct gpubpf_session *s, const struct sys_object *o);
-int sys_map_define(const struct gpubpf_session *s, const struct sys_object *o, struct gpubpf_map *def);
+struct gpubpf_map *sys_map_get(const struct gpubpf_session *s, const struct sys_object *o);
+int sys_map_make_def(const struct gpubpf_session *s, const struct sys_object *o, struct gpubpf_map *def);
 /* The map has joined the session under that number: copy its elements there. */
-void sys_map_joined(struct gpubpf_session *s, struct sys_object *o, uint32_t index);
+void sys_map_on_join(struct gpubpf_session *s, struct sys_object *o, uint32_t index);
 void sys_map_finish(struct sys_object *o);
-int sys_map_definition(struct sys_call *c, struct gpubpf_sys_map *sys);
-int sys_map_defined(struct gpubpf_sys_map *sys, struct gpubpf_map *def); /* into our definition; -EINVAL */
+int sys_map_read_def(struct sys_call *c, struct gpubpf_sys_map *sys);
+int sys_map_check_def(struct gpubpf_sys_map *sys, struct gpubpf_map *def); /* into our definition; -EINVAL */
 
 bool sys_map_writes(uint32_t cmd);
 /* May loaders run that command? BPF_F_RDONLY and BPF_F_WRONLY forbid some, and a frozen map cannot be changed. */
-bool sys_map_may(const struct sys_object *map, uint32_t cmd);
-uint64_t sys_map_pages(const struct sys_object *map); /* bytes of an array's values that loaders can map, 0: none */
+bool sys_map_allows(const struct sys_object *map, uint32_t cmd);
+uint64_t sys_map_mappable_bytes(const struct sys_object *map); /* bytes of an array's values that loaders can map, 0: none */
 /* Is it a name that bpf(2) accepts: letters, digits, '_' and '.'? */
-bool sys_name_is_good(const char *name);
+bool sys_name_is_valid(const char *name);
 
 /* kernel_shadow.c. Couple the map with the kernel's map that the request carries: 0 or -errno. */
-int sys_beside_open(struct sys_call *c, struct sys_object *map);
+int sys_shadow_open(struct sys_call *c, struct sys_object *map);
 /* Does only the kernel's map hold values yet? Then these two run a bpf(2) command there, for an element or for a
  * batch. */
-bool sys_beside_alone(const struct sys_object *map);
-int sys_beside_elem(const struct sys_object *map, uint32_t cmd, const void *key, const void *value, uint64_t flags, void *back);
-int sys_beside_batch(const struct sys_object *map, union bpf_attr *attr, uint32_t cmd);
+bool sys_shadow_is_primary(const struct sys_object *map);
+int sys_shadow_elem(const struct sys_object *map, uint32_t cmd, const void *key, const void *value, uint64_t flags, void *back);
+int sys_shadow_batch(const struct sys_object *map, union bpf_attr *attr, uint32_t cmd);
 /* The map has joined the session: copy the kernel's elements, and start to synchronize the two. */
-void sys_beside_joined(struct gpubpf_session *s, struct sys_object *map);
+void sys_shadow_on_join(struct gpubpf_session *s, struct sys_object *map);
 /* Synchronize the two maps at this key (NULL: everywhere) before a loader reads there, and after it has written. */
-void sys_beside_settle(struct gpubpf_session *s, const struct sys_object *map, const void *key);
+void sys_shadow_sync(struct gpubpf_session *s, const struct sys_object *map, const void *key);
 
 /* map_in_map.c */
 int sys_slots_create(struct sys_object *map);
@@ -263,16 +263,16 @@ void sys_slots_destroy(struct sys_slots *slots);
 int sys_slots_elem(struct gpubpf_session *s, struct sys_object *map, uint32_t cmd, const void *key, uint32_t id, uint64_t flags,
 		   void *back);
 /* The map has joined the session: put the loader's elements into it, and list all programs that it can hold. */
-void sys_slots_joined(struct gpubpf_session *s, struct sys_object *map);
+void sys_slots_on_join(struct gpubpf_session *s, struct sys_object *map);
 /* The definition of the elements of that map of maps of the kernel; NULL: not known. */
-const struct gpubpf_map *sys_inner_of(const struct gpubpf_session *s, uint32_t was);
+const struct gpubpf_map *sys_inner_find(const struct gpubpf_session *s, uint32_t was);
 
 /* closure.c */
-struct sys_given {
-	struct sys_object *progs[GPUBPF_BPF_CHAIN]; /* the program itself, then the programs that it can reach by
+struct sys_closure {
+	struct sys_object *progs[GPUBPF_BPF_MAX_CHAIN]; /* the program itself, then the programs that it can reach by
 						     * tail calls */
 	uint32_t nprogs;
-	struct sys_given_map {
+	struct sys_closure_map {
 		struct sys_object *map;
 		bool prototype;        /* not the map itself, but the definition of its elements */
 	} maps[GPUBPF_MAX_MAPS];
@@ -280,24 +280,24 @@ struct sys_given {
 };
 /* Build an object from a program and everything that it reaches, or from a map alone; the caller joins it to the
  * session. Its maps are in the order of g->maps. The caller passes g zeroed. */
-int sys_given_program(const struct gpubpf_session *s, struct sys_object *prog, enum gpubpf_site site, const char *pattern,
-		      struct sys_given *g, struct gpubpf_loaded **loaded, struct gpubpf_diag *diag);
-int sys_given_map(const struct gpubpf_session *s, struct sys_object *map, struct sys_given *g, struct gpubpf_loaded **loaded,
+int sys_closure_program(const struct gpubpf_session *s, struct sys_object *prog, enum gpubpf_site site, const char *pattern,
+		      struct sys_closure *g, struct gpubpf_loaded **loaded, struct gpubpf_diag *diag);
+int sys_closure_map(const struct gpubpf_session *s, struct sys_object *map, struct sys_closure *g, struct gpubpf_loaded **loaded,
 		  struct gpubpf_diag *diag);
 /* Does the program, or a program that it can reach by tail calls, name the map? */
-bool sys_given_names(const struct gpubpf_session *s, struct sys_object *prog, const struct sys_object *map);
+bool sys_closure_names_map(const struct gpubpf_session *s, struct sys_object *prog, const struct sys_object *map);
 /* All programs that can be in a map of programs, in the order of its targets. 0 or -errno. */
-int sys_given_targets(const struct gpubpf_session *s, const struct sys_object *map, struct gpubpf_map_target **targets);
+int sys_closure_targets(const struct gpubpf_session *s, const struct sys_object *map, struct gpubpf_map_target **targets);
 
 /* percpu.c: bytes of a value as loaders see it, and the public operations on such values. -E2BIG: the loader's buffer
  * has no room for all copies. A note states each refusal once per map. */
-typedef int sys_look_fn(const struct gpubpf_map *map, const void *key, size_t key_size, void *value, size_t size, uint64_t flags);
+typedef int sys_lookup_fn(const struct gpubpf_map *map, const void *key, size_t key_size, void *value, size_t size, uint64_t flags);
 size_t sys_value_size(const struct gpubpf_map *map);
-int sys_value_look(struct gpubpf_session *s, const struct gpubpf_map *map, sys_look_fn *look, const void *key, size_t key_size, void *value, uint64_t flags);
+int sys_value_lookup(struct gpubpf_session *s, const struct gpubpf_map *map, sys_lookup_fn *look, const void *key, size_t key_size, void *value, uint64_t flags);
 int sys_value_update(struct gpubpf_session *s, const struct gpubpf_map *map, const void *key, size_t key_size, const void *value,
 		     size_t value_size, uint64_t flags);
 /* 0, or -EOPNOTSUPP: batches have no room for all copies. */
-int sys_value_batches(struct gpubpf_session *s, const struct gpubpf_map *map);
+int sys_value_check_batch(struct gpubpf_session *s, const struct gpubpf_map *map);
 
 /* ring.c */
 int sys_stream_create(struct gpubpf_session *s, struct sys_object *map);
@@ -305,7 +305,7 @@ int sys_stream_create(struct gpubpf_session *s, struct sys_object *map);
 int sys_stream_bridge(struct gpubpf_session *s, struct sys_object *map, int kernel);
 void sys_stream_destroy(struct sys_stream *stream);
 void sys_ring_finish(struct sys_ring *ring);
-uint32_t sys_stream_words(const struct sys_object *map); /* bytes of a key, and of a value */
+uint32_t sys_stream_word_size(const struct sys_object *map); /* bytes of a key, and of a value */
 /* Run a bpf(2) command on an element: 0 or -errno. */
 int sys_stream_elem(struct gpubpf_session *s, struct sys_object *map, uint32_t cmd, uint32_t key, uint32_t value);
 
@@ -325,6 +325,6 @@ void sys_detach(struct gpubpf_session *s, struct sys_attached *at);
 /* Join the map alone to the session. */
 int sys_map_join(struct gpubpf_session *s, struct sys_object *map);
 /* The map of programs has a new target: rebuild the programs that name it, and replace them where they are attached. */
-int sys_links_renew(struct gpubpf_session *s, struct sys_object *map);
+int sys_links_rebuild(struct gpubpf_session *s, struct sys_object *map);
 
 #endif

@@ -39,7 +39,7 @@ static int put_on_shelf(const struct gpubpf_session *s, struct sys_object *o)
 {
 	struct gpubpf_session_opts opts = { .sz = sizeof(opts), .threads = s->opts.threads, .no_attach = true };
 	struct gpubpf_map def = o->map.def;
-	struct gpubpf_load_given given = { .from = "a loader", .maps = &def, .nmaps = 1 };
+	struct gpubpf_load_passed given = { .from = "a loader", .maps = &def, .nmaps = 1 };
 	struct gpubpf_loaded *loaded;
 	struct gpubpf_diag diag;
 	int err;
@@ -49,11 +49,11 @@ static int put_on_shelf(const struct gpubpf_session *s, struct sys_object *o)
 	o->map.shelf = gpubpf_session__new(&opts);
 	if (!o->map.shelf)
 		return -ENOMEM;
-	err = gpubpf_load_given(&given, &loaded, &diag);
-	return err < 0 ? err : gpubpf_session_take(o->map.shelf, loaded, &diag);
+	err = gpubpf_load_passed(&given, &loaded, &diag);
+	return err < 0 ? err : gpubpf_session_adopt_unit(o->map.shelf, loaded, &diag);
 }
 
-struct gpubpf_map *sys_map_of(const struct gpubpf_session *s, const struct sys_object *o)
+struct gpubpf_map *sys_map_get(const struct gpubpf_session *s, const struct sys_object *o)
 {
 	return o->map.shelf ? &o->map.shelf->loaded->unit.maps[0] : &s->loaded->unit.maps[o->map.index];
 }
@@ -77,7 +77,7 @@ static bool is_constant(const struct sys_object *o)
 	return def->rdonly && o->map.frozen && def->max_entries == 1 && def->type->ops & GPUBPF_OP_BIT(GPUBPF_OP_ADDRESS);
 }
 
-int sys_map_define(const struct gpubpf_session *s, const struct sys_object *o, struct gpubpf_map *def)
+int sys_map_make_def(const struct gpubpf_session *s, const struct sys_object *o, struct gpubpf_map *def)
 {
 	const struct gpubpf_map *map;
 	uint32_t first = 0;
@@ -88,7 +88,7 @@ int sys_map_define(const struct gpubpf_session *s, const struct sys_object *o, s
 	def->rdonly = is_constant(o);
 	if (!def->rdonly || !o->map.shelf)
 		return 0;
-	map = sys_map_of(s, o);
+	map = sys_map_get(s, o);
 	def->kernel = 0; /* a process that maps the memory could change values that the verifier relied on */
 	init = malloc(gpubpf_map__user_value_size(map));
 	err = init ? gpubpf_map__lookup_elem(map, &first, sizeof(first), init, gpubpf_map__user_value_size(map), 0) : -ENOMEM;
@@ -127,7 +127,7 @@ static void copy_queue(const struct gpubpf_map *from, const struct gpubpf_map *t
 
 static void move_elements(struct gpubpf_session *s, struct sys_object *o, const struct gpubpf_map *to)
 {
-	const struct gpubpf_map *from = sys_map_of(s, o);
+	const struct gpubpf_map *from = sys_map_get(s, o);
 
 	if (!to->rdonly && !to->kernel && from->key_size && o->map.beside <= 0)
 		copy_elements(from, to);
@@ -137,18 +137,18 @@ static void move_elements(struct gpubpf_session *s, struct sys_object *o, const 
 	o->map.shelf = NULL;
 }
 
-void sys_map_joined(struct gpubpf_session *s, struct sys_object *o, uint32_t index)
+void sys_map_on_join(struct gpubpf_session *s, struct sys_object *o, uint32_t index)
 {
 	if (o->map.shelf)
 		move_elements(s, o, &s->loaded->unit.maps[index]);
 	o->map.joined = true;
 	o->map.index = index;
-	sys_beside_joined(s, o);
+	sys_shadow_on_join(s, o);
 }
 
 /* -- creating -- */
 
-int sys_map_definition(struct sys_call *c, struct gpubpf_sys_map *sys)
+int sys_map_read_def(struct sys_call *c, struct gpubpf_sys_map *sys)
 {
 	memset(sys, 0, sizeof(*sys));
 	sys->type = gpubpf_get_u32(c->r);
@@ -161,7 +161,7 @@ int sys_map_definition(struct sys_call *c, struct gpubpf_sys_map *sys)
 	return c->r->failed ? -EPROTO : 0;
 }
 
-int sys_map_defined(struct gpubpf_sys_map *sys, struct gpubpf_map *def)
+int sys_map_check_def(struct gpubpf_sys_map *sys, struct gpubpf_map *def)
 {
 	const struct gpubpf_map_type *type = gpubpf_map_type_find(sys->type);
 
@@ -208,7 +208,7 @@ static int open_values(struct sys_call *c, struct sys_object *o, const struct gp
 
 /* If kernel programs write records too, the ring joins the session at once, because their records do not wait for GPU
  * programs. */
-static int create_ring(struct sys_call *c, struct sys_object *o, enum gpubpf_bpf_given given)
+static int create_ring(struct sys_call *c, struct sys_object *o, enum gpubpf_bpf_relation given)
 {
 	int err = put_on_shelf(c->s, o);
 
@@ -216,12 +216,12 @@ static int create_ring(struct sys_call *c, struct sys_object *o, enum gpubpf_bpf
 		err = sys_stream_create(c->s, o);
 	if (!err && given == GPUBPF_BPF_SAME)
 		err = sys_stream_bridge(c->s, o, c->given);
-	if (!err && given == GPUBPF_BPF_BESIDE)
-		err = sys_beside_open(c, o);
-	return err || given != GPUBPF_BPF_BESIDE ? err : sys_map_join(c->s, o);
+	if (!err && given == GPUBPF_BPF_SEPARATE)
+		err = sys_shadow_open(c, o);
+	return err || given != GPUBPF_BPF_SEPARATE ? err : sys_map_join(c->s, o);
 }
 
-static int create_memory(struct sys_call *c, struct sys_object *o, enum gpubpf_bpf_given given)
+static int create_memory(struct sys_call *c, struct sys_object *o, enum gpubpf_bpf_relation given)
 {
 	const struct gpubpf_map *def = &o->map.def;
 	int err;
@@ -232,11 +232,11 @@ static int create_memory(struct sys_call *c, struct sys_object *o, enum gpubpf_b
 	}
 	if (def->type->flags & GPUBPF_MAP_RING)
 		return create_ring(c, o, given);
-	err = given == GPUBPF_BPF_BESIDE ? sys_beside_open(c, o) : open_values(c, o, def);
+	err = given == GPUBPF_BPF_SEPARATE ? sys_shadow_open(c, o) : open_values(c, o, def);
 	if (!err)
 		err = put_on_shelf(c->s, o);
 	if (!err && o->fd < 0)
-		err = sys_object_file(o, 0, def->key_size, (uint32_t)sys_value_size(sys_map_of(c->s, o)));
+		err = sys_object_file(o, 0, def->key_size, (uint32_t)sys_value_size(sys_map_get(c->s, o)));
 	return err;
 }
 
@@ -244,7 +244,7 @@ static int create_memory(struct sys_call *c, struct sys_object *o, enum gpubpf_b
 struct create_params {
 	uint32_t btf, btf_key, btf_value;
 	uint32_t template, was;
-	enum gpubpf_bpf_given given;
+	enum gpubpf_bpf_relation given;
 };
 
 static struct create_params read_create_params(struct sys_call *c)
@@ -255,7 +255,7 @@ static struct create_params read_create_params(struct sys_call *c)
 	with.btf_value = gpubpf_get_u32(c->r);
 	with.template = gpubpf_get_u32(c->r);
 	with.was = gpubpf_get_u32(c->r);
-	with.given = (enum gpubpf_bpf_given)gpubpf_get_u32(c->r);
+	with.given = (enum gpubpf_bpf_relation)gpubpf_get_u32(c->r);
 	return with;
 }
 
@@ -267,7 +267,7 @@ static int create_map(struct sys_call *c, struct sys_object *o, const struct gpu
 	o->btf = with->btf;
 	o->map.def.btf_key = with->btf_key;
 	o->map.def.btf_value = with->btf_value;
-	if (o->btf && !sys_object_of(c->s, GPUBPF_BPF_BTF, o->btf))
+	if (o->btf && !sys_object_find_kind(c->s, GPUBPF_BPF_BTF, o->btf))
 		return -EINVAL;
 	return create_memory(c, o, with->given);
 }
@@ -277,8 +277,8 @@ static int create_map(struct sys_call *c, struct sys_object *o, const struct gpu
 static const struct gpubpf_map *find_inner_def(const struct sys_call *c, const struct create_params *with,
 					       const char *name)
 {
-	const struct sys_object *template = with->template ? sys_object_of(c->s, GPUBPF_BPF_MAP, with->template) : NULL;
-	const struct gpubpf_map *inner = template ? &template->map.def : sys_inner_of(c->s, with->was);
+	const struct sys_object *template = with->template ? sys_object_find_kind(c->s, GPUBPF_BPF_MAP, with->template) : NULL;
+	const struct gpubpf_map *inner = template ? &template->map.def : sys_inner_find(c->s, with->was);
 
 	if (!inner)
 		gpubpf_session_note(c->s, "map %s: the definition of its elements is not known: a process outside "
@@ -290,7 +290,7 @@ static const struct gpubpf_map *find_inner_def(const struct sys_call *c, const s
 	return NULL;
 }
 
-bool sys_name_is_good(const char *name)
+bool sys_name_is_valid(const char *name)
 {
 	for (; *name; name++)
 		if (!isalnum((unsigned char)*name) && *name != '_' && *name != '.')
@@ -304,7 +304,7 @@ static bool is_valid_def(const struct gpubpf_sys_map *sys)
 	const uint32_t both = BPF_F_RDONLY | BPF_F_WRONLY;
 	bool array = sys->type == BPF_MAP_TYPE_ARRAY || sys->type == BPF_MAP_TYPE_PERCPU_ARRAY;
 
-	return sys_name_is_good(sys->name) && (sys->flags & both) != both && !(array && sys->flags & BPF_F_NO_PREALLOC);
+	return sys_name_is_valid(sys->name) && (sys->flags & both) != both && !(array && sys->flags & BPF_F_NO_PREALLOC);
 }
 
 int sys_map_create(struct sys_call *c)
@@ -316,10 +316,10 @@ int sys_map_create(struct sys_call *c)
 	struct sys_object *o;
 	struct gpubpf_map def;
 	uint32_t flags;
-	int err = sys_map_definition(c, &sys);
+	int err = sys_map_read_def(c, &sys);
 
 	with = read_create_params(c);
-	if (err < 0 || c->r->failed || with.given > GPUBPF_BPF_BESIDE || (with.given == GPUBPF_BPF_NONE) != (c->given < 0))
+	if (err < 0 || c->r->failed || with.given > GPUBPF_BPF_SEPARATE || (with.given == GPUBPF_BPF_NONE) != (c->given < 0))
 		return -EPROTO;
 	type = gpubpf_map_type_find(sys.type);
 	if (type && type->flags & GPUBPF_MAP_OF_MAPS && !(inner = find_inner_def(c, &with, sys.name)))
@@ -328,7 +328,7 @@ int sys_map_create(struct sys_call *c)
 	if (!with.was && !is_valid_def(&sys))
 		return -EINVAL;
 	sys.inner = inner != NULL;
-	err = sys_map_defined(&sys, &def);
+	err = sys_map_check_def(&sys, &def);
 	if (err < 0)
 		return err;
 	if (def.type->flags & GPUBPF_MAP_ROOM) {
@@ -342,12 +342,12 @@ int sys_map_create(struct sys_call *c)
 	o->map.flags = flags;
 	if (inner)
 		o->map.inner = *inner;
-	return sys_object_give(c, o, create_map(c, o, &def, &with));
+	return sys_object_answer(c, o, create_map(c, o, &def, &with));
 }
 
 int sys_map_freeze(struct sys_call *c)
 {
-	struct sys_object *o = sys_object_of(c->s, GPUBPF_BPF_MAP, gpubpf_get_u32(c->r));
+	struct sys_object *o = sys_object_find_kind(c->s, GPUBPF_BPF_MAP, gpubpf_get_u32(c->r));
 
 	if (!o)
 		return -EBADF;
@@ -379,7 +379,7 @@ static int run_in_kernel_map(const struct sys_object *o, const struct elem *e)
 		return -EINVAL;
 	if (e->cmd == BPF_MAP_UPDATE_ELEM && e->value_size != sys_value_size(e->map))
 		return -EINVAL;
-	return sys_beside_elem(o, e->cmd, e->key_size ? e->key : NULL, e->value, e->flags, e->back);
+	return sys_shadow_elem(o, e->cmd, e->key_size ? e->key : NULL, e->value, e->flags, e->back);
 }
 
 static int run_elem(struct elem *e)
@@ -388,11 +388,11 @@ static int run_elem(struct elem *e)
 
 	switch (e->cmd) {
 	case BPF_MAP_LOOKUP_ELEM:
-		return sys_value_look(e->s, map, gpubpf_map__lookup_elem, e->key, e->key_size, e->back, e->flags);
+		return sys_value_lookup(e->s, map, gpubpf_map__lookup_elem, e->key, e->key_size, e->back, e->flags);
 	case BPF_MAP_LOOKUP_AND_DELETE_ELEM:
 		if (map->type->flags & (GPUBPF_MAP_U32KEY | GPUBPF_MAP_ASKED))
 			return -524; /* ENOTSUPP, which user space headers lack: this map has nothing to delete */
-		return sys_value_look(e->s, map, gpubpf_map__lookup_and_delete_elem, e->key, e->key_size, e->back, e->flags);
+		return sys_value_lookup(e->s, map, gpubpf_map__lookup_and_delete_elem, e->key, e->key_size, e->back, e->flags);
 	case BPF_MAP_UPDATE_ELEM:
 		return sys_value_update(e->s, map, e->key, e->key_size, e->value, e->value_size, e->flags);
 	case BPF_MAP_DELETE_ELEM:
@@ -411,13 +411,13 @@ static int run_synchronized(struct gpubpf_session *s, const struct sys_object *o
 	const uint8_t *key = e->cmd != BPF_MAP_GET_NEXT_KEY && e->key_size == e->map->key_size ? e->key : NULL;
 	int err;
 
-	if (sys_beside_alone(o))
+	if (sys_shadow_is_primary(o))
 		return run_in_kernel_map(o, e);
 	if (key || !e->key_size)
-		sys_beside_settle(s, o, key && e->key_size ? key : NULL);
+		sys_shadow_sync(s, o, key && e->key_size ? key : NULL);
 	err = run_elem(e);
 	if (sys_map_writes(e->cmd))
-		sys_beside_settle(s, o, key && e->key_size ? key : NULL);
+		sys_shadow_sync(s, o, key && e->key_size ? key : NULL);
 	return err;
 }
 
@@ -426,7 +426,7 @@ bool sys_map_writes(uint32_t cmd)
 	return cmd != BPF_MAP_LOOKUP_ELEM && cmd != BPF_MAP_GET_NEXT_KEY && cmd != BPF_MAP_LOOKUP_BATCH;
 }
 
-bool sys_map_may(const struct sys_object *map, uint32_t cmd)
+bool sys_map_allows(const struct sys_object *map, uint32_t cmd)
 {
 	bool changes = cmd == BPF_MAP_UPDATE_ELEM || cmd == BPF_MAP_DELETE_ELEM || cmd == BPF_MAP_UPDATE_BATCH ||
 		       cmd == BPF_MAP_DELETE_BATCH;
@@ -436,7 +436,7 @@ bool sys_map_may(const struct sys_object *map, uint32_t cmd)
 	return changes || !(map->map.flags & BPF_F_WRONLY);
 }
 
-uint64_t sys_map_pages(const struct sys_object *map)
+uint64_t sys_map_mappable_bytes(const struct sys_object *map)
 {
 	return map->map.pages > 0 ? mappable_bytes(&map->map.def) : 0;
 }
@@ -467,7 +467,7 @@ static int run_slot_elem(struct sys_call *c, struct sys_object *o, const struct 
 
 int sys_map_elem(struct sys_call *c)
 {
-	struct sys_object *o = sys_object_of(c->s, GPUBPF_BPF_MAP, gpubpf_get_u32(c->r));
+	struct sys_object *o = sys_object_find_kind(c->s, GPUBPF_BPF_MAP, gpubpf_get_u32(c->r));
 	struct elem e = { .s = c->s, .cmd = gpubpf_get_u32(c->r) };
 	int err;
 
@@ -478,13 +478,13 @@ int sys_map_elem(struct sys_call *c)
 		return -EPROTO;
 	if (!o)
 		return -EBADF;
-	if (!sys_map_may(o, e.cmd))
+	if (!sys_map_allows(o, e.cmd))
 		return -EPERM;
 	if (o->map.stream)
 		return sys_stream_elem(c->s, o, e.cmd, read_u32(e.key, e.key_size), read_u32(e.value, e.value_size));
 	if (o->map.slots)
 		return run_slot_elem(c, o, &e);
-	e.map = sys_map_of(c->s, o);
+	e.map = sys_map_get(c->s, o);
 	e.size = e.cmd == BPF_MAP_GET_NEXT_KEY ? e.map->key_size : sys_value_size(e.map);
 	e.back = calloc(1, e.size + 8);
 	if (e.back && e.cmd == BPF_MAP_LOOKUP_ELEM && e.map->type->flags & GPUBPF_MAP_ASKED && e.value_size == e.size)

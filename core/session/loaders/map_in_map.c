@@ -91,14 +91,14 @@ static void set_targets(struct gpubpf_session *s, const struct sys_object *map)
 	struct gpubpf_map *to = session_map(s, map);
 	struct gpubpf_map_target *targets;
 
-	if (!to || sys_given_targets(s, map, &targets) < 0)
+	if (!to || sys_closure_targets(s, map, &targets) < 0)
 		return;
 	free(to->targets);
 	to->targets = targets;
 	to->ntargets = map->map.slots->ntargets;
 }
 
-void sys_slots_joined(struct gpubpf_session *s, struct sys_object *map)
+void sys_slots_on_join(struct gpubpf_session *s, struct sys_object *map)
 {
 	set_targets(s, map);
 	for (uint32_t i = 0; i < map->map.slots->n; i++)
@@ -124,7 +124,7 @@ static int add_target(struct gpubpf_session *s, struct sys_object *map, struct s
 		return -ENOMEM;
 	slots->targets = grown;
 	grown[slots->ntargets++] = prog->id;
-	err = sys_links_renew(s, map);
+	err = sys_links_rebuild(s, map);
 	if (err < 0)
 		slots->ntargets--;
 	else
@@ -185,7 +185,7 @@ static int update_element(struct gpubpf_session *s, struct sys_object *map, cons
 			  uint64_t flags)
 {
 	bool progs = !map->map.def.inner;
-	struct sys_object *o = sys_object_of(s, progs ? GPUBPF_BPF_PROG : GPUBPF_BPF_MAP, id);
+	struct sys_object *o = sys_object_find_kind(s, progs ? GPUBPF_BPF_PROG : GPUBPF_BPF_MAP, id);
 	int err = check_update(map, key, flags);
 	uint32_t at;
 
@@ -274,7 +274,7 @@ int sys_slots_elem(struct gpubpf_session *s, struct sys_object *map, uint32_t cm
 
 /* -- maps of maps that the Linux kernel created -- */
 
-const struct gpubpf_map *sys_inner_of(const struct gpubpf_session *s, uint32_t kernel_id)
+const struct gpubpf_map *sys_inner_find(const struct gpubpf_session *s, uint32_t kernel_id)
 {
 	for (uint32_t i = 0; kernel_id && s->bpf && i < s->bpf->ninners; i++)
 		if (s->bpf->inners[i].was == kernel_id)
@@ -282,30 +282,30 @@ const struct gpubpf_map *sys_inner_of(const struct gpubpf_session *s, uint32_t k
 	return NULL;
 }
 
-int sys_inner(struct sys_call *c)
+int sys_inner_define(struct sys_call *c)
 {
 	uint32_t kernel_id = gpubpf_get_u32(c->r);
-	struct sys_inner *grown;
+	struct sys_inner_define *grown;
 	struct gpubpf_sys_map sys;
 	struct gpubpf_map def;
-	int err = sys_map_definition(c, &sys);
+	int err = sys_map_read_def(c, &sys);
 
 	if (err < 0)
 		return err;
-	if (sys_map_defined(&sys, &def) < 0)
+	if (sys_map_check_def(&sys, &def) < 0)
 		return -EINVAL; /* no GPU map has that type; a request for one reports it */
-	err = sys_open(c->s);
+	err = sys_check_room(c->s);
 	if (err < 0 || c->s->bpf->ninners == INNERS_MAX)
 		return err < 0 ? err : -ENOSPC;
 	grown = reallocarray(c->s->bpf->inners, c->s->bpf->ninners + 1, sizeof(*grown));
 	if (!grown)
 		return -ENOMEM;
 	c->s->bpf->inners = grown;
-	grown[c->s->bpf->ninners++] = (struct sys_inner){ kernel_id, def };
+	grown[c->s->bpf->ninners++] = (struct sys_inner_define){ kernel_id, def };
 	return 0;
 }
 
-int sys_was(struct sys_call *c)
+int sys_map_by_kernel_id(struct sys_call *c)
 {
 	uint32_t kernel_id = gpubpf_get_u32(c->r);
 

@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-int sys_open(struct gpubpf_session *s)
+int sys_check_room(struct gpubpf_session *s)
 {
 	if (!s->bpf)
 		s->bpf = calloc(1, sizeof(*s->bpf));
@@ -24,14 +24,14 @@ int sys_open(struct gpubpf_session *s)
 		return -ENOMEM;
 	if (!s->bpf->next)
 		s->bpf->next = GPUBPF_BPF_FIRST_ID;
-	return s->bpf->n < GPUBPF_BPF_MOST && s->bpf->next ? 0 : -ENOSPC;
+	return s->bpf->n < GPUBPF_BPF_MAX_OBJECTS && s->bpf->next ? 0 : -ENOSPC;
 }
 
 struct sys_object *sys_object_new(struct gpubpf_session *s, enum gpubpf_bpf_kind kind, int *err)
 {
 	struct sys_object **grown, *o;
 
-	*err = sys_open(s);
+	*err = sys_check_room(s);
 	if (*err < 0)
 		return NULL;
 	grown = reallocarray(s->bpf->objects, s->bpf->n + 1, sizeof(*grown));
@@ -53,7 +53,7 @@ static uint32_t value_kind(const struct sys_object *o)
 	if (o->kind != GPUBPF_BPF_MAP || (!o->map.stream && !o->map.slots))
 		return 0;
 	if (o->map.stream)
-		return sys_stream_words(o) ? GPUBPF_BPF_BUFFER + 1 : 0;
+		return sys_stream_word_size(o) ? GPUBPF_BPF_BUFFER + 1 : 0;
 	return o->map.def.inner ? GPUBPF_BPF_MAP + 1 : GPUBPF_BPF_PROG + 1;
 }
 
@@ -99,20 +99,20 @@ struct sys_object *sys_object_find(const struct gpubpf_session *s, uint32_t id)
 	return at ? *at : NULL;
 }
 
-struct sys_object *sys_object_of(const struct gpubpf_session *s, enum gpubpf_bpf_kind kind, uint32_t id)
+struct sys_object *sys_object_find_kind(const struct gpubpf_session *s, enum gpubpf_bpf_kind kind, uint32_t id)
 {
 	struct sys_object *o = sys_object_find(s, id);
 
 	return o && o->kind == kind ? o : NULL;
 }
 
-int sys_object_hold(struct gpubpf_session *s, struct sys_object *o, size_t size)
+int sys_object_charge(struct gpubpf_session *s, struct sys_object *o, size_t size)
 {
 	size_t all = size;
 
 	for (uint32_t i = 0; i < s->bpf->n; i++)
 		all += s->bpf->objects[i]->held;
-	if (all > GPUBPF_BPF_HELD)
+	if (all > GPUBPF_BPF_MAX_BYTES)
 		return -ENOMEM;
 	o->held += size;
 	return 0;
@@ -207,7 +207,7 @@ void sys_object_drop(struct gpubpf_session *s, struct sys_object *o)
 		}
 }
 
-int sys_object_give(struct sys_call *c, struct sys_object *o, int err)
+int sys_object_answer(struct sys_call *c, struct sys_object *o, int err)
 {
 	int fd = err < 0 ? err : sys_object_handle(o);
 

@@ -65,14 +65,14 @@ static int fold_copies(const struct gpubpf_map *map, const uint8_t *from, size_t
 	memcpy(to, from, n);
 	if (size <= room || is_zero(from + room, size - room))
 		return 0;
-	if (!gpubpf_map_sums(map->session, gpubpf_map_index(map)))
+	if (!gpubpf_map_is_summed(map->session, gpubpf_map_index(map)))
 		return -E2BIG;
 	for (size_t i = room; i < size; i += each)
 		gpubpf_sum_add(map, to + i % room, from + i, each, false);
 	return 0;
 }
 
-int sys_value_look(struct gpubpf_session *s, const struct gpubpf_map *map, sys_look_fn *look, const void *key, size_t key_size, void *value, uint64_t flags)
+int sys_value_lookup(struct gpubpf_session *s, const struct gpubpf_map *map, sys_lookup_fn *look, const void *key, size_t key_size, void *value, uint64_t flags)
 {
 	size_t size = gpubpf_map__user_value_size(map);
 	uint8_t *all;
@@ -113,7 +113,7 @@ int sys_value_update(struct gpubpf_session *s, const struct gpubpf_map *map, con
 	return err;
 }
 
-int sys_value_batches(struct gpubpf_session *s, const struct gpubpf_map *map)
+int sys_value_check_batch(struct gpubpf_session *s, const struct gpubpf_map *map)
 {
 	if (!gpubpf_map_is_percpu(map) || sys_value_size(map) == gpubpf_map__user_value_size(map))
 		return 0;

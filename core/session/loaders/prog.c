@@ -37,7 +37,7 @@ static bool is_bpftrace_builtin(const char *name)
 	return !strcmp(name, "BEGIN") || !strcmp(name, "END");
 }
 
-int sys_wants(struct sys_call *c)
+int sys_prog_is_gpu(struct sys_call *c)
 {
 	char name[64];
 	uint32_t type;
@@ -60,7 +60,7 @@ static int read_records(struct sys_call *c, struct sys_object *o, size_t each, v
 
 	if (c->r->failed || size % each || size / each > MAX_INSNS)
 		return -EPROTO;
-	*records = sys_object_hold(c->s, o, size) ? NULL : malloc(size + 1);
+	*records = sys_object_charge(c->s, o, size) ? NULL : malloc(size + 1);
 	if (!*records)
 		return -ENOMEM;
 	if (size)
@@ -78,7 +78,7 @@ static int add_map(const struct gpubpf_session *s, struct sys_object *o, uint32_
 			*index = (int32_t)i;
 			return 0;
 		}
-	if (!sys_object_of(s, GPUBPF_BPF_MAP, id))
+	if (!sys_object_find_kind(s, GPUBPF_BPF_MAP, id))
 		return -EBADF;
 	if (o->prog.nmaps == GPUBPF_MAX_MAPS)
 		return -E2BIG;
@@ -127,7 +127,7 @@ static int read_program(struct sys_call *c, struct sys_object *o)
 		o->prog.object[place] = -1;
 	o->prog.type = gpubpf_get_u32(c->r);
 	gpubpf_get_str(c->r, o->prog.name, BPF_OBJ_NAME_LEN);
-	err = sys_name_is_good(o->prog.name) ? 0 : -EINVAL;
+	err = sys_name_is_valid(o->prog.name) ? 0 : -EINVAL;
 	if (!err)
 		err = read_records(c, o, sizeof(*raw->insns), (void **)&raw->insns, &raw->ninsns);
 	if (!err)
@@ -137,7 +137,7 @@ static int read_program(struct sys_call *c, struct sys_object *o)
 	o->btf = gpubpf_get_u32(c->r);
 	if (!err && (c->r->failed || !raw->ninsns))
 		err = -EPROTO;
-	if (!err && o->btf && !sys_object_of(c->s, GPUBPF_BPF_BTF, o->btf))
+	if (!err && o->btf && !sys_object_find_kind(c->s, GPUBPF_BPF_BTF, o->btf))
 		err = -EBADF;
 	if (!err)
 		err = resolve_maps(c->s, o);
@@ -159,14 +159,14 @@ void sys_prog_finish(struct sys_object *o)
 /* -- verifying and loading -- */
 
 /* Store what the program does to a map of the list. */
-static void store_map_use(struct sys_object *o, const struct sys_given_map *map, uint32_t use)
+static void store_map_use(struct sys_object *o, const struct sys_closure_map *map, uint32_t use)
 {
 	for (uint32_t i = 0; i < o->prog.nmaps; i++)
 		if (o->prog.maps[i] == map->map->id)
 			(map->prototype ? o->prog.inner_use : o->prog.use)[i] = use;
 }
 
-static int verify(struct sys_call *c, struct sys_object *o, const struct sys_given *g, struct gpubpf_loaded *loaded,
+static int verify(struct sys_call *c, struct sys_object *o, const struct sys_closure *g, struct gpubpf_loaded *loaded,
 		  struct gpubpf_diag *diag)
 {
 	struct gpubpf_verify_opts opts = { .max_cost = c->s->opts.max_cost, .allow_exit_thread = true };
@@ -185,9 +185,9 @@ static int verify(struct sys_call *c, struct sys_object *o, const struct sys_giv
  * program again. */
 static int verify_unplaced(struct sys_call *c, struct sys_object *o, struct gpubpf_diag *diag)
 {
-	struct sys_given *g = calloc(1, sizeof(*g));
+	struct sys_closure *g = calloc(1, sizeof(*g));
 	struct gpubpf_loaded *loaded;
-	int err = g ? sys_given_program(c->s, o, GPUBPF_SITE_ENTRY, "*", g, &loaded, diag) : -ENOMEM;
+	int err = g ? sys_closure_program(c->s, o, GPUBPF_SITE_ENTRY, "*", g, &loaded, diag) : -ENOMEM;
 
 	if (!err) {
 		loaded->unit.progs[0].site = GPUBPF_SITE_NONE;
@@ -212,7 +212,7 @@ static void add_unknown_helper(const struct sys_object *o, const struct gpubpf_d
 
 int sys_prog_load(struct sys_call *c)
 {
-	char log[GPUBPF_BPF_LOG] = "";
+	char log[GPUBPF_BPF_LOG_SIZE] = "";
 	struct gpubpf_diag diag;
 	struct sys_object *o;
 	bool read;
@@ -238,7 +238,7 @@ int sys_prog_load(struct sys_call *c)
 		/* libbpf prints its own frame line after the log */
 		snprintf(log + strlen(log), sizeof(log) - strlen(log), "\n");
 	gpubpf_put_str(c->out, log);
-	return sys_object_give(c, o, err);
+	return sys_object_answer(c, o, err);
 }
 
 /* Return the BTF object with the same bytes. The maps and programs of a loader bring the same BTF many times. */
@@ -257,7 +257,7 @@ static struct sys_object *add_btf(struct gpubpf_session *s, const void *data, si
 {
 	struct sys_object *o = sys_object_new(s, GPUBPF_BPF_BTF, err);
 
-	if (o && !sys_object_hold(s, o, size) && (o->btf_data.data = malloc(size + 1))) {
+	if (o && !sys_object_charge(s, o, size) && (o->btf_data.data = malloc(size + 1))) {
 		memcpy(o->btf_data.data, data, size);
 		o->btf_data.size = size;
 		return o;

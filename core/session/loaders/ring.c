@@ -29,7 +29,7 @@ static bool is_perf(const struct sys_object *map)
 	return !(map->map.def.type->flags & (GPUBPF_MAP_BYTES | GPUBPF_MAP_ROOM));
 }
 
-uint32_t sys_stream_words(const struct sys_object *map)
+uint32_t sys_stream_word_size(const struct sys_object *map)
 {
 	return is_perf(map) ? sizeof(uint32_t) : 0;
 }
@@ -38,7 +38,7 @@ uint32_t sys_stream_words(const struct sys_object *map)
 
 static int map_memory(struct gpubpf_session *s, struct sys_object *o, struct sys_ring *ring, uint64_t head, uint64_t size)
 {
-	int err = sys_object_hold(s, o, head + size);
+	int err = sys_object_charge(s, o, head + size);
 
 	if (err < 0)
 		return err;
@@ -115,7 +115,7 @@ static bool is_mapped_by_loader(const struct gpubpf_bpf *bpf, uint32_t map)
 int sys_read(struct sys_call *c)
 {
 	uint32_t map = gpubpf_get_u32(c->r), mapped = gpubpf_get_u32(c->r);
-	int err = c->r->failed ? -EPROTO : sys_open(c->s);
+	int err = c->r->failed ? -EPROTO : sys_check_room(c->s);
 
 	if (err < 0)
 		return err;
@@ -144,7 +144,7 @@ int sys_stream_create(struct gpubpf_session *s, struct sys_object *map)
 	if (is_perf(map) && !(stream->buffers = calloc(map->map.def.max_entries, sizeof(*stream->buffers))))
 		return -ENOMEM;
 	err = is_perf(map) ? 0 : open_ringbuf(s, map);
-	return err ? err : sys_object_fifo(s, map, sys_stream_words(map), sys_stream_words(map));
+	return err ? err : sys_object_fifo(s, map, sys_stream_word_size(map), sys_stream_word_size(map));
 }
 
 void sys_stream_destroy(struct sys_stream *stream)
@@ -171,7 +171,7 @@ int sys_buffer_open(struct sys_call *c)
 		return err;
 	o->ring.fd = -1;
 	o->ring.off = off;
-	return sys_object_give(c, o, sys_object_fifo(c->s, o, 0, 0));
+	return sys_object_answer(c, o, sys_object_fifo(c->s, o, 0, 0));
 }
 
 int sys_output(struct sys_call *c)
@@ -212,7 +212,7 @@ static int return_readonly(struct sys_call *c, int fd)
 /* The checks that Linux makes. */
 static int return_array(struct sys_call *c, const struct sys_object *o, uint64_t bytes, uint64_t first, bool writes)
 {
-	uint64_t pages = sys_map_pages(o);
+	uint64_t pages = sys_map_mappable_bytes(o);
 
 	if (writes && (o->map.frozen || o->map.flags & BPF_F_RDONLY))
 		return -EPERM;
@@ -255,7 +255,7 @@ int sys_stream_elem(struct gpubpf_session *s, struct sys_object *map, uint32_t c
 		return -524; /* ENOTSUPP, which user space headers lack */
 	if (key >= map->map.def.max_entries)
 		return -E2BIG;
-	if (cmd == BPF_MAP_UPDATE_ELEM && !sys_object_of(s, GPUBPF_BPF_BUFFER, value))
+	if (cmd == BPF_MAP_UPDATE_ELEM && !sys_object_find_kind(s, GPUBPF_BPF_BUFFER, value))
 		return -EBADF;
 	if (cmd == BPF_MAP_DELETE_ELEM && !map->map.stream->buffers[key])
 		return -ENOENT;
@@ -274,7 +274,7 @@ static struct sys_object *buffer_of(const struct gpubpf_session *s, const struct
 	copy = n ? copy % n : 0;
 	for (uint32_t i = 0; i < max && n; i++)
 		if (ids[i] && !copy--)
-			return sys_object_of(s, GPUBPF_BPF_BUFFER, ids[i]);
+			return sys_object_find_kind(s, GPUBPF_BPF_BUFFER, ids[i]);
 	return NULL;
 }
 
@@ -352,7 +352,7 @@ static int deliver(struct gpubpf_session *s, struct sys_object *map, uint32_t co
 	return append_perf_sample(&buffer->ring, data, size);
 }
 
-struct sys_object *gpubpf_bpf_stream(const struct gpubpf_session *s, uint32_t map)
+struct sys_object *gpubpf_bpf_find_reader(const struct gpubpf_session *s, uint32_t map)
 {
 	for (uint32_t i = 0; s->bpf && i < s->bpf->n; i++) {
 		struct sys_object *o = s->bpf->objects[i];
@@ -374,7 +374,7 @@ bool gpubpf_bpf_has_room(struct gpubpf_session *s, struct sys_object *map)
 	return true;
 }
 
-bool gpubpf_bpf_record(struct gpubpf_session *s, struct sys_object *map, uint32_t copy, const void *data, uint32_t size)
+bool gpubpf_bpf_deliver_record(struct gpubpf_session *s, struct sys_object *map, uint32_t copy, const void *data, uint32_t size)
 {
 	struct sys_stream *stream = map->map.stream;
 	int err = deliver(s, map, copy, data, size);
@@ -407,7 +407,7 @@ static void ring_bell(const struct sys_object *o, const struct sys_ring *ring)
 		return; /* the pipe is full, so waiting loaders are awake */
 }
 
-void gpubpf_bpf_wake(struct gpubpf_session *s)
+void gpubpf_bpf_wake_readers(struct gpubpf_session *s)
 {
 	for (uint32_t i = 0; s->bpf && i < s->bpf->n; i++) {
 		const struct sys_object *o = s->bpf->objects[i];

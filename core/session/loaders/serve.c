@@ -12,7 +12,7 @@
 #define WAIT_NS 1000000000ull
 
 static int (*const answers[GPUBPF_BPF_OPS])(struct sys_call *c) = {
-	[GPUBPF_BPF_WANTS] = sys_wants,
+	[GPUBPF_BPF_WANTS] = sys_prog_is_gpu,
 	[GPUBPF_BPF_MAP_CREATE] = sys_map_create,
 	[GPUBPF_BPF_MAP_ELEM] = sys_map_elem,
 	[GPUBPF_BPF_MAP_BATCH] = sys_map_batch,
@@ -29,12 +29,12 @@ static int (*const answers[GPUBPF_BPF_OPS])(struct sys_call *c) = {
 	[GPUBPF_BPF_BUFFER_OPEN] = sys_buffer_open,
 	[GPUBPF_BPF_PIN] = sys_pin,
 	[GPUBPF_BPF_PINNED] = sys_pinned,
-	[GPUBPF_BPF_WAS] = sys_was,
-	[GPUBPF_BPF_INNER] = sys_inner,
+	[GPUBPF_BPF_WAS] = sys_map_by_kernel_id,
+	[GPUBPF_BPF_INNER] = sys_inner_define,
 	[GPUBPF_BPF_UPROBE_OPEN] = sys_uprobe_open,
 	[GPUBPF_BPF_OUTPUT] = sys_output,
-	[GPUBPF_BPF_KERNEL] = sys_kernel,
-	[GPUBPF_BPF_TAKES] = sys_takes,
+	[GPUBPF_BPF_KERNEL] = sys_kernel_map_fd,
+	[GPUBPF_BPF_QUEUE_CONSUMED] = sys_queue_consumed,
 	[GPUBPF_BPF_READ] = sys_read,
 };
 
@@ -84,9 +84,9 @@ static bool needs_mirrors(const struct gpubpf_session *s, struct gpubpf_reader r
 	uint32_t op = gpubpf_get_u32(&r);
 	bool looks = op == GPUBPF_BPF_MAP_ELEM || op == GPUBPF_BPF_MAP_BATCH;
 
-	if (!gpubpf_session_mirrored(s))
+	if (!gpubpf_session_has_mirrors(s))
 		return false;
-	return op == GPUBPF_BPF_OUTPUT || (looks && gpubpf_now_ns() - s->fresh_ns > STALE_NS);
+	return op == GPUBPF_BPF_OUTPUT || (looks && gpubpf_now_ns() - s->mirrored_ns > STALE_NS);
 }
 
 static int park_request(struct gpubpf_peer *peer, uint32_t seq, const struct gpubpf_reader *r)
@@ -122,9 +122,9 @@ void gpubpf_bpf_resume(struct gpubpf_session *s)
 	for (struct gpubpf_peer *peer = s->peers; peer; peer = peer->next) {
 		bool expired = gpubpf_now_ns() > peer->parked.until_ns;
 
-		if (!peer->parked.data || (!expired && gpubpf_session_pulling(s)))
+		if (!peer->parked.data || (!expired && gpubpf_session_is_pulling(s)))
 			continue;
-		s->fresh_ns = gpubpf_now_ns();
+		s->mirrored_ns = gpubpf_now_ns();
 		resume_request(s, peer);
 	}
 }
@@ -140,7 +140,7 @@ int gpubpf_bpf_message(struct gpubpf_session *s, struct gpubpf_peer *peer, struc
 		err = handle_request(s, peer, msg->seq, &payload.r, payload.fd);
 	} else {
 		err = park_request(peer, msg->seq, &payload.r);
-		gpubpf_session_pull(s);
+		gpubpf_session_pull_mirrors(s);
 	}
 	gpubpf_payload_close(&payload);
 	return err;

@@ -49,7 +49,7 @@ static int find_kernel_name(struct sys_call *c, uint64_t offset, char out[GPUBPF
 
 	if (named)
 		stub_to_kernel(symbol, whole, sizeof(whole));
-	if (!gpubpf_pattern_keep(whole, out))
+	if (!gpubpf_pattern_store(whole, out))
 		named = false;
 	if (!named)
 		gpubpf_session_note(c->s, "a uprobe at byte %llu of a file: its symbols name no function that begins "
@@ -71,5 +71,5 @@ int sys_uprobe_open(struct sys_call *c)
 	if (!o)
 		return err;
 	o->perf.place = returns ? SYS_AT_EXIT : SYS_AT_ENTRY;
-	return sys_object_give(c, o, find_kernel_name(c, offset, o->perf.function));
+	return sys_object_answer(c, o, find_kernel_name(c, offset, o->perf.function));
 }

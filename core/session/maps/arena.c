@@ -59,7 +59,7 @@ static int map_arena(struct gpubpf_session *s, struct gpubpf_session_arena *a, s
 static void warn_not_shared(struct gpubpf_session *s, const char *device)
 {
 	for (uint32_t m = 0; m < s->loaded->unit.nmaps; m++)
-		if ((s->loaded->unit.maps[m].kernel || gpubpf_linux_maps_has(s, m)) && !s->loaded->unit.maps[m].rdonly && !gpubpf_map_sums(s, m))
+		if ((s->loaded->unit.maps[m].kernel || gpubpf_linux_maps_is_synced(s, m)) && !s->loaded->unit.maps[m].rdonly && !gpubpf_map_is_summed(s, m))
 			gpubpf_session_note(s, "map %s: %s has its own memory, so later writes of the Linux kernel's "
 					       "programs, or of a loader that maps it, do not reach the device", s->loaded->unit.maps[m].name, device);
 }
@@ -217,7 +217,7 @@ static int save_map(struct gpubpf_session_arena *a, const struct gpubpf_map_layo
 static void save_initial_values(struct gpubpf_session *s, struct gpubpf_session_arena *a, uint32_t first)
 {
 	for (uint32_t m = first; m < a->layout.nmaps; m++)
-		if (gpubpf_map_sums(s, m) && save_map(a, &a->layout.maps[m]) < 0)
+		if (gpubpf_map_is_summed(s, m) && save_map(a, &a->layout.maps[m]) < 0)
 			gpubpf_session_note(s, "map %s: its first values are counted once per device: no memory to "
 					       "store them", s->loaded->unit.maps[m].name);
 }
@@ -252,7 +252,7 @@ static void seed_maps(struct gpubpf_session *s, uint32_t arena, uint32_t first, 
 					    s->loaded->unit.maps[m].name, device);
 }
 
-void gpubpf_arenas_give(struct gpubpf_session *s)
+void gpubpf_arenas_activate(struct gpubpf_session *s)
 {
 	for (uint32_t i = 0; i < s->narenas; i++) {
 		struct gpubpf_session_arena *a = &s->arenas[i];
@@ -266,13 +266,13 @@ void gpubpf_arenas_give(struct gpubpf_session *s)
 			gpubpf_linux_share_all(s, a->given);
 		}
 		a->given = a->layout.nmaps;
-		gpubpf_arena_use(a->base, &a->layout);
+		gpubpf_arena_publish(a->base, &a->layout);
 	}
 }
 
 /* Helper 509 returns a number below the number of replicas. So a device with more compute units than the shared arena
  * has replicas works too: units share a replica, and their adds are atomic. */
-int gpubpf_arena_for(struct gpubpf_session *s, struct gpubpf_peer *peer, struct gpubpf_session_device *dev,
+int gpubpf_arena_assign(struct gpubpf_session *s, struct gpubpf_peer *peer, struct gpubpf_session_device *dev,
 		     struct gpubpf_diag *diag)
 {
 	uint32_t replicas = dev->caps.compute_units;
@@ -327,7 +327,7 @@ struct gpubpf_map_view gpubpf_arena_view(const struct gpubpf_session *s, uint32_
 
 /* Values that programs only add to. They use atomic adds, or *p += x, whose plain store counts as USE_WRITE too and
  * excludes the map. Update may create the zero that is then added to, but not in an array. */
-bool gpubpf_map_sums(const struct gpubpf_session *s, uint32_t map)
+bool gpubpf_map_is_summed(const struct gpubpf_session *s, uint32_t map)
 {
 	uint32_t use = s->map_use[map];
 
@@ -465,7 +465,7 @@ static int lookup_sum(const struct gpubpf_map *map, const void *key, void *value
 		err = 0;
 		gpubpf_sum_add(map, value, one, size, false);
 		initial.arena = s->arenas[i].begun;
-		if (initial.arena && gpubpf_map_stayed(&view, &initial, key) && !gpubpf_map_lookup(&initial, key, one))
+		if (initial.arena && gpubpf_map_is_same_element(&view, &initial, key) && !gpubpf_map_lookup(&initial, key, one))
 			gpubpf_sum_add(map, value, one, size, true);
 	}
 	free(one);
@@ -493,7 +493,7 @@ static int lookup_all(const struct gpubpf_map *map, const void *key, uint8_t *va
 	return err && err != -ENOENT ? err : found;
 }
 
-int gpubpf_map_told(int err)
+int gpubpf_map_user_error(int err)
 {
 	return err == -524 ? -EINVAL : err;
 }
@@ -507,10 +507,10 @@ int gpubpf_map__lookup_elem(const struct gpubpf_map *map, const void *key, size_
 	if (key_sz != map->key_size || value_sz != gpubpf_map__user_value_size(map) || flags)
 		return -EINVAL;
 	if (gpubpf_map_is_percpu(map))
-		return gpubpf_map_told(lookup_all(map, key, value, value_sz));
+		return gpubpf_map_user_error(lookup_all(map, key, value, value_sz));
 	if (!key_sz && !gpubpf_linux_queue_next(s, gpubpf_map_index(map), false, value))
 		return 0;
-	if (s->narenas > 1 && !(map->type->flags & GPUBPF_MAP_THREAD) && gpubpf_map_sums(s, gpubpf_map_index(map)))
+	if (s->narenas > 1 && !(map->type->flags & GPUBPF_MAP_THREAD) && gpubpf_map_is_summed(s, gpubpf_map_index(map)))
 		return lookup_sum(map, key, value, value_sz);
 	for (uint32_t i = s->narenas; err == -ENOENT && i-- > 0;) {
 		struct gpubpf_map_view view = gpubpf_arena_view(s, i, gpubpf_map_index(map));
@@ -518,7 +518,7 @@ int gpubpf_map__lookup_elem(const struct gpubpf_map *map, const void *key, size_
 		if (gpubpf_map_user_value_size(&view) == value_sz)
 			err = gpubpf_map_lookup(&view, key, value);
 	}
-	return gpubpf_map_told(err);
+	return gpubpf_map_user_error(err);
 }
 
 int gpubpf_map__lookup_and_delete_elem(const struct gpubpf_map *map, const void *key, size_t key_sz, void *value,
@@ -534,14 +534,14 @@ int gpubpf_map__lookup_and_delete_elem(const struct gpubpf_map *map, const void 
 	if (!key_sz && !gpubpf_linux_queue_next(map->session, gpubpf_map_index(map), true, value))
 		return 0;
 	for (uint32_t i = 1; i < map->session->narenas; i++)
-		if (gpubpf_placement_reaches(map->session, i, gpubpf_map_index(map)))
+		if (gpubpf_placement_sees_host_writes(map->session, i, gpubpf_map_index(map)))
 			view = gpubpf_arena_view(map->session, i, gpubpf_map_index(map));
-	err = gpubpf_map_take(&view, key, value);
+	err = gpubpf_map_lookup_and_delete(&view, key, value);
 	if (!err && gpubpf_linux_cpus_size(map->session, gpubpf_map_index(map))) {
 		gpubpf_linux_cpus_lookup(map->session, gpubpf_map_index(map), key, (uint8_t *)value + own);
 		gpubpf_linux_cpus_delete(map->session, gpubpf_map_index(map), key);
 	}
-	return gpubpf_map_told(err);
+	return gpubpf_map_user_error(err);
 }
 
 /* May the map be an element? It must be like the prototype, be used at least as elements are, and have the same layout
@@ -555,12 +555,12 @@ static bool accepts_map(const struct gpubpf_map *map, uint32_t number)
 
 	is_alike = is_alike && !(s->map_use[map->inner - 1] & ~s->map_use[number - 1]);
 	for (uint32_t i = 0; i < s->narenas && is_alike; i++)
-		is_alike = gpubpf_layout_alike(&s->arenas[i].layout.maps[number - 1],
+		is_alike = gpubpf_layout_is_compatible(&s->arenas[i].layout.maps[number - 1],
 					       &s->arenas[i].layout.maps[map->inner - 1]);
 	return is_alike;
 }
 
-bool gpubpf_map_takes(const struct gpubpf_map *map, uint32_t number)
+bool gpubpf_map_accepts_element(const struct gpubpf_map *map, uint32_t number)
 {
 	bool may = false;
 
@@ -574,7 +574,7 @@ static int check_element(const struct gpubpf_map *map, const void *value)
 	uint32_t number;
 
 	memcpy(&number, value, sizeof(number));
-	return gpubpf_map_takes(map, number) ? 0 : -EINVAL;
+	return gpubpf_map_accepts_element(map, number) ? 0 : -EINVAL;
 }
 
 /* Change the map where programs of devices see it, before the host changes its own copy; the devices' result is the
@@ -587,7 +587,7 @@ static int update_devices(const struct gpubpf_map *map, const void *key, const u
 	for (uint32_t i = 0; i < s->narenas && !err; i++) {
 		struct gpubpf_map_view view = gpubpf_arena_view(s, i, gpubpf_map_index(map));
 
-		if (gpubpf_placement_reaches(s, i, gpubpf_map_index(map))) {
+		if (gpubpf_placement_sees_host_writes(s, i, gpubpf_map_index(map))) {
 			err = gpubpf_map_update(&view, key, value, flags);
 			*any = true;
 		}
@@ -604,7 +604,7 @@ static int delete_devices(const struct gpubpf_map *map, const void *key, bool *a
 
 	for (uint32_t i = 0; i < s->narenas; i++) {
 		struct gpubpf_map_view view = gpubpf_arena_view(s, i, gpubpf_map_index(map));
-		bool reaches = gpubpf_placement_reaches(s, i, gpubpf_map_index(map));
+		bool reaches = gpubpf_placement_sees_host_writes(s, i, gpubpf_map_index(map));
 		int one = reaches ? gpubpf_map_delete(&view, key) : 0;
 
 		*any |= reaches;
@@ -620,17 +620,17 @@ int gpubpf_map__update_elem(const struct gpubpf_map *map, const void *key, size_
 	bool devices = false;
 	int err;
 
-	if (key_sz != map->key_size || value_sz != gpubpf_map__user_value_size(map) || (gpubpf_map_of_names(map) && check_element(map, value) < 0))
+	if (key_sz != map->key_size || value_sz != gpubpf_map__user_value_size(map) || (gpubpf_map_holds_objects(map) && check_element(map, value) < 0))
 		return -EINVAL;
 	map->session->map_set[gpubpf_map_index(map)] = true;
 	err = update_devices(map, key, value, flags, &devices);
 	if (devices && (err || !(map->type->flags & GPUBPF_MAP_KEYED)))
-		return gpubpf_map_told(err);
+		return gpubpf_map_user_error(err);
 	err = gpubpf_map_update(&view, key, value, devices ? 0 : flags);
 	if (!err && gpubpf_map_is_percpu(map))
 		err = gpubpf_linux_cpus_update(map->session, gpubpf_map_index(map), key,
 					       (const uint8_t *)value + gpubpf_map_user_value_size(&view));
-	return gpubpf_map_told(err);
+	return gpubpf_map_user_error(err);
 }
 
 int gpubpf_map__delete_elem(const struct gpubpf_map *map, const void *key, size_t key_sz, uint64_t flags)
@@ -646,11 +646,11 @@ int gpubpf_map__delete_elem(const struct gpubpf_map *map, const void *key, size_
 	own = gpubpf_map_delete(&view, key);
 	/* If synchronization has not inserted the key there yet, it never will. */
 	gpubpf_linux_cpus_delete(map->session, gpubpf_map_index(map), key);
-	return gpubpf_map_told(devices ? err : own);
+	return gpubpf_map_user_error(devices ? err : own);
 }
 
 /* Keys of arena i follow the keys of arena i - 1; a key that an earlier arena has is skipped. */
-bool gpubpf_map_earlier_has(const struct gpubpf_map *map, uint32_t arena, const void *key, void *scratch)
+bool gpubpf_map_has_in_earlier_arena(const struct gpubpf_map *map, uint32_t arena, const void *key, void *scratch)
 {
 	for (uint32_t i = 0; i < arena; i++) {
 		struct gpubpf_map_view view = gpubpf_arena_view(map->session, i, gpubpf_map_index(map));
@@ -677,7 +677,7 @@ static int next_in_all(const struct gpubpf_map *map, const void *key, void *next
 		struct gpubpf_map_view view = gpubpf_arena_view(s, i, gpubpf_map_index(map));
 		int err = gpubpf_map_next_key(&view, key, next);
 
-		while (!err && gpubpf_map_earlier_has(map, i, next, scratch)) {
+		while (!err && gpubpf_map_has_in_earlier_arena(map, i, next, scratch)) {
 			memcpy(scratch, next, map->key_size);
 			err = gpubpf_map_next_key(&view, scratch, next);
 		}
@@ -688,7 +688,7 @@ static int next_in_all(const struct gpubpf_map *map, const void *key, void *next
 }
 
 /* Room for a key, and for the largest value in any arena. */
-size_t gpubpf_map_scratch(const struct gpubpf_map *map)
+size_t gpubpf_map_scratch_size(const struct gpubpf_map *map)
 {
 	size_t most = map->key_size + 8;
 
@@ -710,8 +710,8 @@ int gpubpf_map__get_next_key(const struct gpubpf_map *map, const void *cur_key, 
 	if (key_sz != map->key_size || !key_sz)
 		return -EINVAL;
 	if (map->session->narenas == 1 || (map->type->flags & GPUBPF_MAP_U32KEY))
-		return gpubpf_map_told(gpubpf_map_next_key(&view, cur_key, next_key));
-	scratch = malloc(gpubpf_map_scratch(map));
+		return gpubpf_map_user_error(gpubpf_map_next_key(&view, cur_key, next_key));
+	scratch = malloc(gpubpf_map_scratch_size(map));
 	if (!scratch)
 		return -ENOMEM;
 	err = next_in_all(map, cur_key, next_key, scratch);

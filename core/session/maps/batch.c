@@ -37,14 +37,14 @@ static int next_key(struct batch *b, bool all, void *key)
 	uint32_t arenas = all && !(b->map->type->flags & GPUBPF_MAP_U32KEY) ? b->map->session->narenas : 1;
 	int err = -ENOENT;
 
-	for (uint32_t i = b->position >> GPUBPF_BATCH_ARENA; i < arenas && err == -ENOENT; i++) {
+	for (uint32_t i = b->position >> GPUBPF_BATCH_ARENA_SHIFT; i < arenas && err == -ENOENT; i++) {
 		struct gpubpf_map_view view = gpubpf_arena_view(b->map->session, i, gpubpf_map_index(b->map));
-		uint64_t cursor = i == b->position >> GPUBPF_BATCH_ARENA ? b->position & ((1ull << GPUBPF_BATCH_ARENA) - 1) : 0;
+		uint64_t cursor = i == b->position >> GPUBPF_BATCH_ARENA_SHIFT ? b->position & ((1ull << GPUBPF_BATCH_ARENA_SHIFT) - 1) : 0;
 
 		do
 			err = gpubpf_map_iterate(&view, &cursor, key, NULL);
-		while (!err && gpubpf_map_earlier_has(b->map, i, key, b->scratch));
-		b->position = (uint64_t)i << GPUBPF_BATCH_ARENA | cursor;
+		while (!err && gpubpf_map_has_in_earlier_arena(b->map, i, key, b->scratch));
+		b->position = (uint64_t)i << GPUBPF_BATCH_ARENA_SHIFT | cursor;
 	}
 	return err;
 }
@@ -58,7 +58,7 @@ static void fill_run(struct batch *b, uint32_t max)
 	uint8_t *keys = b->keys;
 
 	if (b->position > UINT32_MAX || !(b->map->type->flags & GPUBPF_MAP_U32KEY) ||
-	    gpubpf_map_user_value_size(&view) != gpubpf_map__user_value_size(b->map) || (s->narenas > 1 && gpubpf_map_sums(s, index)))
+	    gpubpf_map_user_value_size(&view) != gpubpf_map__user_value_size(b->map) || (s->narenas > 1 && gpubpf_map_is_summed(s, index)))
 		return;
 	b->n = gpubpf_map_read_run(&view, first, max, b->values);
 	for (uint32_t i = 0, n = b->n; i < n; i++)
@@ -73,9 +73,9 @@ int gpubpf_map__memory(const struct gpubpf_map *map, const void **values, size_t
 	struct gpubpf_map_view view = gpubpf_arena_view(s, s->narenas - 1, index);
 	const void *at = gpubpf_map_values(&view);
 
-	if (!(map->type->flags & GPUBPF_MAP_U32KEY) || gpubpf_map_of_names(map))
+	if (!(map->type->flags & GPUBPF_MAP_U32KEY) || gpubpf_map_holds_objects(map))
 		return -EINVAL;
-	if (!at || (s->narenas > 1 && gpubpf_map_sums(s, index)))
+	if (!at || (s->narenas > 1 && gpubpf_map_is_summed(s, index)))
 		return -EOPNOTSUPP;
 	*values = at;
 	*stride = view.layout->stride;
@@ -115,14 +115,14 @@ static int run_lookup(const struct gpubpf_map *map, const uint64_t *in_batch, ui
 	*count = 0;
 	if (!has_keys(map) || (deletes && map->type->flags & GPUBPF_MAP_U32KEY))
 		return -EINVAL;
-	b.scratch = malloc(gpubpf_map_scratch(map));
+	b.scratch = malloc(gpubpf_map_scratch_size(map));
 	if (!b.scratch)
 		return -ENOMEM;
 	err = fill(&b, max, deletes);
 	free(b.scratch);
 	*count = b.n;
 	*out_batch = b.position;
-	return gpubpf_map_told(err);
+	return gpubpf_map_user_error(err);
 }
 
 int gpubpf_map__lookup_batch(const struct gpubpf_map *map, const uint64_t *in_batch, uint64_t *out_batch, void *keys,
@@ -169,7 +169,7 @@ int gpubpf_map__add(const struct gpubpf_map *map, const void *key, size_t key_sz
 
 	if (key_sz != map->key_size || !has_keys(map) || offset > map->value_size || size > sizeof(n))
 		return -EINVAL;
-	if (s->narenas > 1 && !gpubpf_map_sums(s, index))
+	if (s->narenas > 1 && !gpubpf_map_is_summed(s, index))
 		return -EOPNOTSUPP;
 	map->session->map_set[index] = true;
 	return gpubpf_map_add(&view, key, (uint32_t)offset, (uint32_t)size, n);

@@ -32,7 +32,7 @@ static bool is_device_only(const struct gpubpf_session *s, const struct gpubpf_m
 	bool used = false;
 
 	for (uint32_t i = 1; i < s->narenas; i++)
-		used |= s->arenas[i].used && !gpubpf_placement_reaches(s, i, gpubpf_map_index(map));
+		used |= s->arenas[i].used && !gpubpf_placement_sees_host_writes(s, i, gpubpf_map_index(map));
 	return used && !s->arenas[0].used;
 }
 
@@ -40,7 +40,7 @@ static bool is_device_only(const struct gpubpf_session *s, const struct gpubpf_m
  * can. */
 static bool supports_op(const struct gpubpf_map *map, enum gpubpf_op op)
 {
-	return map->type->ops & GPUBPF_OP_BIT(op) || (gpubpf_map_of_names(map) &&
+	return map->type->ops & GPUBPF_OP_BIT(op) || (gpubpf_map_holds_objects(map) &&
 	       (op == GPUBPF_OP_LOOKUP || op == GPUBPF_OP_UPDATE || op == GPUBPF_OP_DELETE)) ||
 	       (map->type->flags & GPUBPF_MAP_STACKS && (op == GPUBPF_OP_LOOKUP || op == GPUBPF_OP_DELETE));
 }
@@ -65,7 +65,7 @@ static const struct gpubpf_map *find_similar_map(const struct gpubpf_session *s,
 	return near;
 }
 
-int gpubpf_element_no_map(struct gpubpf_session *s, const char *name)
+int gpubpf_element_report_no_map(struct gpubpf_session *s, const char *name)
 {
 	const struct gpubpf_map *near = find_similar_map(s, name);
 
@@ -79,7 +79,7 @@ int gpubpf_element_find(struct gpubpf_session *s, uint32_t what, const char *nam
 
 	*map = gpubpf_session__find_map_by_name(s, name);
 	if (!*map)
-		return gpubpf_element_no_map(s, name);
+		return gpubpf_element_report_no_map(s, name);
 	if (!supports_op(*map, verb->op))
 		return gpubpf_session_fail(s, -EINVAL, "map %s, of type %s, cannot %s; gpubpf map dump prints it", name,
 					   (*map)->type->name, verb->name);
@@ -161,11 +161,11 @@ static uint64_t find_kernel(struct gpubpf_session *s, const char *name, uint32_t
 
 	*n = 0;
 	for (uint64_t id = 0; id < s->nkernel_ids; id++) {
-		if (!strcmp(name, gpubpf_kernel_named(s, id))) {
+		if (!strcmp(name, gpubpf_kernel_full_name(s, id))) {
 			*n = 1;
 			return id;
 		}
-		if (!strcmp(name, gpubpf_kernel_shown(s, id, true))) {
+		if (!strcmp(name, gpubpf_kernel_display_name(s, id, true))) {
 			found = id;
 			++*n;
 		}
@@ -186,7 +186,7 @@ static int read_kernel(struct gpubpf_session *s, const struct gpubpf_map *map, u
 	id = find_kernel(s, word, &n);
 	if (n > 1)
 		return gpubpf_session_fail(s, -EINVAL, "map %s: %u kernels have the name %s; use the name in the "
-						       "image, such as %s", map->name, n, word, gpubpf_kernel_named(s, id));
+						       "image, such as %s", map->name, n, word, gpubpf_kernel_full_name(s, id));
 	if (!n && (word[0] < '0' || word[0] > '9') && !strchr("-{\"", word[0]))
 		return gpubpf_session_fail(s, -ENOENT, "map %s: the session has no kernel %s; gpubpf session report "
 						       "lists them",

@@ -17,7 +17,7 @@ const struct gpubpf_element_verb *gpubpf_element_verb(uint32_t what);
 /* The map of that name, if it supports the operation; else -errno with the reason in s->error. */
 int gpubpf_element_find(struct gpubpf_session *s, uint32_t what, const char *name, struct gpubpf_map **map);
 /* Reports that no map has that name, and suggests a similar name: -ENOENT. */
-int gpubpf_element_no_map(struct gpubpf_session *s, const char *name);
+int gpubpf_element_report_no_map(struct gpubpf_session *s, const char *name);
 /* Read `what` ("key", "value") of that type from the words of a command line. 0, or -EINVAL with the reason in
  * s->error. */
 int gpubpf_element_read(struct gpubpf_session *s, const struct gpubpf_map *map, uint32_t verb, const char *what, uint32_t type,

@@ -132,7 +132,7 @@ static int read_inner(struct request *q, char *const *words, uint32_t n)
 
 	if (!inner)
 		return refuse(q, "a value must be the name of a map of the session; gpubpf map show lists them");
-	if (!gpubpf_map_takes(q->map, number))
+	if (!gpubpf_map_accepts_element(q->map, number))
 		return refuse(q, "that map differs from the definition of the elements: type, sizes, max_entries and "
 				 "flags must be equal, and the map must not have been in use before");
 	memcpy(q->value, &number, sizeof(number));
@@ -148,7 +148,7 @@ static int read_value(struct request *q, char *const *words, uint32_t n)
 	q->value = calloc(1, q->value_size + 8);
 	if (!q->value)
 		return -ENOMEM;
-	if (gpubpf_map_of_names(q->map))
+	if (gpubpf_map_holds_objects(q->map))
 		return q->map->inner ? read_inner(q, words, n) : read_program(q, words, n);
 	if (n - (n && !strcmp(words[0], "hex")) == q->value_size && q->value_size != one)
 		return read_data(q, "value", 0, words, n, q->value, q->value_size);
@@ -310,11 +310,11 @@ static void entry_text(struct request *q, const struct gpubpf_entry *e)
 		return;
 	}
 	if (q->map->type->flags & GPUBPF_MAP_STACKS) {
-		stack_text(q, gpubpf_stack_of(q->map, e->key));
+		stack_text(q, gpubpf_stack_by_key(q->map, e->key));
 		return;
 	}
-	if (gpubpf_map_of_names(q->map))
-		fprintf(q->out, "value: %s", gpubpf_entry_named(q->map, e->value));
+	if (gpubpf_map_holds_objects(q->map))
+		fprintf(q->out, "value: %s", gpubpf_entry_object_name(q->map, e->value));
 	else
 		gpubpf_element_text(q->s, q->map, "value", q->map->btf_value, e->value, q->map->value_size, q->flags, q->out);
 	fputc('\n', q->out);
@@ -331,10 +331,10 @@ static void entry_json(struct request *q, const struct gpubpf_entry *e)
 								  (const char *)e->value + c * e->stride,
 								  q->map->value_size, q->flags));
 	if (q->map->type->flags & GPUBPF_MAP_STACKS)
-		json_object_object_add(o, "value", gpubpf_stack_json(q->s, gpubpf_stack_of(q->map, e->key)));
+		json_object_object_add(o, "value", gpubpf_stack_json(q->s, gpubpf_stack_by_key(q->map, e->key)));
 	else
-		json_object_object_add(o, several ? "values" : "value", several ? values : gpubpf_map_of_names(q->map) ?
-			       json_object_new_string(gpubpf_entry_named(q->map, e->value)) :
+		json_object_object_add(o, several ? "values" : "value", several ? values : gpubpf_map_holds_objects(q->map) ?
+			       json_object_new_string(gpubpf_entry_object_name(q->map, e->value)) :
 			       gpubpf_element_json(q->s, q->map, q->map->btf_value, e->value, q->map->value_size, q->flags));
 	json_object_array_add(q->list, o);
 }

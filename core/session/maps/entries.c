@@ -33,12 +33,12 @@ static uint32_t used_arenas(const struct gpubpf_session *s, uint32_t map)
 	return n;
 }
 
-const char *gpubpf_entry_named(const struct gpubpf_map *map, const void *value)
+const char *gpubpf_entry_object_name(const struct gpubpf_map *map, const void *value)
 {
 	const struct gpubpf_unit *unit = &map->session->loaded->unit;
 	uint32_t number = 0;
 
-	if (!gpubpf_map_of_names(map))
+	if (!gpubpf_map_holds_objects(map))
 		return NULL;
 	memcpy(&number, value, sizeof(number));
 	for (uint32_t i = 0; i < map->ntargets; i++)
@@ -102,7 +102,7 @@ static int walk_all(struct walk *w)
 	uint32_t used = used_arenas(w->s, w->map), flags = w->s->loaded->unit.maps[w->map].type->flags;
 	int err = 0;
 
-	if (used > 1 && !(flags & GPUBPF_MAP_COPIES) && gpubpf_map_sums(w->s, w->map))
+	if (used > 1 && !(flags & GPUBPF_MAP_COPIES) && gpubpf_map_is_summed(w->s, w->map))
 		return walk_sum(w);
 	if (!used)
 		return walk_arena(w, 0, -1);
@@ -119,7 +119,7 @@ int gpubpf_entries_walk(const struct gpubpf_session *s, uint32_t map, gpubpf_ent
 	size_t max_size = 8;
 	int err = -ENOMEM;
 
-	if (gpubpf_entries_none(m))
+	if (gpubpf_map_is_not_iterable(m))
 		return 0;
 	for (uint32_t i = 0; i < s->narenas; i++) {
 		struct gpubpf_map_view view = gpubpf_arena_view(s, i, map);
@@ -138,17 +138,17 @@ int gpubpf_entries_walk(const struct gpubpf_session *s, uint32_t map, gpubpf_ent
 	return err;
 }
 
-bool gpubpf_entries_none(const struct gpubpf_map *map)
+bool gpubpf_map_is_not_iterable(const struct gpubpf_map *map)
 {
 	return map->type->flags & (GPUBPF_MAP_RING | GPUBPF_MAP_ASKED);
 }
 
-bool gpubpf_entries_sparse(const struct gpubpf_map *map)
+bool gpubpf_map_omits_zeros(const struct gpubpf_map *map)
 {
 	return map->max_entries > 1 && map->type->flags & GPUBPF_MAP_U32KEY;
 }
 
-bool gpubpf_entry_zero(const struct gpubpf_entry *entry)
+bool gpubpf_entry_is_zero(const struct gpubpf_entry *entry)
 {
 	const uint8_t *v = entry->value;
 
@@ -177,7 +177,7 @@ uint32_t gpubpf_btf_strip(const struct btf *btf, uint32_t type)
 	return 0;
 }
 
-bool gpubpf_btf_int(const struct btf *btf, uint32_t type, size_t size, bool *is_signed)
+bool gpubpf_btf_is_int(const struct btf *btf, uint32_t type, size_t size, bool *is_signed)
 {
 	const struct btf_type *t;
 
@@ -189,7 +189,7 @@ bool gpubpf_btf_int(const struct btf *btf, uint32_t type, size_t size, bool *is_
 	return true;
 }
 
-bool gpubpf_btf_meaning(const struct btf *btf, uint32_t type)
+bool gpubpf_btf_has_meaning(const struct btf *btf, uint32_t type)
 {
 	return gpubpf_typed_is(btf, type, "gpubpf_kernel") || gpubpf_typed_is(btf, type, "gpubpf_address") ||
 	       gpubpf_typed_is(btf, type, "uintptr_t") || gpubpf_typed_is(btf, type, "gpubpf_stack") ||
@@ -218,7 +218,7 @@ bool gpubpf_hist_map(const struct gpubpf_session *s, uint32_t map, struct gpubpf
 		return false;
 	if (!gpubpf_hist_slot(btf, m->btf_value, shape)) {
 		if (!gpubpf_var_tagged(btf, m->name, "gpubpf:hist") || (m->value_size != 4 && m->value_size != 8) ||
-		    !gpubpf_btf_int(btf, m->btf_value, m->value_size, &is_signed) || is_signed)
+		    !gpubpf_btf_is_int(btf, m->btf_value, m->value_size, &is_signed) || is_signed)
 			return false;
 		*shape = (struct gpubpf_hist_shape){ .width = m->value_size };
 	}
@@ -251,12 +251,12 @@ void gpubpf_map_hists(const struct gpubpf_session *s, uint32_t map, struct gpubp
 
 static const char *kernel_name(void *s, uint64_t id)
 {
-	return gpubpf_kernel_named(s, id);
+	return gpubpf_kernel_full_name(s, id);
 }
 
 static const char *demangled_kernel_name(void *s, uint64_t id)
 {
-	return gpubpf_kernel_shown(s, id, true);
+	return gpubpf_kernel_display_name(s, id, true);
 }
 
 static const struct gpubpf_typed_param *kernel_params(void *s, uint64_t id, uint32_t *n)
@@ -279,7 +279,7 @@ static const char *stack_text_by_id(void *s, uint64_t id)
 
 static const char *stack_text_by_number(void *s, uint64_t number)
 {
-	return stack_line(s, gpubpf_stack_numbered(((struct gpubpf_session *)s)->stacks, number));
+	return stack_line(s, gpubpf_stacks_find(((struct gpubpf_session *)s)->stacks, number));
 }
 
 struct gpubpf_typed_names gpubpf_session_names(struct gpubpf_session *s, const struct gpubpf_report_opts *opts)

@@ -19,13 +19,13 @@ struct gpubpf_entry {
 typedef int (*gpubpf_entry_fn)(void *arg, const struct gpubpf_entry *entry);
 int gpubpf_entries_walk(const struct gpubpf_session *s, uint32_t map, gpubpf_entry_fn fn, void *arg);
 /* Can the map not be iterated? A ring's records disappear when they are read, and a bloom filter only tests values. */
-bool gpubpf_entries_none(const struct gpubpf_map *map);
+bool gpubpf_map_is_not_iterable(const struct gpubpf_map *map);
 /* Does a report omit its zero entries? An array has all of its entries; a hash has only inserted ones. */
-bool gpubpf_entries_sparse(const struct gpubpf_map *map);
-bool gpubpf_entry_zero(const struct gpubpf_entry *entry);
+bool gpubpf_map_omits_zeros(const struct gpubpf_map *map);
+bool gpubpf_entry_is_zero(const struct gpubpf_entry *entry);
 
 /* The name of an element in a map of maps or programs; NULL for other maps. */
-const char *gpubpf_entry_named(const struct gpubpf_map *map, const void *value);
+const char *gpubpf_entry_object_name(const struct gpubpf_map *map, const void *value);
 
 /* The BTF of the map's object; NULL: the object lacks BTF. */
 const struct btf *gpubpf_map_btf(const struct gpubpf_session *s, uint32_t map);
@@ -37,14 +37,14 @@ void gpubpf_event_bytes(const void *data, uint32_t size, FILE *out);
 /* The type without typedefs and qualifiers; 0 stays 0. */
 uint32_t gpubpf_btf_strip(const struct btf *btf, uint32_t type);
 /* Is it an integer of at most 8 bytes, and signed? */
-bool gpubpf_btf_int(const struct btf *btf, uint32_t type, size_t size, bool *is_signed);
+bool gpubpf_btf_is_int(const struct btf *btf, uint32_t type, size_t size, bool *is_signed);
 /* Read such an integer, sign- or zero-extended. */
 uint64_t gpubpf_int_read(const void *data, size_t size, bool is_signed);
 
 /* How a report formats kernel names and wide numbers. */
 struct gpubpf_typed_names gpubpf_session_names(struct gpubpf_session *s, const struct gpubpf_report_opts *opts);
 /* Is it an integer with a special meaning: a kernel's id, an address? */
-bool gpubpf_btf_meaning(const struct btf *btf, uint32_t type);
+bool gpubpf_btf_has_meaning(const struct btf *btf, uint32_t type);
 
 /* Is it an array whose entries are the slots of one histogram? Its values are of type gpubpf_log2_slot, or its variable
  * carries the declaration tag "gpubpf:hist". Other maps have histograms in their values (gpubpf_hists_find()). */

@@ -19,7 +19,7 @@
 
 int gpubpf_session__place(struct gpubpf_session *s, const char *map, const char *where)
 {
-	struct gpubpf_placement_asked *grown;
+	struct gpubpf_placement_request *grown;
 	char list[80], *own;
 	int placement = gpubpf_placement_find(where);
 
@@ -36,7 +36,7 @@ int gpubpf_session__place(struct gpubpf_session *s, const char *map, const char 
 		free(own);
 		return gpubpf_session_fail(s, -ENOMEM, "%s: out of memory", map);
 	}
-	s->places[s->nplaces++] = (struct gpubpf_placement_asked){ own, placement };
+	s->places[s->nplaces++] = (struct gpubpf_placement_request){ own, placement };
 	return 0;
 }
 
@@ -80,7 +80,7 @@ static int check_request(const struct gpubpf_session *s, const struct gpubpf_map
 {
 	bool glob;
 	int where = find_request(s, map, &glob);
-	const char *bars = where > GPUBPF_PLACE_DEVICE ? gpubpf_placement_bars(map, use) : NULL;
+	const char *bars = where > GPUBPF_PLACE_DEVICE ? gpubpf_placement_conflict(map, use) : NULL;
 	const char *lacks = where > GPUBPF_PLACE_DEVICE ? gpubpf_placement_lacks(where, caps) : NULL;
 	char available[80] = "";
 
@@ -133,7 +133,7 @@ int gpubpf_placements_check(const struct gpubpf_session *s, const struct gpubpf_
 	return gpubpf_placements_choose(s, &s->loaded->unit, 0, s->map_use, caps->bits, caps->name, places, diag);
 }
 
-int gpubpf_placements_named(const struct gpubpf_session *s, const struct gpubpf_unit *unit, struct gpubpf_diag *diag)
+int gpubpf_placements_check_names(const struct gpubpf_session *s, const struct gpubpf_unit *unit, struct gpubpf_diag *diag)
 {
 	for (uint32_t i = 0; i < s->nplaces; i++) {
 		uint32_t m = 0;
@@ -148,7 +148,7 @@ int gpubpf_placements_named(const struct gpubpf_session *s, const struct gpubpf_
 	return 0;
 }
 
-enum gpubpf_placement gpubpf_placed_in(const struct gpubpf_session *s, uint32_t arena, uint32_t map)
+enum gpubpf_placement gpubpf_map_placement(const struct gpubpf_session *s, uint32_t arena, uint32_t map)
 {
 	return GPUBPF_LAYOUT_PLACE(s->arenas[arena].places[map]);
 }
@@ -171,9 +171,9 @@ static bool may_change(const struct gpubpf_session *s, uint32_t arena, uint32_t 
 	       (!changes && type->flags & GPUBPF_MAP_KEYED && !(type->flags & GPUBPF_MAP_LRU));
 }
 
-bool gpubpf_placement_reaches(const struct gpubpf_session *s, uint32_t arena, uint32_t map)
+bool gpubpf_placement_sees_host_writes(const struct gpubpf_session *s, uint32_t arena, uint32_t map)
 {
-	return is_live(s, arena, map) && !gpubpf_map_sums(s, map) && may_change(s, arena, map);
+	return is_live(s, arena, map) && !gpubpf_map_is_summed(s, map) && may_change(s, arena, map);
 }
 
 /* -- for reports -- */
@@ -204,7 +204,7 @@ bool gpubpf_map_memory_next(const struct gpubpf_session *s, uint32_t map, uint32
 	a = &s->arenas[*at];
 	*place = (struct gpubpf_map_memory){
 		.device = name_of(a), .backend = a->backend, .process = a->process, .ordinal = a->device,
-		.where = gpubpf_placed_in(s, *at, map), .bytes = gpubpf_map_bytes(&a->layout.maps[map]),
+		.where = gpubpf_map_placement(s, *at, map), .bytes = gpubpf_map_bytes(&a->layout.maps[map]),
 		.live = a->shared || a->layout.maps[map].flags & GPUBPF_LAYOUT_LIVE,
 	};
 	(*at)++;
@@ -220,7 +220,7 @@ bool gpubpf_memory_used_next(const struct gpubpf_session *s, uint32_t *at, struc
 	a = &s->arenas[*at];
 	*used = (struct gpubpf_memory_used){ .device = name_of(a), .arena = a->layout.own };
 	for (uint32_t m = 0; m < a->layout.nmaps; m++)
-		used->bytes[gpubpf_placed_in(s, *at, m)] += a->layout.maps[m].size;
+		used->bytes[gpubpf_map_placement(s, *at, m)] += a->layout.maps[m].size;
 	(*at)++;
 	return true;
 }

@@ -17,9 +17,9 @@ struct reading {
 };
 
 /* Store a record for the report, up to the limit; NULL: it was not stored. */
-static struct gpubpf_kept_record *store_record(struct gpubpf_session *s, const struct gpubpf_kept_record *record)
+static struct gpubpf_stored_record *store_record(struct gpubpf_session *s, const struct gpubpf_stored_record *record)
 {
-	struct gpubpf_kept_record *grown;
+	struct gpubpf_stored_record *grown;
 
 	s->nrecords++;
 	if (s->nkept >= s->opts.max_events)
@@ -40,16 +40,16 @@ static bool needs_records(const struct gpubpf_session *s)
 	return s->opts.event || s->nkept < s->opts.max_events;
 }
 
-bool gpubpf_map_hidden(const struct gpubpf_map *map)
+bool gpubpf_map_is_internal(const struct gpubpf_map *map)
 {
 	return !strncmp(map->name, "__", 2);
 }
 
 /* Describe a record's origin; arena -1 is the Linux kernel. */
-static struct gpubpf_kept_record describe_record(const struct gpubpf_session *s, int map, int arena, uint32_t copy,
+static struct gpubpf_stored_record describe_record(const struct gpubpf_session *s, int map, int arena, uint32_t copy,
 						 uint64_t time_ns)
 {
-	struct gpubpf_kept_record record = { .map = map, .copy = copy, .time_ns = time_ns, .backend = GPUBPF_LINUX_BACKEND };
+	struct gpubpf_stored_record record = { .map = map, .copy = copy, .time_ns = time_ns, .backend = GPUBPF_LINUX_BACKEND };
 
 	if (arena < 0)
 		return record;
@@ -59,15 +59,15 @@ static struct gpubpf_kept_record describe_record(const struct gpubpf_session *s,
 	return record;
 }
 
-static void deliver_record(struct gpubpf_session *s, const struct gpubpf_kept_record *record, const void *data,
+static void deliver_record(struct gpubpf_session *s, const struct gpubpf_stored_record *record, const void *data,
 			   uint32_t size)
 {
 	struct gpubpf_event event = {
 		.map = &s->loaded->unit.maps[record->map], .data = data, .size = size, .copy = record->copy,
 		.process = record->process, .device = record->device, .backend = record->backend, .time_ns = record->time_ns,
 	};
-	bool hidden = gpubpf_map_hidden(event.map);
-	struct gpubpf_kept_record *kept = hidden ? NULL : store_record(s, record);
+	bool hidden = gpubpf_map_is_internal(event.map);
+	struct gpubpf_stored_record *kept = hidden ? NULL : store_record(s, record);
 
 	s->map_records[record->map] += !hidden;
 	if (kept && (kept->data = malloc(size ? size : 1))) {
@@ -78,9 +78,9 @@ static void deliver_record(struct gpubpf_session *s, const struct gpubpf_kept_re
 		s->opts.event(s->opts.ctx, &event);
 }
 
-void gpubpf_reader_give(struct gpubpf_session *s, const struct gpubpf_linux_record *r)
+void gpubpf_reader_deliver(struct gpubpf_session *s, const struct gpubpf_linux_record *r)
 {
-	struct gpubpf_kept_record record = describe_record(s, (int)r->map, r->arena, r->copy, r->time);
+	struct gpubpf_stored_record record = describe_record(s, (int)r->map, r->arena, r->copy, r->time);
 
 	deliver_record(s, &record, r->data, r->size);
 }
@@ -88,14 +88,14 @@ void gpubpf_reader_give(struct gpubpf_session *s, const struct gpubpf_linux_reco
 static int on_record(void *arg, uint32_t copy, const void *data, uint32_t size)
 {
 	struct reading *rd = arg;
-	struct gpubpf_kept_record record;
+	struct gpubpf_stored_record record;
 
-	if (gpubpf_linux_rings_take(rd->s, (uint32_t)rd->map, (int)rd->arena, copy, data, size))
-		return rd->loader ? !gpubpf_linux_rings_room(rd->s, (uint32_t)rd->map) : !needs_records(rd->s);
+	if (gpubpf_linux_rings_queue(rd->s, (uint32_t)rd->map, (int)rd->arena, copy, data, size))
+		return rd->loader ? !gpubpf_linux_rings_has_room(rd->s, (uint32_t)rd->map) : !needs_records(rd->s);
 	record = describe_record(rd->s, rd->map, (int)rd->arena, copy, 0);
 	deliver_record(rd->s, &record, data, size);
 	if (rd->loader)
-		return !gpubpf_bpf_record(rd->s, rd->loader, copy, data, size);
+		return !gpubpf_bpf_deliver_record(rd->s, rd->loader, copy, data, size);
 	return !needs_records(rd->s);
 }
 
@@ -107,7 +107,7 @@ static const char *prog_name(const struct gpubpf_session *s, uint32_t prog)
 static void deliver_print(const struct reading *rd, const struct gpubpf_print *p)
 {
 	struct gpubpf_print_record record = {
-		.text = p->text, .prog = prog_name(rd->s, p->prog), .kernel = gpubpf_kernel_named(rd->s, p->kernel),
+		.text = p->text, .prog = prog_name(rd->s, p->prog), .kernel = gpubpf_kernel_full_name(rd->s, p->kernel),
 		.launch = p->launch,
 		.process = rd->s->arenas[rd->arena].process, .device = rd->s->arenas[rd->arena].device,
 		.backend = gpubpf_arena_backend(rd->s, rd->arena),
@@ -122,7 +122,7 @@ static int on_print(void *arg, uint32_t copy, const void *data, uint32_t size)
 {
 	struct reading *rd = arg;
 	struct gpubpf_session_arena *a = &rd->s->arenas[rd->arena];
-	struct gpubpf_kept_record record = describe_record(rd->s, rd->map, (int)rd->arena, copy, 0), *kept;
+	struct gpubpf_stored_record record = describe_record(rd->s, rd->map, (int)rd->arena, copy, 0), *kept;
 	struct gpubpf_print print;
 
 	if (gpubpf_print_decode(a->base, &rd->s->loaded->unit, &a->layout, data, size, &print) < 0)
@@ -169,8 +169,8 @@ static uint64_t read_arena(struct gpubpf_session *s, uint32_t arena, bool last)
 		rd.map = m;
 		if (!(unit->maps[m].type->flags & GPUBPF_MAP_RING))
 			continue;
-		rd.loader = gpubpf_bpf_stream(s, m);
-		if (rd.loader && (!gpubpf_bpf_has_room(s, rd.loader) || !gpubpf_linux_rings_room(s, m)))
+		rd.loader = gpubpf_bpf_find_reader(s, m);
+		if (rd.loader && (!gpubpf_bpf_has_room(s, rd.loader) || !gpubpf_linux_rings_has_room(s, m)))
 			continue;
 		if (rd.loader || needs_records(s))
 			n += read_ring(&rd, &view, on_record);
@@ -193,7 +193,7 @@ uint64_t gpubpf_reader_run(struct gpubpf_session *s, bool last)
 
 	for (uint32_t i = 0; s->has_rings && i < s->narenas; i++)
 		n += read_arena(s, i, last);
-	n += gpubpf_linux_rings_give(s, last);
-	gpubpf_bpf_wake(s);
+	n += gpubpf_linux_rings_deliver(s, last);
+	gpubpf_bpf_wake_readers(s);
 	return n;
 }

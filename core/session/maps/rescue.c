@@ -138,20 +138,20 @@ void gpubpf_rescue(struct gpubpf_session *s, struct gpubpf_session_device *dev)
 {
 	struct gpubpf_rescue *r, **at = &s->rescues;
 
-	if (dev->kept_fd < 0 || dev->arena < 0)
+	if (dev->memory_fd < 0 || dev->arena < 0)
 		return;
 	r = calloc(1, sizeof(*r));
 	if (!r) {
-		close(dev->kept_fd);
-		dev->kept_fd = -1;
+		close(dev->memory_fd);
+		dev->memory_fd = -1;
 		return;
 	}
-	r->memory = dev->kept_fd;
+	r->memory = dev->memory_fd;
 	r->arena = dev->arena;
 	r->pidfd = -1;
 	memcpy(r->name, dev->caps.name, sizeof(r->name));
 	memcpy(r->backend, dev->caps.backend, sizeof(r->backend));
-	dev->kept_fd = -1;
+	dev->memory_fd = -1;
 	dev->rescued = true;
 	while (*at)
 		at = &(*at)->next;

@@ -12,7 +12,7 @@ static size_t size_of(const void *theirs)
 	return size;
 }
 
-bool gpubpf_sized_ok(const void *theirs, size_t known)
+bool gpubpf_sized_is_valid(const void *theirs, size_t known)
 {
 	const unsigned char *bytes = theirs;
 	size_t size = size_of(theirs);
@@ -25,22 +25,22 @@ bool gpubpf_sized_ok(const void *theirs, size_t known)
 	return true;
 }
 
-int gpubpf_sized_take(void *ours, size_t known, const void *theirs)
+int gpubpf_sized_copy_in(void *ours, size_t known, const void *theirs)
 {
 	size_t size = size_of(theirs);
 
-	if (!gpubpf_sized_ok(theirs, known))
+	if (!gpubpf_sized_is_valid(theirs, known))
 		return -EINVAL;
 	memset(ours, 0, known);
 	memcpy(ours, theirs, size < known ? size : known);
 	return 0;
 }
 
-int gpubpf_sized_give(void *theirs, size_t known, const void *ours)
+int gpubpf_sized_copy_out(void *theirs, size_t known, const void *ours)
 {
 	size_t size = size_of(theirs);
 
-	if (!gpubpf_sized_ok(theirs, known))
+	if (!gpubpf_sized_is_valid(theirs, known))
 		return -EINVAL;
 	memcpy((char *)theirs + sizeof(size), (const char *)ours + sizeof(size),
 	       (size < known ? size : known) - sizeof(size));

@@ -16,12 +16,12 @@
 #define GPUBPF_SIZED_WHY "sz is not set, or it uses members that only a newer libgpubpf knows"
 
 /* Is the caller's struct usable, if this library knows `known` bytes of it? */
-bool gpubpf_sized_ok(const void *theirs, size_t known);
+bool gpubpf_sized_is_valid(const void *theirs, size_t known);
 /* Copy their members into our struct of `known` bytes; missing ones become zero. 0, or -EINVAL with our struct
  * unchanged. */
-int gpubpf_sized_take(void *ours, size_t known, const void *theirs);
+int gpubpf_sized_copy_in(void *ours, size_t known, const void *theirs);
 /* Copy our members into theirs as far as their size reaches; their size stays. 0, or -EINVAL with their struct
  * unchanged. */
-int gpubpf_sized_give(void *theirs, size_t known, const void *ours);
+int gpubpf_sized_copy_out(void *theirs, size_t known, const void *ours);
 
 #endif

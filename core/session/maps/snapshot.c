@@ -27,7 +27,7 @@ static bool uses_maps(const struct gpubpf_peer *peer)
 	return false;
 }
 
-bool gpubpf_session_live(const struct gpubpf_session *s)
+bool gpubpf_session_is_live(const struct gpubpf_session *s)
 {
 	for (const struct gpubpf_peer *peer = s->peers; peer; peer = peer->next)
 		if (uses_maps(peer))

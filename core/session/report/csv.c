@@ -43,7 +43,7 @@ static void format_value(const struct rows *r, uint32_t type, const void *data, 
 {
 	bool is_signed;
 
-	if (gpubpf_btf_int(r->btf, type, size, &is_signed) && !gpubpf_btf_meaning(r->btf, type))
+	if (gpubpf_btf_is_int(r->btf, type, size, &is_signed) && !gpubpf_btf_has_meaning(r->btf, type))
 		snprintf(text, TEXT_SIZE, is_signed ? "%lld" : "%llu",
 			 (long long)gpubpf_int_read(data, size, is_signed));
 	else if (gpubpf_typed_text(r->btf, type, &r->names, data, size, text, TEXT_SIZE) < 0)
@@ -104,7 +104,7 @@ static int put_entry(void *arg, const struct gpubpf_entry *entry)
 {
 	struct rows *r = arg;
 	const struct gpubpf_map *map = map_of(r);
-	bool several = entry->copies > 1 || gpubpf_entries_sparse(map);
+	bool several = entry->copies > 1 || gpubpf_map_omits_zeros(map);
 
 	if (map->global_data && map->btf_value) {
 		put_variables(r, entry);
@@ -117,12 +117,12 @@ static int put_entry(void *arg, const struct gpubpf_entry *entry)
 		one.value = (const uint8_t *)entry->value + i * entry->stride;
 		one.value_size = map->value_size;
 		one.copies = 1;
-		if (several && gpubpf_entry_zero(&one))
+		if (several && gpubpf_entry_is_zero(&one))
 			continue;
-		if (gpubpf_map_of_names(map))
-			snprintf(r->value, sizeof(r->value), "%s", gpubpf_entry_named(map, one.value));
+		if (gpubpf_map_holds_objects(map))
+			snprintf(r->value, sizeof(r->value), "%s", gpubpf_entry_object_name(map, one.value));
 		else if (map->type->flags & GPUBPF_MAP_STACKS)
-			put_stack(r, gpubpf_stack_of(map, entry->key));
+			put_stack(r, gpubpf_stack_by_key(map, entry->key));
 		else
 			format_value(r, map->btf_value, one.value, map->value_size, r->value);
 		put_row(r, &one, map->type->flags & GPUBPF_MAP_COPIES ? (int64_t)i : -1);
@@ -143,7 +143,7 @@ int gpubpf_report_csv(struct gpubpf_session *s, FILE *out, const struct gpubpf_r
 	for (uint32_t i = 0; i < unit->nmaps && !err; i++) {
 		r->map = i;
 		r->btf = gpubpf_map_btf(s, i);
-		if (gpubpf_report_wants(opts, &unit->maps[i]) && !gpubpf_entries_none(&unit->maps[i]))
+		if (gpubpf_report_includes_map(opts, &unit->maps[i]) && !gpubpf_map_is_not_iterable(&unit->maps[i]))
 			err = gpubpf_entries_walk(s, i, put_entry, r);
 	}
 	free(r);

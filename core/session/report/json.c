@@ -129,15 +129,15 @@ static void list_copies(const struct listing *l, const struct gpubpf_entry *entr
 	const struct gpubpf_map *map = &l->s->loaded->unit.maps[l->map];
 	struct json_object *values = json_object_new_array();
 	uint64_t sum = 0, omitted = 0;
-	bool is_signed, ints = gpubpf_btf_int(l->btf, map->btf_value, map->value_size, &is_signed) &&
-			       !gpubpf_btf_meaning(l->btf, map->btf_value);
+	bool is_signed, ints = gpubpf_btf_is_int(l->btf, map->btf_value, map->value_size, &is_signed) &&
+			       !gpubpf_btf_has_meaning(l->btf, map->btf_value);
 
 	for (uint32_t i = 0; i < entry->copies; i++) {
 		struct gpubpf_entry one = { .value = (const uint8_t *)entry->value + i * entry->stride,
 					    .value_size = map->value_size };
 		struct json_object *v;
 
-		if (gpubpf_entry_zero(&one))
+		if (gpubpf_entry_is_zero(&one))
 			continue;
 		if (ints)
 			sum += gpubpf_int_read(one.value, map->value_size, is_signed);
@@ -166,17 +166,17 @@ static int list_entry(void *arg, const struct gpubpf_entry *entry)
 
 	if (l->is_hist)
 		gpubpf_hist_add_entry(&l->shape, entry, l->slot);
-	if ((map->type->flags & GPUBPF_MAP_U32KEY) && map->max_entries > SPARSE_FROM && gpubpf_entry_zero(entry))
+	if ((map->type->flags & GPUBPF_MAP_U32KEY) && map->max_entries > SPARSE_FROM && gpubpf_entry_is_zero(entry))
 		return 0;
 	o = json_object_new_object();
 	if (map->key_size)
 		json_object_object_add(o, "key", list_key(l, entry));
 	if (map->type->flags & GPUBPF_MAP_COPIES)
 		list_copies(l, entry, o);
-	else if (gpubpf_map_of_names(map))
-		add_str(o, "value", gpubpf_entry_named(map, entry->value));
+	else if (gpubpf_map_holds_objects(map))
+		add_str(o, "value", gpubpf_entry_object_name(map, entry->value));
 	else if (map->type->flags & GPUBPF_MAP_STACKS)
-		json_object_object_add(o, "value", gpubpf_stack_json(l->s, gpubpf_stack_of(map, entry->key)));
+		json_object_object_add(o, "value", gpubpf_stack_json(l->s, gpubpf_stack_by_key(map, entry->key)));
 	else
 		json_object_object_add(o, "value", typed_json(l, map->btf_value, entry->value, map->value_size));
 	if (l->hists.n == 1) {
@@ -253,7 +253,7 @@ static struct json_object *list_map(struct gpubpf_session *s, uint32_t index,
 	add_u64(o, "value_size", map->value_size);
 	add_u64(o, "max_entries", map->max_entries);
 	json_object_object_add(o, "places", list_places(s, index));
-	if (gpubpf_rows_init(&rows, l.btf, map) && gpubpf_rows_timed(&rows))
+	if (gpubpf_rows_init(&rows, l.btf, map) && gpubpf_rows_has_times(&rows))
 		json_object_object_add(o, "unprobed_factor", NULL);
 	gpubpf_rows_finish(&rows);
 	if (!opts->no_entries)
@@ -274,7 +274,7 @@ static struct json_object *list_maps(struct gpubpf_session *s, const struct gpub
 	struct json_object *maps = json_object_new_array();
 
 	for (uint32_t i = 0; i < unit->nmaps; i++)
-		if (gpubpf_report_wants(opts, &unit->maps[i]))
+		if (gpubpf_report_includes_map(opts, &unit->maps[i]))
 			json_object_array_add(maps, list_map(s, i, opts));
 	return maps;
 }
@@ -301,7 +301,7 @@ static struct json_object *list_kernels(struct gpubpf_session *s)
 		struct json_object *o = json_object_new_object();
 
 		add_u64(o, "id", st->id);
-		add_str(o, "name", gpubpf_kernel_named(s, st->id));
+		add_str(o, "name", gpubpf_kernel_full_name(s, st->id));
 		add_str(o, "backend", st->backend);
 		add_u64(o, "launches", st->launches);
 		add_u64(o, "probed", st->probed);
@@ -324,21 +324,21 @@ static struct json_object *list_kernels(struct gpubpf_session *s)
 	return kernels;
 }
 
-static struct json_object *list_print(const struct gpubpf_session *s, const struct gpubpf_kept_record *k)
+static struct json_object *list_print(const struct gpubpf_session *s, const struct gpubpf_stored_record *k)
 {
 	const struct gpubpf_unit *unit = &s->loaded->unit;
 	struct json_object *o = json_object_new_object();
 
 	add_str(o, "text", k->print->text);
 	add_str(o, "prog", k->print->prog < unit->nprogs ? unit->progs[k->print->prog].name : "");
-	add_str(o, "kernel", gpubpf_kernel_named(s, k->print->kernel));
+	add_str(o, "kernel", gpubpf_kernel_full_name(s, k->print->kernel));
 	add_u64(o, "launch", k->print->launch);
 	json_object_object_add(o, "block", json_triple(k->print->block));
 	json_object_object_add(o, "thread", json_triple(k->print->thread));
 	return o;
 }
 
-static struct json_object *list_event(struct gpubpf_session *s, const struct gpubpf_kept_record *k,
+static struct json_object *list_event(struct gpubpf_session *s, const struct gpubpf_stored_record *k,
 				      const struct gpubpf_report_opts *opts)
 {
 	struct gpubpf_typed_names names = gpubpf_session_names(s, opts);
@@ -367,7 +367,7 @@ static void add_owner(struct json_object *o, uint32_t process, uint32_t device, 
 struct json_object *gpubpf_report_event(struct gpubpf_session *s, const struct gpubpf_event *event,
 					const struct gpubpf_report_opts *opts)
 {
-	const struct gpubpf_kept_record k = {
+	const struct gpubpf_stored_record k = {
 		.map = event->map - s->loaded->unit.maps, .copy = event->copy, .size = event->size,
 		.data = (void *)event->data, .time_ns = event->time_ns, .backend = event->backend,
 	};
@@ -396,7 +396,7 @@ static void list_records(struct gpubpf_session *s, struct json_object *root, con
 	struct json_object *events = json_object_new_array(), *prints = json_object_new_array();
 
 	for (uint64_t i = 0; i < s->nkept; i++) {
-		const struct gpubpf_kept_record *k = &s->kept[i];
+		const struct gpubpf_stored_record *k = &s->kept[i];
 
 		if (k->map < 0 && k->print)
 			json_object_array_add(prints, list_print(s, k));
@@ -463,7 +463,7 @@ static struct json_object *list_programs(const struct gpubpf_session *s)
 		add_str(o, "name", unit->progs[i].name);
 		add_str(o, "section", unit->progs[i].section);
 		add_str(o, "pattern", unit->progs[i].pattern);
-		json_object_object_add(o, "matched", json_object_new_boolean(gpubpf_report_matched(s, &unit->progs[i])));
+		json_object_object_add(o, "matched", json_object_new_boolean(gpubpf_report_is_matched(s, &unit->progs[i])));
 		json_object_array_add(programs, o);
 	}
 	return programs;
@@ -507,8 +507,8 @@ int gpubpf_report_json(struct gpubpf_session *s, FILE *out, const struct gpubpf_
 
 	if (root)
 		json_object_object_add(root, "schema", json_object_new_int(GPUBPF_REPORT_SCHEMA));
-	if (root && s->moment != GPUBPF_MOMENT_UNSAID)
-		json_object_object_add(root, "snapshot", json_object_new_boolean(s->moment == GPUBPF_MOMENT_ONE));
+	if (root && s->moment != GPUBPF_MOMENT_UNKNOWN)
+		json_object_object_add(root, "snapshot", json_object_new_boolean(s->moment == GPUBPF_MOMENT_SNAPSHOT));
 	err = gpubpf_report_add_json(s, root, opts);
 	if (!err)
 		gpubpf_json_write(root, out);

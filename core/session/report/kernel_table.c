@@ -108,13 +108,13 @@ uint32_t gpubpf_kernel_id(struct gpubpf_session *s, const char *text)
 	return name->id;
 }
 
-void gpubpf_kernel_whole(struct gpubpf_session *s, uint32_t id, const char *whole)
+void gpubpf_kernel_set_full_name(struct gpubpf_session *s, uint32_t id, const char *whole)
 {
 	if (id < s->nkernel_ids && !s->kernel_ids[id]->whole && strcmp(whole, s->kernel_ids[id]->text))
 		s->kernel_ids[id]->whole = strdup(whole);
 }
 
-void gpubpf_kernel_routed(struct gpubpf_session *s, uint32_t id, const char *route, const char *assembler)
+void gpubpf_kernel_set_route(struct gpubpf_session *s, uint32_t id, const char *route, const char *assembler)
 {
 	if (id >= s->nkernel_ids)
 		return;
@@ -122,7 +122,7 @@ void gpubpf_kernel_routed(struct gpubpf_session *s, uint32_t id, const char *rou
 	snprintf(s->kernel_ids[id]->assembler, sizeof(s->kernel_ids[id]->assembler), "%s", assembler);
 }
 
-void gpubpf_kernel_signed(struct gpubpf_session *s, uint32_t id, struct gpubpf_signature **signature)
+void gpubpf_kernel_set_signature(struct gpubpf_session *s, uint32_t id, struct gpubpf_signature **signature)
 {
 	if (id >= s->nkernel_ids || s->kernel_ids[id]->signature)
 		return;
@@ -148,7 +148,7 @@ static const char *compiler_name(const struct gpubpf_session *s, uint64_t id, ui
 	return by == GPUBPF_BY_ASSEMBLER && id < s->nkernel_ids ? s->kernel_ids[id]->assembler : "";
 }
 
-const char *gpubpf_kernel_named(const struct gpubpf_session *s, uint64_t id)
+const char *gpubpf_kernel_full_name(const struct gpubpf_session *s, uint64_t id)
 {
 	if (id >= s->nkernel_ids)
 		return "";
@@ -158,10 +158,10 @@ const char *gpubpf_kernel_named(const struct gpubpf_session *s, uint64_t id)
 /* The C++ ABI's demangler from the C++ library. Names come from images; one that it rejects stays mangled. */
 char *__cxa_demangle(const char *mangled, char *buf, size_t *size, int *status);
 
-const char *gpubpf_kernel_shown(struct gpubpf_session *s, uint64_t id, bool demangle)
+const char *gpubpf_kernel_display_name(struct gpubpf_session *s, uint64_t id, bool demangle)
 {
 	struct gpubpf_kernel_name *name = id < s->nkernel_ids ? s->kernel_ids[id] : NULL;
-	const char *whole = gpubpf_kernel_named(s, id);
+	const char *whole = gpubpf_kernel_full_name(s, id);
 	int status;
 
 	if (!demangle || strncmp(whole, "_Z", 2))
@@ -173,7 +173,7 @@ const char *gpubpf_kernel_shown(struct gpubpf_session *s, uint64_t id, bool dema
 
 const char *gpubpf_session__kernel_name(const struct gpubpf_session *s, uint64_t id)
 {
-	return id < s->nkernel_ids ? gpubpf_kernel_named(s, id) : NULL;
+	return id < s->nkernel_ids ? gpubpf_kernel_full_name(s, id) : NULL;
 }
 
 static void free_name(void *arg)
@@ -288,7 +288,7 @@ static int add_row(struct gpubpf_session *s, void **tree, const struct gpubpf_ke
 
 	if (!st)
 		return -ENOMEM;
-	gpubpf_missed_take(&s->missed[st - s->stats], row, st);
+	gpubpf_missed_add_row(&s->missed[st - s->stats], row, st);
 	st->wait_ns += row->wait_ns;
 	st->twin_load_ns += row->load_ns;
 	if (outcome > st->outcome)
@@ -336,13 +336,13 @@ int gpubpf_kernel_table_collect(struct gpubpf_session *s)
 
 int gpubpf_session__kernel(struct gpubpf_session *s, size_t i, struct gpubpf_kernel_stats *stats)
 {
-	if (!gpubpf_sized_ok(stats, sizeof(*stats)))
+	if (!gpubpf_sized_is_valid(stats, sizeof(*stats)))
 		return gpubpf_session_fail(s, -EINVAL, "struct gpubpf_kernel_stats: " GPUBPF_SIZED_WHY);
 	if (i == 0 && gpubpf_kernel_table_collect(s) < 0)
 		return -ENOMEM;
 	if (i >= s->nstats)
 		return -ENOENT;
-	return gpubpf_sized_give(stats, sizeof(*stats), &s->stats[i]);
+	return gpubpf_sized_copy_out(stats, sizeof(*stats), &s->stats[i]);
 }
 
 uint64_t gpubpf_kernel_table_uncopied(const struct gpubpf_session *s, uint32_t process, const char *backend,

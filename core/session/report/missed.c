@@ -24,7 +24,7 @@ static const bool is_user_choice[GPUBPF_MISSES] = {
 };
 
 /* A launch that is being counted right now is first in `probed` or `missed`, and then in `launches`. */
-void gpubpf_missed_take(struct gpubpf_missed *missed, const struct gpubpf_kernel_row *row, struct gpubpf_kernel_stats *stats)
+void gpubpf_missed_add_row(struct gpubpf_missed *missed, const struct gpubpf_kernel_row *row, struct gpubpf_kernel_stats *stats)
 {
 	uint64_t counted = row->probed;
 

@@ -13,7 +13,7 @@ struct gpubpf_missed {
 extern const char *const gpubpf_miss_names[GPUBPF_MISSES]; /* the names in JSON */
 
 /* Adds a row of the kernel table to *missed, and to launches, probed and missed of *stats. */
-void gpubpf_missed_take(struct gpubpf_missed *missed, const struct gpubpf_kernel_row *row, struct gpubpf_kernel_stats *stats);
+void gpubpf_missed_add_row(struct gpubpf_missed *missed, const struct gpubpf_kernel_row *row, struct gpubpf_kernel_stats *stats);
 /*
  * Why launches of an element of s->stats were not probed; "" if there is nothing to explain. The text has `known`,
  * which explains a refusal or a wait, then the other reasons with their numbers of launches. It lives as long as the

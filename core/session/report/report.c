@@ -15,11 +15,11 @@
 #include "core/session/named_places.h"
 #include "core/session/maps/sized.h"
 
-bool gpubpf_report_wants(const struct gpubpf_report_opts *opts, const struct gpubpf_map *map)
+bool gpubpf_report_includes_map(const struct gpubpf_report_opts *opts, const struct gpubpf_map *map)
 {
 	if (map->prototype)
 		return false;
-	return opts->map ? !strcmp(opts->map, map->name) : !gpubpf_map_hidden(map);
+	return opts->map ? !strcmp(opts->map, map->name) : !gpubpf_map_is_internal(map);
 }
 
 uint64_t gpubpf_report_print_drops(const struct gpubpf_session *s)
@@ -72,7 +72,7 @@ uint64_t gpubpf_report_drops(const struct gpubpf_session *s)
 	return drops;
 }
 
-bool gpubpf_report_mixed(const struct gpubpf_session *s)
+bool gpubpf_report_has_several_runtimes(const struct gpubpf_session *s)
 {
 	for (uint32_t i = 1; i < s->nstats; i++)
 		if (strcmp(s->stats[i].backend, s->stats[0].backend))
@@ -136,7 +136,7 @@ bool gpubpf_report_entry_only(const struct gpubpf_session *s, const char *kernel
 const char *gpubpf_report_route(const struct gpubpf_session *s, const char *kernel, const char **instead)
 {
 	const struct gpubpf_verdict *verdict = find_verdict(s, kernel);
-	bool known = verdict && verdict->route && gpubpf_target_has_choice(verdict->route);
+	bool known = verdict && verdict->route && gpubpf_target_has_alternative(verdict->route);
 
 	*instead = known ? verdict->instead : "";
 	return known ? verdict->route : "";
@@ -179,11 +179,11 @@ static bool matched_place(const struct gpubpf_session *s, const struct gpubpf_pr
 	return false;
 }
 
-bool gpubpf_report_matched(const struct gpubpf_session *s, const struct gpubpf_prog *prog)
+bool gpubpf_report_is_matched(const struct gpubpf_session *s, const struct gpubpf_prog *prog)
 {
-	if (gpubpf_named_wants(prog))
+	if (gpubpf_prog_has_named_place(prog))
 		return matched_place(s, prog);
-	if (gpubpf_calls_wants(prog))
+	if (gpubpf_prog_is_for_functions(prog))
 		return matched_function(s, prog);
 	for (uint32_t i = 0; i < s->nstats; i++)
 		if (gpubpf_pattern_matches(prog->pattern, s->stats[i].name))
@@ -191,7 +191,7 @@ bool gpubpf_report_matched(const struct gpubpf_session *s, const struct gpubpf_p
 	return false;
 }
 
-bool gpubpf_report_placed(const struct gpubpf_session *s, const struct gpubpf_prog *prog)
+bool gpubpf_report_has_place(const struct gpubpf_session *s, const struct gpubpf_prog *prog)
 {
 	bool known = false;
 
@@ -239,12 +239,12 @@ int gpubpf_session__report(struct gpubpf_session *s, FILE *out, const struct gpu
 	struct gpubpf_report_opts all = { .sz = sizeof(all) };
 	int err;
 
-	if (opts && gpubpf_sized_take(&all, sizeof(all), opts) < 0)
+	if (opts && gpubpf_sized_copy_in(&all, sizeof(all), opts) < 0)
 		return gpubpf_session_fail(s, -EINVAL, "struct gpubpf_report_opts: " GPUBPF_SIZED_WHY);
 	if (s->state == GPUBPF_SESSION_NEW)
 		return gpubpf_session_fail(s, -EINVAL, "the session is not loaded");
 	if (all.map && !gpubpf_session__find_map_by_name(s, all.map))
-		return gpubpf_element_no_map(s, all.map);
+		return gpubpf_element_report_no_map(s, all.map);
 	if (s->state != GPUBPF_SESSION_STOPPED)
 		gpubpf_linux_maps_pass(s);
 	err = gpubpf_kernel_table_collect(s);

@@ -27,7 +27,7 @@ struct json_object *gpubpf_report_event(struct gpubpf_session *s, const struct g
 					const struct gpubpf_report_opts *opts);
 struct json_object *gpubpf_report_print(const struct gpubpf_print_record *print);
 
-bool gpubpf_report_wants(const struct gpubpf_report_opts *opts, const struct gpubpf_map *map);
+bool gpubpf_report_includes_map(const struct gpubpf_report_opts *opts, const struct gpubpf_map *map);
 /* Records, updates and look-ups without room, in all maps and the print ring. */
 uint64_t gpubpf_report_drops(const struct gpubpf_session *s);
 uint64_t gpubpf_report_print_drops(const struct gpubpf_session *s);
@@ -35,7 +35,7 @@ uint64_t gpubpf_report_thread_drops(const struct gpubpf_session *s);
 /* The largest measured difference between a device's clock and the host's; 0: no probe reads the clock. */
 uint64_t gpubpf_report_clock_error(const struct gpubpf_session *s);
 /* Did kernels run on several runtimes? Then the report names each kernel's runtime. */
-bool gpubpf_report_mixed(const struct gpubpf_session *s);
+bool gpubpf_report_has_several_runtimes(const struct gpubpf_session *s);
 /* "probed", "seen", ... */
 const char *gpubpf_report_outcome(const struct gpubpf_kernel_stats *stats);
 /* Why some or all launches of an element of s->stats were not probed; "" if there is nothing to say. */
@@ -50,9 +50,9 @@ const char *gpubpf_report_functions(const struct gpubpf_session *s, const char *
 /* With inspect: the places of a kernel at which programs can run, first the places in its own code. */
 const struct gpubpf_place *gpubpf_report_places(const struct gpubpf_session *s, const char *kernel, uint32_t *n);
 /* Does the program's pattern match a launched kernel, a function that such a kernel calls, or a place in one? */
-bool gpubpf_report_matched(const struct gpubpf_session *s, const struct gpubpf_prog *prog);
+bool gpubpf_report_is_matched(const struct gpubpf_session *s, const struct gpubpf_prog *prog);
 /* For a program at instructions: false if all matching kernels can be probed, but have no place of that kind. */
-bool gpubpf_report_placed(const struct gpubpf_session *s, const struct gpubpf_prog *prog);
+bool gpubpf_report_has_place(const struct gpubpf_session *s, const struct gpubpf_prog *prog);
 
 /* The i-th variable of global data: its name, type, offset and size. False past the end. */
 struct gpubpf_variable {

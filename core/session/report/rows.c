@@ -100,8 +100,8 @@ static int find_order(const struct gpubpf_rows *rows)
 		if (rows->column[i].amounts)
 			return i;
 	for (uint32_t i = rows->nkeys; i < rows->ncolumns; i++)
-		if (gpubpf_btf_int(rows->btf, rows->column[i].type, rows->column[i].size, &is_signed) &&
-		    !gpubpf_btf_meaning(rows->btf, rows->column[i].type))
+		if (gpubpf_btf_is_int(rows->btf, rows->column[i].type, rows->column[i].size, &is_signed) &&
+		    !gpubpf_btf_has_meaning(rows->btf, rows->column[i].type))
 			return i;
 	return -1;
 }
@@ -126,7 +126,7 @@ bool gpubpf_rows_init(struct gpubpf_rows *rows, const struct btf *btf, const str
 	return true;
 }
 
-bool gpubpf_rows_timed(const struct gpubpf_rows *rows)
+bool gpubpf_rows_has_times(const struct gpubpf_rows *rows)
 {
 	for (uint32_t i = rows->nkeys; i < rows->ncolumns; i++)
 		if (rows->column[i].amounts && rows->column[i].ns)

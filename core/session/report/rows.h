@@ -34,7 +34,7 @@ struct gpubpf_rows {
 bool gpubpf_rows_init(struct gpubpf_rows *rows, const struct btf *btf, const struct gpubpf_map *map);
 void gpubpf_rows_finish(struct gpubpf_rows *rows);
 /* Does it have times of launches, blocks or threads? These are longer in a probed kernel. */
-bool gpubpf_rows_timed(const struct gpubpf_rows *rows);
+bool gpubpf_rows_has_times(const struct gpubpf_rows *rows);
 /* Copy an entry. 0, -ENOMEM. */
 int gpubpf_rows_add(struct gpubpf_rows *rows, const struct gpubpf_entry *entry);
 /* The largest first. */

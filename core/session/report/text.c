@@ -52,7 +52,7 @@ static void format_value(const struct shown *sh, uint32_t type, const void *data
  * several. */
 static void put_owner(struct shown *sh, const struct gpubpf_session_arena *a)
 {
-	if (gpubpf_report_mixed(sh->s) && a->backend[0])
+	if (gpubpf_report_has_several_runtimes(sh->s) && a->backend[0])
 		gpubpf_table_cell(&sh->table, "%u/%s:%u", a->process, a->backend, a->device);
 	else
 		gpubpf_table_cell(&sh->table, "%u/%u", a->process, a->device);
@@ -107,7 +107,7 @@ static int show_entry(void *arg, const struct gpubpf_entry *entry)
 	struct shown *sh = arg;
 	const struct gpubpf_map *map = map_of(sh);
 
-	if (sh->skip_zeros && gpubpf_entry_zero(entry))
+	if (sh->skip_zeros && gpubpf_entry_is_zero(entry))
 		return 0;
 	if (sh->entries++ >= sh->limit) {
 		sh->omitted++;
@@ -119,7 +119,7 @@ static int show_entry(void *arg, const struct gpubpf_entry *entry)
 		return 0;
 	}
 	format_value(sh, map->btf_value, entry->value, map->value_size, value_text, sizeof(value_text));
-	gpubpf_table_text(&sh->table, gpubpf_map_of_names(map) ? gpubpf_entry_named(map, entry->value) : value_text);
+	gpubpf_table_text(&sh->table, gpubpf_map_holds_objects(map) ? gpubpf_entry_object_name(map, entry->value) : value_text);
 	return 0;
 }
 
@@ -169,7 +169,7 @@ static void show_copies_int(struct shown *sh, const struct gpubpf_entry *entry)
 static void show_copies_other(struct shown *sh, const struct gpubpf_entry *entry)
 {
 	const struct gpubpf_map *map = map_of(sh);
-	bool none = gpubpf_entry_zero(entry);
+	bool none = gpubpf_entry_is_zero(entry);
 	uint32_t rows = 0;
 
 	for (uint32_t i = 0; i < (none ? 1 : entry->copies); i++) {
@@ -177,7 +177,7 @@ static void show_copies_other(struct shown *sh, const struct gpubpf_entry *entry
 
 		one.value = (const uint8_t *)entry->value + i * entry->stride;
 		one.value_size = map->value_size;
-		if (gpubpf_entry_zero(&one) && !none)
+		if (gpubpf_entry_is_zero(&one) && !none)
 			continue;
 		if (rows++ >= MAX_COPIES && sh->limit != UINT64_MAX) {
 			sh->omitted++;
@@ -194,7 +194,7 @@ static int show_copies(void *arg, const struct gpubpf_entry *entry)
 {
 	struct shown *sh = arg;
 
-	if (map_of(sh)->type->flags & GPUBPF_MAP_U32KEY && gpubpf_entry_zero(entry))
+	if (map_of(sh)->type->flags & GPUBPF_MAP_U32KEY && gpubpf_entry_is_zero(entry))
 		return 0;
 	if (sh->entries++ >= sh->limit)
 		sh->omitted++;
@@ -211,7 +211,7 @@ static int add_row(void *arg, const struct gpubpf_entry *entry)
 {
 	struct shown *sh = arg;
 
-	return gpubpf_entry_zero(entry) ? 0 : gpubpf_rows_add(&sh->rows, entry);
+	return gpubpf_entry_is_zero(entry) ? 0 : gpubpf_rows_add(&sh->rows, entry);
 }
 
 /* Print a row's cell; amounts need several cells. */
@@ -269,7 +269,7 @@ static int draw_hists(void *arg, const struct gpubpf_entry *entry)
 	struct shown *sh = arg;
 	char key[KEY_SIZE], title[KEY_SIZE + 4];
 
-	if (gpubpf_entry_zero(entry))
+	if (gpubpf_entry_is_zero(entry))
 		return 0;
 	if (sh->drawn++ >= sh->limit) {
 		sh->omitted += sh->hists.only;
@@ -449,7 +449,7 @@ static int show_bars(struct shown *sh)
 static int show_stack(void *arg, const struct gpubpf_entry *entry)
 {
 	struct shown *sh = arg;
-	const struct gpubpf_stack *stack = gpubpf_stack_of(map_of(sh), entry->key);
+	const struct gpubpf_stack *stack = gpubpf_stack_by_key(map_of(sh), entry->key);
 	uint32_t id;
 
 	if (sh->entries++ >= sh->limit) {
@@ -474,11 +474,11 @@ static int show_entries(struct shown *sh)
 		put_rows(sh);
 	if (gpubpf_table_rows(&sh->table))
 		gpubpf_table_print(&sh->table, sh->out);
-	if (sh->is_rows && sh->entries && gpubpf_rows_timed(&sh->rows))
+	if (sh->is_rows && sh->entries && gpubpf_rows_has_times(&sh->rows))
 		fprintf(sh->out, "  times of probed launches; the factor against unprobed launches is not known\n");
 	if (!err)
 		err = show_bars(sh);
-	if (!sh->entries && !sh->drawn && !sh->is_hist && !gpubpf_entries_none(map_of(sh)))
+	if (!sh->entries && !sh->drawn && !sh->is_hist && !gpubpf_map_is_not_iterable(map_of(sh)))
 		fprintf(sh->out, "  (empty)\n");
 	if (sh->omitted)
 		fprintf(sh->out, "  ... and %llu more (gpubpf run -j, or gpubpf map dump while it runs, shows all)\n",
@@ -493,16 +493,16 @@ static int show_map(struct gpubpf_session *s, uint32_t index, FILE *out, const s
 	struct shown sh = {
 		.s = s, .map = index, .out = out, .btf = gpubpf_map_btf(s, index),
 		.names = gpubpf_session_names(s, opts),
-		.limit = opts->maps_only ? UINT64_MAX : MAX_ROWS, .skip_zeros = gpubpf_entries_sparse(map),
-		.tagged = used_mirrors(s) > 1 && (copies || !gpubpf_map_sums(s, index)),
+		.limit = opts->maps_only ? UINT64_MAX : MAX_ROWS, .skip_zeros = gpubpf_map_omits_zeros(map),
+		.tagged = used_mirrors(s) > 1 && (copies || !gpubpf_map_is_summed(s, index)),
 		.slot = calloc(GPUBPF_HIST_SLOTS, sizeof(*sh.slot)),
 	};
 	int err = 0;
 
 	if (!sh.slot)
 		return -ENOMEM;
-	sh.is_int = !gpubpf_map_of_names(map) && gpubpf_btf_int(sh.btf, map->btf_value, map->value_size, &sh.is_signed) &&
-		    !gpubpf_btf_meaning(sh.btf, map->btf_value);
+	sh.is_int = !gpubpf_map_holds_objects(map) && gpubpf_btf_is_int(sh.btf, map->btf_value, map->value_size, &sh.is_signed) &&
+		    !gpubpf_btf_has_meaning(sh.btf, map->btf_value);
 	sh.is_ns = gpubpf_typed_is(sh.btf, map->btf_value, "gpubpf_ns");
 	sh.is_rows = gpubpf_rows_init(&sh.rows, sh.btf, map);
 	sh.is_hist = gpubpf_hist_map(s, index, &sh.shape);
@@ -528,7 +528,7 @@ static int show_maps(struct gpubpf_session *s, FILE *out, const struct gpubpf_re
 		const struct gpubpf_map *map = &unit->maps[i];
 		bool aside = map->rdonly || (map->scratch && !gpubpf_map__drops(map));
 
-		if (!gpubpf_report_wants(opts, map) || (aside && !opts->maps_only))
+		if (!gpubpf_report_includes_map(opts, map) || (aside && !opts->maps_only))
 			continue;
 		err = show_map(s, i, out, opts);
 	}
@@ -552,7 +552,7 @@ static void size_text(const uint64_t v[3], uint32_t dim, char *buf, size_t size)
 
 static void show_kernels(struct gpubpf_session *s, FILE *out, const struct gpubpf_report_opts *opts)
 {
-	bool mixed = gpubpf_report_mixed(s);
+	bool mixed = gpubpf_report_has_several_runtimes(s);
 	struct gpubpf_table t;
 
 	if (mixed)
@@ -564,7 +564,7 @@ static void show_kernels(struct gpubpf_session *s, FILE *out, const struct gpubp
 		const struct gpubpf_kernel_stats *st = &s->stats[i];
 		const char *reason = gpubpf_report_reason(s, st);
 		char threads[64], block[64], registers[48] = "", by[48] = "";
-		const char *route = gpubpf_target_has_choice(st->route) && st->probed ? st->route : "";
+		const char *route = gpubpf_target_has_alternative(st->route) && st->probed ? st->route : "";
 
 		if (st->probed && st->compiled_by[0])
 			snprintf(by, sizeof(by), " by %s", st->compiled_by);
@@ -575,7 +575,7 @@ static void show_kernels(struct gpubpf_session *s, FILE *out, const struct gpubp
 			reason = "no program has a place in it";
 		size_text(st->threads, st->dim, threads, sizeof(threads));
 		size_text(st->block, st->dim, block, sizeof(block));
-		gpubpf_table_cell(&t, "%s", gpubpf_kernel_shown(s, st->id, opts->demangle));
+		gpubpf_table_cell(&t, "%s", gpubpf_kernel_display_name(s, st->id, opts->demangle));
 		if (mixed)
 			gpubpf_table_cell(&t, "%s", st->backend);
 		gpubpf_table_cell(&t, "%llu", (unsigned long long)st->launches);
@@ -610,7 +610,7 @@ static void show_devices(const struct gpubpf_session *s, FILE *out)
 	gpubpf_table_finish(&t);
 }
 
-static void show_event(struct gpubpf_session *s, const struct gpubpf_kept_record *k, FILE *out,
+static void show_event(struct gpubpf_session *s, const struct gpubpf_stored_record *k, FILE *out,
 		       const struct gpubpf_report_opts *opts)
 {
 	struct shown sh = {

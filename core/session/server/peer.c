@@ -59,7 +59,7 @@ static struct gpubpf_session_device *add_device(struct gpubpf_peer *peer, uint32
 		return NULL;
 	peer->devices = grown;
 	grown += peer->ndevices++;
-	*grown = (struct gpubpf_session_device){ .number = number, .arena = -1, .kept_fd = -1 };
+	*grown = (struct gpubpf_session_device){ .number = number, .arena = -1, .memory_fd = -1 };
 	return grown;
 }
 
@@ -109,7 +109,7 @@ static int on_device(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_
 	dev->caps = caps;
 	gpubpf_diag_init(&diag);
 	note_shared(s, &caps);
-	arena = gpubpf_arena_for(s, peer, dev, &diag);
+	arena = gpubpf_arena_assign(s, peer, dev, &diag);
 	limit = diag.code == GPUBPF_E_FILE_SIZE || diag.code == GPUBPF_E_OPEN_FILES;
 	dev->arena = arena;
 	s->ndevices++;
@@ -153,7 +153,7 @@ static int get_kernels(struct gpubpf_session *s, struct gpubpf_twin_req *req, st
 		if (!req->kernels[i].whole)
 			return -ENOMEM;
 		req->kernels[i].id = gpubpf_kernel_id(s, req->kernels[i].name);
-		gpubpf_kernel_whole(s, req->kernels[i].id, whole);
+		gpubpf_kernel_set_full_name(s, req->kernels[i].id, whole);
 	}
 	return !req->kernels ? -ENOMEM : r->failed || !req->nkernels ? -EPROTO : 0;
 }
@@ -167,7 +167,7 @@ static int get_links(struct gpubpf_session *s, struct gpubpf_twin_req *req, stru
 	req->links = calloc(req->nlinks + 1, sizeof(*req->links));
 	for (uint32_t i = 0; req->links && i < req->nlinks; i++)
 		req->links[i] = gpubpf_get_u32(r);
-	return req->links ? gpubpf_links_unit(s, req->links, req->nlinks, &req->unit) : -ENOMEM;
+	return req->links ? gpubpf_links_make_unit(s, req->links, req->nlinks, &req->unit) : -ENOMEM;
 }
 
 static int get_request(struct gpubpf_session *s, struct gpubpf_twin_req *req, struct gpubpf_reader *r)
@@ -219,7 +219,7 @@ static void recall_image(const struct gpubpf_peer *peer, struct gpubpf_twin_req 
 void gpubpf_peer_forget_images(struct gpubpf_session *s, struct gpubpf_peer *peer)
 {
 	for (uint32_t i = 0; i < peer->nknown; i++) {
-		s->kept_bytes -= peer->known[i].copy ? peer->known[i].copy->image.size : 0;
+		s->retained_bytes -= peer->known[i].copy ? peer->known[i].copy->image.size : 0;
 		gpubpf_image_copy_put(peer->known[i].copy);
 	}
 	free(peer->known);
@@ -252,7 +252,7 @@ static int on_twin(struct gpubpf_session *s, struct gpubpf_peer *peer, struct gp
 	recall_image(peer, req);
 	peer->nrequests++;
 	s->pending++;
-	gpubpf_makers_submit(s->makers, req);
+	gpubpf_builders_submit(s->makers, req);
 	return 0;
 }
 
@@ -276,12 +276,12 @@ static int on_keep(struct gpubpf_session *s, struct gpubpf_peer *peer, struct gp
 		return -EPROTO;
 	if (what == GPUBPF_KEEP_BROKEN) {
 		gpubpf_rescue(s, dev);
-	} else if (dev->kept_fd >= 0) {
-		close(dev->kept_fd);
-		dev->kept_fd = -1;
+	} else if (dev->memory_fd >= 0) {
+		close(dev->memory_fd);
+		dev->memory_fd = -1;
 	}
 	if (what == GPUBPF_KEEP && !dev->rescued) {
-		dev->kept_fd = gpubpf_msg_take_fd(msg, 0);
+		dev->memory_fd = gpubpf_msg_take_fd(msg, 0);
 		dev->kept = true;
 	}
 	return 0;
@@ -307,11 +307,11 @@ static int on_held(struct gpubpf_session *s, struct gpubpf_peer *peer, struct gp
 	if (r->failed || held == GPUBPF_HELD_NOT_YET || held >= GPUBPF_NHELD)
 		return -EPROTO;
 	peer->held = held;
-	gpubpf_query_held(s);
+	gpubpf_query_answer_held(s);
 	return 0;
 }
 
-void gpubpf_peer_lost(struct gpubpf_session *s, const struct gpubpf_peer *peer)
+void gpubpf_peer_note_lost_counts(struct gpubpf_session *s, const struct gpubpf_peer *peer)
 {
 	for (uint32_t i = 0; i < peer->ndevices; i++) {
 		const struct gpubpf_session_device *dev = &peer->devices[i];
@@ -350,7 +350,7 @@ static int on_agent(struct gpubpf_session *s, struct gpubpf_peer *peer, struct g
 	case GPUBPF_MSG_HELD:
 		return on_held(s, peer, &msg->payload);
 	case GPUBPF_MSG_STACK:
-		return gpubpf_stacks_ask(s, peer, msg->seq, &msg->payload);
+		return gpubpf_stacks_answer(s, peer, msg->seq, &msg->payload);
 	case GPUBPF_MSG_READ:
 		return on_read(s, peer, msg->seq);
 	case GPUBPF_MSG_HELLO:

@@ -35,12 +35,12 @@ static int write_answer(struct gpubpf_session *s, uint32_t what, uint32_t flags,
 /* Write the dump, which states whether it shows one moment. */
 static int write_dump(struct gpubpf_session *s, const struct gpubpf_peer *peer, FILE *out)
 {
-	bool one = peer->query.holds || !gpubpf_session_live(s);
+	bool one = peer->query.holds || !gpubpf_session_is_live(s);
 	int err;
 
-	s->moment = one ? GPUBPF_MOMENT_ONE : GPUBPF_MOMENT_LIVE;
+	s->moment = one ? GPUBPF_MOMENT_SNAPSHOT : GPUBPF_MOMENT_LIVE;
 	err = write_answer(s, peer->query.what, peer->query.flags, peer->query.map, out);
-	s->moment = GPUBPF_MOMENT_UNSAID;
+	s->moment = GPUBPF_MOMENT_UNKNOWN;
 	return !err && peer->query.holds ? gpubpf_hold_check(s) : err;
 }
 
@@ -69,7 +69,7 @@ static int write_result(struct gpubpf_session *s, struct gpubpf_peer *peer, FILE
 /* A remark on the answer for the user, or "". */
 static const char *remark(const struct gpubpf_session *s, const struct gpubpf_peer *peer)
 {
-	bool live = peer->query.what == GPUBPF_QUERY_DUMP && !peer->query.holds && gpubpf_session_live(s);
+	bool live = peer->query.what == GPUBPF_QUERY_DUMP && !peer->query.holds && gpubpf_session_is_live(s);
 
 	return live ? "not a snapshot: kernels may have run during the read; --consistent holds their launches" : "";
 }
@@ -94,14 +94,14 @@ static void send_answer(struct gpubpf_session *s, struct gpubpf_peer *peer, int 
 	gpubpf_put_u32(&w, fd < 0 && !err ? (uint32_t)fd : (uint32_t)err);
 	gpubpf_put_str(&w, err < 0 ? s->error : remark(s, peer));
 	gpubpf_peer_send(peer, GPUBPF_MSG_ANSWER, peer->query.seq, &w, &fd, fd >= 0);
-	gpubpf_query_let_go(s, peer);
+	gpubpf_query_release(s, peer);
 	memcpy(s->error, before, sizeof(before));
 	if (fd >= 0)
 		close(fd);
 	free(text);
 }
 
-void gpubpf_query_let_go(struct gpubpf_session *s, struct gpubpf_peer *peer)
+void gpubpf_query_release(struct gpubpf_session *s, struct gpubpf_peer *peer)
 {
 	if (peer->query.holds)
 		gpubpf_hold_end(s);
@@ -231,7 +231,7 @@ static int read_query(struct gpubpf_peer *peer, struct gpubpf_reader *r)
 	return get_element(peer, r);
 }
 
-void gpubpf_query_held(struct gpubpf_session *s)
+void gpubpf_query_answer_held(struct gpubpf_session *s)
 {
 	struct gpubpf_peer *peer = s->peers;
 	int err;
@@ -250,7 +250,7 @@ static void begin_hold(struct gpubpf_session *s, struct gpubpf_peer *peer)
 	if (err < 0)
 		send_answer(s, peer, err);
 	else
-		gpubpf_query_held(s);
+		gpubpf_query_answer_held(s);
 }
 
 int gpubpf_query_start(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t seq,
@@ -273,17 +273,17 @@ int gpubpf_query_start(struct gpubpf_session *s, struct gpubpf_peer *peer, uint3
 	return 0;
 }
 
-void gpubpf_query_try(struct gpubpf_session *s, struct gpubpf_peer *peer)
+void gpubpf_query_try_answer(struct gpubpf_session *s, struct gpubpf_peer *peer)
 {
 	bool waiting = !peer->query.asked || s->rescues;
 
 	if (peer->query.holds) {
-		gpubpf_query_held(s);
+		gpubpf_query_answer_held(s);
 		return;
 	}
 	peer->query.asked = true; /* the caller requests the mirrors right after this */
 	for (struct gpubpf_peer *p = s->peers; p; p = p->next)
-		waiting |= gpubpf_peer_pulling(p);
+		waiting |= gpubpf_peer_is_pulling(p);
 	if (!waiting || gpubpf_now_ns() > peer->query.deadline_ns)
 		send_answer(s, peer, 0);
 }
@@ -361,7 +361,7 @@ static int receive_answer(int sock, FILE *out, char *why, size_t why_size)
 	return err;
 }
 
-int gpubpf_query_ask(const char *path, uint32_t what, uint32_t flags, struct gpubpf_writer *more, FILE *out,
+int gpubpf_query_request(const char *path, uint32_t what, uint32_t flags, struct gpubpf_writer *more, FILE *out,
 		     char *why, size_t why_size)
 {
 	struct gpubpf_writer w = {0};

@@ -108,14 +108,14 @@ static void close_peer(struct gpubpf_session *s, struct gpubpf_peer *peer)
 		at = &(*at)->next;
 	*at = peer->next;
 	s->npeers--;
-	gpubpf_query_let_go(s, peer);
+	gpubpf_query_release(s, peer);
 	if (peer->sock >= 0)
 		close(peer->sock);
 	for (uint32_t i = 0; i < peer->ndevices; i++)
 		gpubpf_rescue(s, &peer->devices[i]);
 	free(peer->devices);
 	gpubpf_peer_forget_images(s, peer);
-	gpubpf_stacks_forget(peer);
+	gpubpf_stacks_forget_peer(peer);
 	free(peer->parked.data);
 	free(peer);
 }
@@ -215,13 +215,13 @@ static int serve_peer(struct gpubpf_session *s, uint64_t id)
 		gpubpf_session_note(s, "%s (pid %u) broke the session's protocol and continues unprobed; use a tool "
 				       "and an agent of the same version", peer_name(peer), peer->pid);
 	if (peer && err < 0 && err != -EAGAIN && err != -EWOULDBLOCK) {
-		gpubpf_peer_lost(s, peer);
+		gpubpf_peer_note_lost_counts(s, peer);
 		close_peer(s, peer);
 	}
 	return n;
 }
 
-bool gpubpf_session_mirrored(const struct gpubpf_session *s)
+bool gpubpf_session_has_mirrors(const struct gpubpf_session *s)
 {
 	for (uint32_t i = 0; i < s->narenas; i++)
 		if (!s->arenas[i].shared)
@@ -245,9 +245,9 @@ static void set_interval(struct gpubpf_session *s, uint64_t ns)
 static void adapt_interval(struct gpubpf_session *s, uint64_t records)
 {
 	uint64_t ns = s->interval_ns ? s->interval_ns : INTERVAL_IDLE_NS;
-	bool carries = gpubpf_linux_maps_carry(s);
+	bool carries = gpubpf_linux_maps_is_active(s);
 
-	if (!s->bpf && !carries && (!s->npeers || !(s->has_rings || gpubpf_session_mirrored(s))))
+	if (!s->bpf && !carries && (!s->npeers || !(s->has_rings || gpubpf_session_has_mirrors(s))))
 		ns = 0;
 	else if (records)
 		ns = INTERVAL_BUSY_NS;
@@ -258,7 +258,7 @@ static void adapt_interval(struct gpubpf_session *s, uint64_t records)
 	set_interval(s, ns > INTERVAL_IDLE_NS ? INTERVAL_IDLE_NS : ns);
 }
 
-bool gpubpf_peer_pulling(const struct gpubpf_peer *peer)
+bool gpubpf_peer_is_pulling(const struct gpubpf_peer *peer)
 {
 	uint64_t now = gpubpf_now_ns();
 
@@ -300,35 +300,35 @@ static void serve_timer(struct gpubpf_session *s)
 	for (peer = s->peers; peer; peer = peer->next) {
 		anew |= peer->query.open && !peer->query.holds && !peer->query.asked;
 		if (peer->query.open)
-			gpubpf_query_try(s, peer);
+			gpubpf_query_try_answer(s, peer);
 		all |= peer->query.open && !peer->query.holds;
 	}
-	all |= gpubpf_linux_maps_want_mirrors(s);
+	all |= gpubpf_linux_maps_need_mirrors(s);
 	for (peer = s->peers; peer && (all || s->has_rings); peer = peer->next)
 		pull_mirrors(s, peer, all, anew);
 }
 
-bool gpubpf_session_pulling(const struct gpubpf_session *s)
+bool gpubpf_session_is_pulling(const struct gpubpf_session *s)
 {
 	for (const struct gpubpf_peer *peer = s->peers; peer; peer = peer->next)
-		if (gpubpf_peer_pulling(peer))
+		if (gpubpf_peer_is_pulling(peer))
 			return true;
 	return false;
 }
 
-void gpubpf_session_pull(struct gpubpf_session *s)
+void gpubpf_session_pull_mirrors(struct gpubpf_session *s)
 {
 	for (struct gpubpf_peer *peer = s->peers; peer; peer = peer->next)
 		pull_mirrors(s, peer, true, true);
 }
 
-void gpubpf_session_fresh(struct gpubpf_session *s)
+void gpubpf_session_refresh_mirrors(struct gpubpf_session *s)
 {
 	uint64_t until = gpubpf_now_ns() + FRESH_WAIT_NS;
 
 	if (s->state == GPUBPF_SESSION_STARTED)
-		gpubpf_session_pull(s);
-	while (s->state == GPUBPF_SESSION_STARTED && gpubpf_session_pulling(s) && gpubpf_now_ns() < until)
+		gpubpf_session_pull_mirrors(s);
+	while (s->state == GPUBPF_SESSION_STARTED && gpubpf_session_is_pulling(s) && gpubpf_now_ns() < until)
 		gpubpf_server_poll(s, 10);
 }
 
@@ -347,7 +347,7 @@ static int serve_event(struct gpubpf_session *s, uint64_t tag)
 		return accept_peers(s);
 	case TAG_WAKE:
 		drain_fd(s->wake);
-		return gpubpf_makers_collect(s);
+		return gpubpf_builders_collect(s);
 	case TAG_TIMER:
 		drain_fd(s->timer);
 		gpubpf_bpf_sweep(s);

@@ -151,10 +151,10 @@ static uint32_t get_stack_number(struct gpubpf_session *s, struct gpubpf_peer *p
 		for (uint32_t i = 0; i < n; i++)
 			find_place(peer, address[i], &place[i]);
 	}
-	return gpubpf_stacks_number(s->stacks, address, place, n);
+	return gpubpf_stacks_intern(s->stacks, address, place, n);
 }
 
-int gpubpf_stacks_ask(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t seq, struct gpubpf_reader *r)
+int gpubpf_stacks_answer(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t seq, struct gpubpf_reader *r)
 {
 	uint64_t address[GPUBPF_STACK_DEPTH], unloaded = gpubpf_get_u64(r);
 	uint32_t n = gpubpf_get_count(r, 8), number;
@@ -172,12 +172,12 @@ int gpubpf_stacks_ask(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32
 	number = get_stack_number(s, peer, address, n);
 	if (!number)
 		gpubpf_session_note(s, "kernels are launched from more than %d different stacks, or there is no "
-				       "memory for them; programs get -EFAULT for further stacks", GPUBPF_STACKS_MOST);
+				       "memory for them; programs get -EFAULT for further stacks", GPUBPF_MAX_STACKS);
 	gpubpf_put_u32(&w, number);
 	return gpubpf_peer_send(peer, GPUBPF_MSG_STACK_DONE, seq, &w, NULL, 0);
 }
 
-void gpubpf_stacks_forget(struct gpubpf_peer *peer)
+void gpubpf_stacks_forget_peer(struct gpubpf_peer *peer)
 {
 	free(peer->code);
 }
@@ -343,7 +343,7 @@ void gpubpf_stack_line(struct gpubpf_session *s, const struct gpubpf_stack *stac
 	}
 }
 
-const struct gpubpf_stack *gpubpf_stack_of(const struct gpubpf_map *map, const void *key)
+const struct gpubpf_stack *gpubpf_stack_by_key(const struct gpubpf_map *map, const void *key)
 {
 	struct gpubpf_session *s = map->session;
 	uint64_t number = 0;
@@ -355,7 +355,7 @@ const struct gpubpf_stack *gpubpf_stack_of(const struct gpubpf_map *map, const v
 
 		number = gpubpf_stack_number_at(&view, id);
 	}
-	return gpubpf_stack_numbered(s->stacks, number);
+	return gpubpf_stacks_find(s->stacks, number);
 }
 
 const struct gpubpf_stack *gpubpf_stack_by_id(const struct gpubpf_session *s, uint64_t id)
@@ -369,5 +369,5 @@ const struct gpubpf_stack *gpubpf_stack_by_id(const struct gpubpf_session *s, ui
 			map = &unit->maps[i];
 			n++;
 		}
-	return n == 1 && id <= UINT32_MAX ? gpubpf_stack_of(map, &key) : NULL;
+	return n == 1 && id <= UINT32_MAX ? gpubpf_stack_by_key(map, &key) : NULL;
 }

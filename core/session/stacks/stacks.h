@@ -14,8 +14,8 @@ struct json_object;
 
 int gpubpf_stacks_open(struct gpubpf_session *s); /* 0 or -ENOMEM */
 /* Answer a peer's request for the number of a stack: 0 or -EPROTO. */
-int gpubpf_stacks_ask(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t seq, struct gpubpf_reader *r);
-void gpubpf_stacks_forget(struct gpubpf_peer *peer); /* when the peer is closed */
+int gpubpf_stacks_answer(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t seq, struct gpubpf_reader *r);
+void gpubpf_stacks_forget_peer(struct gpubpf_peer *peer); /* when the peer is closed */
 void gpubpf_stacks_free(struct gpubpf_session *s);
 
 /* One frame: "main+0x25 (app)", or the file and the offset in it, or the address. */
@@ -26,7 +26,7 @@ struct json_object *gpubpf_stack_json(struct gpubpf_session *s, const struct gpu
 /* Only the functions, the innermost first: "run < main". */
 void gpubpf_stack_line(struct gpubpf_session *s, const struct gpubpf_stack *stack, bool demangle, char *buf, size_t size);
 /* The stack of an element of a STACK_TRACE; NULL: not known. */
-const struct gpubpf_stack *gpubpf_stack_of(const struct gpubpf_map *map, const void *key);
+const struct gpubpf_stack *gpubpf_stack_by_key(const struct gpubpf_map *map, const void *key);
 /* The stack of that id in the session's only STACK_TRACE, or NULL if there is not exactly one. */
 const struct gpubpf_stack *gpubpf_stack_by_id(const struct gpubpf_session *s, uint64_t id);
 

@@ -34,7 +34,7 @@ static void append_code(struct gpubpf_twin_piece *piece, const struct gpubpf_blo
 	piece->blob.size += 1 + code->size;
 }
 
-static int run_assembler(struct gpubpf_making *m, const struct gpubpf_twin_piece *piece, const char *options,
+static int run_assembler(struct gpubpf_twin_build *m, const struct gpubpf_twin_piece *piece, const char *options,
 			 struct gpubpf_twin_image *code, char *log, size_t log_size)
 {
 	char all[PATH_MAX + 256];
@@ -50,7 +50,7 @@ static int run_assembler(struct gpubpf_making *m, const struct gpubpf_twin_piece
 }
 
 /* Store "ptxas 13.0.88" from a line with V13.0.88, which NVIDIA's tools print, or "ptxas" for other output. */
-static void query_assembler_version(struct gpubpf_making *m)
+static void query_assembler_version(struct gpubpf_twin_build *m)
 {
 	const struct gpubpf_twin_piece nothing = { .kind = GPUBPF_IMAGE_PTX, .blob = { (void *)"", 0 } };
 	struct gpubpf_twin_image code = { 0 };
@@ -65,7 +65,7 @@ static void query_assembler_version(struct gpubpf_making *m)
 		 at ? at + 2 : "");
 }
 
-int gpubpf_making_assemble_probes(struct gpubpf_making *m, const struct gpubpf_twin_piece *text, struct gpubpf_twin_image *code,
+int gpubpf_twin_build_assemble_probes(struct gpubpf_twin_build *m, const struct gpubpf_twin_piece *text, struct gpubpf_twin_image *code,
 				  char *log, size_t log_size)
 {
 	char options[128];
@@ -81,7 +81,7 @@ int gpubpf_making_assemble_probes(struct gpubpf_making *m, const struct gpubpf_t
 	return err ? err : code->npieces == 1 ? 0 : -EINVAL;
 }
 
-void gpubpf_making_code(struct gpubpf_making *m)
+void gpubpf_twin_build_append_code(struct gpubpf_twin_build *m)
 {
 	struct gpubpf_twin_piece *piece = &m->built.piece[0];
 	const char *options = piece->options;
@@ -89,7 +89,7 @@ void gpubpf_making_code(struct gpubpf_making *m)
 	char log[512];
 	int err;
 
-	if (!m->target->code_beside || m->built.npieces != 1)
+	if (!m->target->appends_code || m->built.npieces != 1)
 		return;
 	piece->options = NULL; /* they are not for the runtime */
 	if (!m->s->assembler || !options || !options[0] || m->set->assembler_hangs)

@@ -31,13 +31,13 @@ struct cached {
 };
 
 struct builder {
-	struct gpubpf_makers *all;
+	struct gpubpf_builders *all;
 	pthread_t thread;
 	struct gpubpf_worker_set set;
 	const struct gpubpf_twin_req *now; /* protected by the builders' lock */
 };
 
-struct gpubpf_makers {
+struct gpubpf_builders {
 	struct gpubpf_session *s;
 	pthread_mutex_t lock;
 	pthread_cond_t work, made;     /* work: a request arrived. made: a twin was added to the cache */
@@ -46,13 +46,13 @@ struct gpubpf_makers {
 	} requested, ahead;                /* ahead: requests to serve when `requested` is empty */
 	struct gpubpf_twin_req *done;
 	struct cached *cache[CACHE_ROWS]; /* by the first byte of the key */
-	struct gpubpf_ahead images;    /* owned by the event loop */
+	struct gpubpf_prefetch images;    /* owned by the event loop */
 	uint32_t ncached, nthreads, max_threads, idle, nahead; /* nahead: builders that build twins ahead */
 	bool stop;
 	struct builder builder[MAX_THREADS];
 };
 
-static struct cached *find_cached(struct gpubpf_makers *all, const uint8_t key[32])
+static struct cached *find_cached(struct gpubpf_builders *all, const uint8_t key[32])
 {
 	struct cached *c = all->cache[key[0]];
 
@@ -63,7 +63,7 @@ static struct cached *find_cached(struct gpubpf_makers *all, const uint8_t key[3
 
 /* The caller holds the lock. Returns the twin from the cache, and waits for it while another builder builds it; NULL:
  * no builder does. */
-static struct gpubpf_twin *cache_find(struct gpubpf_makers *all, const uint8_t key[32])
+static struct gpubpf_twin *cache_find(struct gpubpf_builders *all, const uint8_t key[32])
 {
 	struct cached *c;
 
@@ -77,7 +77,7 @@ static struct gpubpf_twin *cache_find(struct gpubpf_makers *all, const uint8_t k
 
 /* The caller holds the lock. As cache_find(). If it returns NULL and *claim, the caller must build the twin. If *claim
  * is NULL too, the cache is full, or the session stops. */
-static struct gpubpf_twin *cache_get(struct gpubpf_makers *all, const uint8_t key[32], struct cached **claim)
+static struct gpubpf_twin *cache_get(struct gpubpf_builders *all, const uint8_t key[32], struct cached **claim)
 {
 	struct gpubpf_twin *twin = cache_find(all, key);
 	struct cached *c;
@@ -96,13 +96,13 @@ static struct gpubpf_twin *cache_get(struct gpubpf_makers *all, const uint8_t ke
 }
 
 /* The caller holds the lock. Wakes all threads that wait for the twin. */
-static void cache_put(struct gpubpf_makers *all, struct cached *claim, struct gpubpf_twin *twin)
+static void cache_put(struct gpubpf_builders *all, struct cached *claim, struct gpubpf_twin *twin)
 {
 	struct cached **at = &all->cache[claim->key[0]];
 
 	gpubpf_assert_held(&all->lock);
 	pthread_cond_broadcast(&all->made);
-	if (!twin->passing) {
+	if (!twin->transient_failure) {
 		__atomic_add_fetch(&twin->refs, 1, __ATOMIC_RELAXED);
 		claim->twin = twin;
 		return;
@@ -115,7 +115,7 @@ static void cache_put(struct gpubpf_makers *all, struct cached *claim, struct gp
 }
 
 /* Open a worker when the first twin needs it, so that a session without twins costs no process. */
-static int open_worker(struct gpubpf_makers *all, struct gpubpf_worker_set *set, enum gpubpf_worker_kind kind, bool cache,
+static int open_worker(struct gpubpf_builders *all, struct gpubpf_worker_set *set, enum gpubpf_worker_kind kind, bool cache,
 		       uint64_t memory, bool one_job)
 {
 	const uint32_t build_ms = gpubpf_session_build_ms(all->s);
@@ -135,7 +135,7 @@ static int open_worker(struct gpubpf_makers *all, struct gpubpf_worker_set *set,
 		snprintf(path, sizeof(path), "%s/%s", o->worker_dir, gpubpf_worker_program(kind));
 	err = gpubpf_worker_create(&opts, &worker);
 	if (!err)
-		/* before `stop` is read, see gpubpf_makers_destroy() */
+		/* before `stop` is read, see gpubpf_builders_destroy() */
 		__atomic_store_n(&set->worker[kind], worker, __ATOMIC_SEQ_CST);
 	return err;
 }
@@ -155,11 +155,11 @@ static uint64_t builder_memory(const struct gpubpf_device_caps *caps)
 }
 
 /* gpubpf-clread reads files that options name, so its results depend on more than the job and are not cached. */
-static int open_workers(struct gpubpf_makers *all, struct builder *builder, const struct gpubpf_device_caps *caps)
+static int open_workers(struct gpubpf_builders *all, struct builder *builder, const struct gpubpf_device_caps *caps)
 {
 	struct gpubpf_worker_set *set = &builder->set;
 	/* a module that makes such a compiler fail leaves state that breaks later modules (seen with Intel's) */
-	bool one_job = caps->bits & GPUBPF_CAP_TAKES_SPIRV;
+	bool one_job = caps->bits & GPUBPF_CAP_ACCEPTS_SPIRV;
 	int err = open_worker(all, set, GPUBPF_WORKER_COMPILE, true, 0, false);
 
 	if (!err)
@@ -191,12 +191,12 @@ static void build_counted(const struct gpubpf_session *s, struct gpubpf_worker_s
 	twin->from_disk = hits[1] > hits[0] && misses[1] == misses[0];
 }
 
-static void build_twin(struct gpubpf_makers *all, struct builder *builder, struct gpubpf_twin_req *req,
+static void build_twin(struct gpubpf_builders *all, struct builder *builder, struct gpubpf_twin_req *req,
 		       const struct gpubpf_image *image, struct gpubpf_twin *twin)
 {
 	int err = open_workers(all, builder, &req->caps);
 
-	twin->passing = err < 0;
+	twin->transient_failure = err < 0;
 	if (err < 0)
 		gpubpf_twin_refuse(twin, "the compile workers could not be started: %s", strerror(-err));
 	else if (__atomic_load_n(&all->stop, __ATOMIC_SEQ_CST))
@@ -206,7 +206,7 @@ static void build_twin(struct gpubpf_makers *all, struct builder *builder, struc
 }
 
 /* A twin that is stored on disk needs no worker. */
-static void fetch_or_build(struct gpubpf_makers *all, struct builder *builder, struct gpubpf_twin_req *req,
+static void fetch_or_build(struct gpubpf_builders *all, struct builder *builder, struct gpubpf_twin_req *req,
 			   const struct gpubpf_image *image)
 {
 	uint8_t key[32];
@@ -219,12 +219,12 @@ static void fetch_or_build(struct gpubpf_makers *all, struct builder *builder, s
 		gpubpf_twin_store_put(all->s, key, req->twin);
 }
 
-static struct gpubpf_twin *lookup_twin(struct gpubpf_makers *all, const struct gpubpf_twin_req *req, uint8_t key[32])
+static struct gpubpf_twin *lookup_twin(struct gpubpf_builders *all, const struct gpubpf_twin_req *req, uint8_t key[32])
 {
 	struct gpubpf_twin *twin;
 	uint8_t family[32];
 
-	gpubpf_family_key(req, family);
+	gpubpf_image_key(req, family);
 	gpubpf_twin_key(req, family, key);
 	pthread_mutex_lock(&all->lock);
 	twin = cache_find(all, key);
@@ -233,17 +233,17 @@ static struct gpubpf_twin *lookup_twin(struct gpubpf_makers *all, const struct g
 }
 
 /* Serve a request whose image the peer says it sent before. If the peer lies, it gets a twin of the earlier image. */
-static bool serve_known(struct gpubpf_makers *all, struct gpubpf_twin_req *req)
+static bool serve_known(struct gpubpf_builders *all, struct gpubpf_twin_req *req)
 {
 	uint8_t key[32];
 
-	req->twin = req->has_digest && gpubpf_image_stands_alone(req) ? lookup_twin(all, req, key) : NULL;
+	req->twin = req->has_digest && gpubpf_image_is_self_contained(req) ? lookup_twin(all, req, key) : NULL;
 	req->cached = req->twin;
 	return req->twin;
 }
 
 /* Build the twin, and cache it under the digest of the image as read. */
-static void serve_read(struct gpubpf_makers *all, struct builder *builder, struct gpubpf_twin_req *req)
+static void serve_read(struct gpubpf_builders *all, struct builder *builder, struct gpubpf_twin_req *req)
 {
 	struct gpubpf_image image = req->copy->image;
 	struct gpubpf_twin *twin;
@@ -251,7 +251,7 @@ static void serve_read(struct gpubpf_makers *all, struct builder *builder, struc
 	uint8_t family[32], key[32];
 
 	image.kernel = req->nkernels == 1 ? req->kernels[0].name : "";
-	gpubpf_family_key(req, family);
+	gpubpf_image_key(req, family);
 	gpubpf_twin_key(req, family, key);
 	pthread_mutex_lock(&all->lock);
 	twin = cache_get(all, key, &claim);
@@ -271,7 +271,7 @@ static void serve_read(struct gpubpf_makers *all, struct builder *builder, struc
 }
 
 /* Answer a request from the cache, or build its twin and cache it. */
-static void serve_request(struct gpubpf_makers *all, struct builder *builder, struct gpubpf_twin_req *req)
+static void serve_request(struct gpubpf_builders *all, struct builder *builder, struct gpubpf_twin_req *req)
 {
 	char why[200];
 
@@ -287,13 +287,13 @@ static void serve_request(struct gpubpf_makers *all, struct builder *builder, st
 		serve_read(all, builder, req);
 }
 
-static void list_kernels(struct gpubpf_makers *all, struct builder *builder, struct gpubpf_twin_req *req)
+static void list_kernels(struct gpubpf_builders *all, struct builder *builder, struct gpubpf_twin_req *req)
 {
 	if (!open_workers(all, builder, &req->caps))
 		req->names = gpubpf_twin_kernels(all->s, &builder->set, req, &req->copy->image);
 }
 
-static void wake_loop(struct gpubpf_makers *all)
+static void wake_loop(struct gpubpf_builders *all)
 {
 	uint64_t one = 1;
 
@@ -314,7 +314,7 @@ static struct gpubpf_twin_req *pop(struct gpubpf_queue *q)
 }
 
 /* The caller holds the lock. The next request; ahead requests only if another builder stays free for normal ones. */
-static struct gpubpf_twin_req *next_request(struct gpubpf_makers *all)
+static struct gpubpf_twin_req *next_request(struct gpubpf_builders *all)
 {
 	struct gpubpf_twin_req *req = pop(&all->requested);
 
@@ -329,7 +329,7 @@ static struct gpubpf_twin_req *next_request(struct gpubpf_makers *all)
 static void *run_builder(void *arg)
 {
 	struct builder *builder = arg;
-	struct gpubpf_makers *all = builder->all;
+	struct gpubpf_builders *all = builder->all;
 	struct gpubpf_twin_req *req;
 
 	pthread_mutex_lock(&all->lock);
@@ -359,7 +359,7 @@ static void *run_builder(void *arg)
 }
 
 /* Start a builder with all signals blocked, since the caller handles signals. */
-static void start_builder(struct gpubpf_makers *all)
+static void start_builder(struct gpubpf_builders *all)
 {
 	struct builder *builder = &all->builder[all->nthreads];
 	sigset_t every, before;
@@ -388,9 +388,9 @@ static uint32_t choose_thread_count(long cpus)
 	return cpus < BASE_THREADS ? cpus : many < BASE_THREADS ? BASE_THREADS : many;
 }
 
-int gpubpf_makers_create(struct gpubpf_session *s, struct gpubpf_makers **makers)
+int gpubpf_builders_create(struct gpubpf_session *s, struct gpubpf_builders **makers)
 {
-	struct gpubpf_makers *all = calloc(1, sizeof(*all));
+	struct gpubpf_builders *all = calloc(1, sizeof(*all));
 
 	if (!all)
 		return gpubpf_session_fail(s, -ENOMEM, "out of memory");
@@ -405,7 +405,7 @@ int gpubpf_makers_create(struct gpubpf_session *s, struct gpubpf_makers **makers
 	return 0;
 }
 
-void gpubpf_makers_submit(struct gpubpf_makers *all, struct gpubpf_twin_req *req)
+void gpubpf_builders_submit(struct gpubpf_builders *all, struct gpubpf_twin_req *req)
 {
 	struct gpubpf_queue *q = req->ahead ? &all->ahead : &all->requested;
 
@@ -451,7 +451,7 @@ static void free_cache(struct cached *c)
 
 /* A builder stores a new worker and then reads `stop`. This function stores `stop` and then reads the workers. So a
  * worker that it misses gets no job. Jobs of cancelled workers end with -ECANCELED. */
-void gpubpf_makers_destroy(struct gpubpf_makers *all)
+void gpubpf_builders_destroy(struct gpubpf_builders *all)
 {
 	if (!all)
 		return;
@@ -473,14 +473,14 @@ void gpubpf_makers_destroy(struct gpubpf_makers *all)
 	free_requests(all->done);
 	for (int i = 0; i < CACHE_ROWS; i++)
 		free_cache(all->cache[i]);
-	gpubpf_ahead_finish(&all->images);
+	gpubpf_prefetch_finish(&all->images);
 	pthread_mutex_destroy(&all->lock);
 	pthread_cond_destroy(&all->work);
 	pthread_cond_destroy(&all->made);
 	free(all);
 }
 
-bool gpubpf_makers_now(struct gpubpf_makers *all, char *kernel, size_t size, const char **stage)
+bool gpubpf_builders_current(struct gpubpf_builders *all, char *kernel, size_t size, const char **stage)
 {
 	const struct gpubpf_twin_req *first = NULL;
 
@@ -534,7 +534,7 @@ static void write_refusal(struct gpubpf_writer *w, const char *reason)
 /* Does the image serve all requests with its identity, and is there room for it? */
 static bool can_retain(const struct gpubpf_session *s, const struct gpubpf_twin_req *req)
 {
-	return gpubpf_image_stands_alone(req) && req->copy->image.size <= GPUBPF_KEPT_BYTES - s->kept_bytes;
+	return gpubpf_image_is_self_contained(req) && req->copy->image.size <= GPUBPF_MAX_RETAINED_BYTES - s->retained_bytes;
 }
 
 /* Store the peer's key for the image. */
@@ -552,7 +552,7 @@ static void remember_image(struct gpubpf_session *s, struct gpubpf_peer *peer, c
 	grown->identity = req->identity;
 	memcpy(grown->digest, req->digest, sizeof(grown->digest));
 	grown->copy = can_retain(s, req) ? gpubpf_image_copy_get(req->copy) : NULL;
-	s->kept_bytes += grown->copy ? req->copy->image.size : 0;
+	s->retained_bytes += grown->copy ? req->copy->image.size : 0;
 }
 
 /* Answer the peer. The image's descriptor is closed right after, because descriptors for all twins would be too
@@ -617,7 +617,7 @@ static void store_verdict(struct gpubpf_session *s, struct gpubpf_twin *twin, co
 		grown->places = k->places;
 		grown->nplaces = k->nplaces;
 	}
-	if (!k->functions || s->function_bytes > GPUBPF_FUNCTION_BYTES)
+	if (!k->functions || s->function_bytes > GPUBPF_MAX_FUNCTION_BYTES)
 		return;
 	grown->functions = strdup(k->functions);
 	s->function_bytes += strlen(k->functions);
@@ -654,17 +654,17 @@ static void account_costs(struct gpubpf_session *s, const struct gpubpf_twin_req
 		s->cost.build_ns += twin->build_ns;
 	}
 	for (uint32_t i = 0; i < twin->nkernels; i++)
-		gpubpf_kernel_signed(s, twin->kernels[i].id, &twin->kernels[i].signature);
+		gpubpf_kernel_set_signature(s, twin->kernels[i].id, &twin->kernels[i].signature);
 	for (uint32_t i = 0; i < twin->nkernels; i++)
 		if (twin->kernels[i].twin[0])
-			gpubpf_kernel_routed(s, twin->kernels[i].id, twin->route, twin->assembler);
+			gpubpf_kernel_set_route(s, twin->kernels[i].id, twin->route, twin->assembler);
 	for (uint32_t i = 0; i < twin->nkernels; i++)
-		if (s->opts.inspect || twin->kernels[i].functions || gpubpf_named_program(&s->loaded->unit))
+		if (s->opts.inspect || twin->kernels[i].functions || gpubpf_named_first_program(&s->loaded->unit))
 			store_verdict(s, twin, &twin->kernels[i],
 				      twin->reason[0] ? twin->reason : twin->kernels[i].reason);
 }
 
-int gpubpf_makers_collect(struct gpubpf_session *s)
+int gpubpf_builders_collect(struct gpubpf_session *s)
 {
 	struct gpubpf_twin_req *done, *next;
 	int n = 0;
@@ -680,7 +680,7 @@ int gpubpf_makers_collect(struct gpubpf_session *s)
 			account_costs(s, done);
 			send_answer(s, done);
 		}
-		gpubpf_ahead_of(s, &s->makers->images, done);
+		gpubpf_prefetch_siblings(s, &s->makers->images, done);
 		gpubpf_twin_req_free(done);
 	}
 	return n;

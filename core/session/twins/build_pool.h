@@ -17,7 +17,7 @@
 #include "core/target.h"
 #include "maps/maps.h"
 
-struct gpubpf_makers;
+struct gpubpf_builders;
 struct gpubpf_session;
 struct gpubpf_worker;
 
@@ -33,7 +33,7 @@ struct gpubpf_twin {
 	char reason[240];          /* why all kernels are refused */
 	char assembler[32];        /* the assembler that built code from its text, with version; "": none */
 	bool from_disk;            /* no worker compiled for it: all results were in the cache on disk */
-	bool passing;              /* refused for a reason that may not recur: not to be cached */
+	bool transient_failure;              /* refused for a reason that may not recur: not to be cached */
 	struct gpubpf_twin_kernel {
 		char name[256];
 		uint32_t id;
@@ -96,7 +96,7 @@ struct gpubpf_twin_req {
 		uint64_t offset, size;
 	} *headers;
 	uint32_t nheaders;
-	struct gpubpf_wanted {
+	struct gpubpf_requested_kernel {
 		char name[256];    /* the short name */
 		char *whole;       /* the whole name */
 		uint32_t id;       /* UINT32_MAX: too many kernels */
@@ -130,10 +130,10 @@ int gpubpf_image_read(struct gpubpf_twin_req *req, char *why, size_t why_size);
 struct gpubpf_image_copy *gpubpf_image_copy_get(struct gpubpf_image_copy *copy);
 void gpubpf_image_copy_put(struct gpubpf_image_copy *copy);
 /* Do twins of the request's image depend only on the image and its digest, and not on files that it includes? */
-bool gpubpf_image_stands_alone(const struct gpubpf_twin_req *req);
-/* gpubpf_family_key(): SHA-256 of all inputs of the image's twins except the kernels, with the image's digest.
+bool gpubpf_image_is_self_contained(const struct gpubpf_twin_req *req);
+/* gpubpf_image_key(): SHA-256 of all inputs of the image's twins except the kernels, with the image's digest.
  * gpubpf_twin_key(): the same with the kernels. */
-void gpubpf_family_key(const struct gpubpf_twin_req *req, uint8_t key[32]);
+void gpubpf_image_key(const struct gpubpf_twin_req *req, uint8_t key[32]);
 void gpubpf_twin_key(const struct gpubpf_twin_req *req, const uint8_t family[32], uint8_t key[32]);
 
 /* twin_build.c: build the twin. Always fills twin: an image, or reasons. */
@@ -145,22 +145,22 @@ char *gpubpf_twin_kernels(const struct gpubpf_session *s, struct gpubpf_worker_s
 			  const struct gpubpf_image *image);
 
 /* prefetch.c, event loop only: images whose kernels are requested one by one, newest first. */
-struct gpubpf_ahead {
+struct gpubpf_prefetch {
 	struct gpubpf_siblings *list;
 	uint32_t n;
 };
 /* After the answer to a request: submit requests for kernels of the same image that are not requested yet. */
-void gpubpf_ahead_of(struct gpubpf_session *s, struct gpubpf_ahead *ahead, struct gpubpf_twin_req *req);
-void gpubpf_ahead_finish(struct gpubpf_ahead *ahead);
+void gpubpf_prefetch_siblings(struct gpubpf_session *s, struct gpubpf_prefetch *ahead, struct gpubpf_twin_req *req);
+void gpubpf_prefetch_finish(struct gpubpf_prefetch *ahead);
 
 /* build_pool.c */
-int gpubpf_makers_create(struct gpubpf_session *s, struct gpubpf_makers **makers);
+int gpubpf_builders_create(struct gpubpf_session *s, struct gpubpf_builders **makers);
 /* Cancels builds in progress. makers may be NULL. */
-void gpubpf_makers_destroy(struct gpubpf_makers *makers);
-void gpubpf_makers_submit(struct gpubpf_makers *makers, struct gpubpf_twin_req *req);
+void gpubpf_builders_destroy(struct gpubpf_builders *makers);
+void gpubpf_builders_submit(struct gpubpf_builders *makers, struct gpubpf_twin_req *req);
 /* The oldest build in progress: its first kernel, and its stage or NULL. False: no build is in progress. */
-bool gpubpf_makers_now(struct gpubpf_makers *makers, char *kernel, size_t size, const char **stage);
+bool gpubpf_builders_current(struct gpubpf_builders *makers, char *kernel, size_t size, const char **stage);
 /* In the event loop: answer the finished requests. Returns their number. */
-int gpubpf_makers_collect(struct gpubpf_session *s);
+int gpubpf_builders_collect(struct gpubpf_session *s);
 
 #endif

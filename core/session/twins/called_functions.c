@@ -37,7 +37,7 @@ bool *gpubpf_calls_find(const struct gpubpf_kernel_info *infos, uint32_t n, cons
 
 /* Remove functions without callers until nothing changes. The remaining functions are cycles, and functions that cycles
  * call. */
-bool gpubpf_calls_recurse(const struct gpubpf_kernel_info *infos, uint32_t n, const bool *calls)
+bool gpubpf_calls_is_recursive(const struct gpubpf_kernel_info *infos, uint32_t n, const bool *calls)
 {
 	uint32_t *callers = calloc(n + 1, sizeof(*callers)), *stack = calloc(n + 1, sizeof(*stack)), depth = 0,
 		 left = 0;
@@ -64,23 +64,23 @@ bool gpubpf_calls_recurse(const struct gpubpf_kernel_info *infos, uint32_t n, co
 	return left;
 }
 
-bool gpubpf_calls_wants(const struct gpubpf_prog *prog)
+bool gpubpf_prog_is_for_functions(const struct gpubpf_prog *prog)
 {
 	return gpubpf_place_kind(prog->site)->where == GPUBPF_WHERE_FUNCTION;
 }
 
-const struct gpubpf_prog *gpubpf_calls_program(const struct gpubpf_unit *unit)
+const struct gpubpf_prog *gpubpf_calls_first_program(const struct gpubpf_unit *unit)
 {
 	for (uint32_t i = 0; i < unit->nprogs; i++)
-		if (gpubpf_calls_wants(&unit->progs[i]))
+		if (gpubpf_prog_is_for_functions(&unit->progs[i]))
 			return &unit->progs[i];
 	return NULL;
 }
 
-bool gpubpf_calls_named(const struct gpubpf_unit *unit, const char *function)
+bool gpubpf_calls_match(const struct gpubpf_unit *unit, const char *function)
 {
 	for (uint32_t i = 0; i < unit->nprogs; i++)
-		if (gpubpf_calls_wants(&unit->progs[i]) && gpubpf_pattern_matches(unit->progs[i].pattern, function))
+		if (gpubpf_prog_is_for_functions(&unit->progs[i]) && gpubpf_pattern_matches(unit->progs[i].pattern, function))
 			return true;
 	return false;
 }
@@ -97,7 +97,7 @@ char *gpubpf_calls_list(const struct gpubpf_kernel_info *infos, uint32_t n, cons
 		return NULL;
 	for (int others = 0; others < 2; others++)
 		for (uint32_t i = 0; i < n; i++)
-			if (calls[i] && infos[i].name[0] && gpubpf_calls_named(unit, infos[i].name) != others &&
+			if (calls[i] && infos[i].name[0] && gpubpf_calls_match(unit, infos[i].name) != others &&
 			    room > 0)
 				room -= fprintf(f, "%s;", infos[i].name);
 	if (fclose(f)) {

@@ -16,7 +16,7 @@ struct gpubpf_unit;
 /* Mark the functions that `kernel`, one of infos, calls: one malloc'd mark per info. NULL: out of memory. */
 bool *gpubpf_calls_find(const struct gpubpf_kernel_info *infos, uint32_t n, const struct gpubpf_kernel_info *kernel);
 /* Does a marked function call itself, directly or indirectly? Returns true when out of memory. */
-bool gpubpf_calls_recurse(const struct gpubpf_kernel_info *infos, uint32_t n, const bool *calls);
+bool gpubpf_calls_is_recursive(const struct gpubpf_kernel_info *infos, uint32_t n, const bool *calls);
 /*
  * The names of the marked functions, each followed by ';', malloc'd. NULL: out of memory. The list is limited to 64
  * KiB, and starts with the functions that programs of the unit name.
@@ -28,17 +28,17 @@ const char *gpubpf_calls_next(const char *list, char *buf, size_t size);
 
 #define GPUBPF_MAX_PLACES 65536 /* limit on listed places of a kernel */
 
-/* The places of these kinds (GPUBPF_TAKES) in the kernel and in the marked functions: one malloc'd block with their
+/* The places of these kinds (GPUBPF_SITE_BIT) in the kernel and in the marked functions: one malloc'd block with their
  * names. NULL: out of memory. */
 struct gpubpf_place *gpubpf_places_list(const struct gpubpf_kernel_info *infos, uint32_t n,
 					const struct gpubpf_kernel_info *kernel, const bool *calls, uint32_t kinds,
 					uint32_t *nplaces);
 
 /* Is it a program for places in functions, not in kernels? */
-bool gpubpf_calls_wants(const struct gpubpf_prog *prog);
+bool gpubpf_prog_is_for_functions(const struct gpubpf_prog *prog);
 /* Does such a program of the unit name the function? */
-bool gpubpf_calls_named(const struct gpubpf_unit *unit, const char *function);
+bool gpubpf_calls_match(const struct gpubpf_unit *unit, const char *function);
 /* The unit's first such program; NULL: there is no such program. */
-const struct gpubpf_prog *gpubpf_calls_program(const struct gpubpf_unit *unit);
+const struct gpubpf_prog *gpubpf_calls_first_program(const struct gpubpf_unit *unit);
 
 #endif

@@ -17,7 +17,7 @@
 #include "core/worker/job.h"
 
 /* A compiler that does not answer is no error. The target decides whether it can read the image without an answer. */
-static int set_missing_answer(struct gpubpf_making *m)
+static int set_missing_answer(struct gpubpf_twin_build *m)
 {
 	const char *why = m->diag.what[0] ? m->diag.what : "it failed";
 
@@ -29,7 +29,7 @@ static int set_missing_answer(struct gpubpf_making *m)
 	return 0;
 }
 
-static int build_answer(struct gpubpf_making *m, const struct gpubpf_twin_image *query)
+static int build_answer(struct gpubpf_twin_build *m, const struct gpubpf_twin_image *query)
 {
 	struct gpubpf_twin_image made = { 0 };
 	char log[256] = "";
@@ -47,13 +47,13 @@ static int build_answer(struct gpubpf_making *m, const struct gpubpf_twin_image 
 	return 0;
 }
 
-int gpubpf_making_query(struct gpubpf_making *m)
+int gpubpf_twin_build_query(struct gpubpf_twin_build *m)
 {
 	struct gpubpf_twin_image query = { 0 };
 	int err = 0;
 
 	if (m->target->queries && !m->answer)
-		err = gpubpf_worker_query(gpubpf_making_reader(m), m->target->name, m->image, &m->req->caps, &query, &m->diag);
+		err = gpubpf_worker_query(gpubpf_twin_build_reader(m), m->target->name, m->image, &m->req->caps, &query, &m->diag);
 	if (!err && query.npieces)
 		err = build_answer(m, &query);
 	gpubpf_twin_image_finish(&query);

@@ -38,7 +38,7 @@ static void close_siblings(struct gpubpf_siblings *l)
 	l->names = NULL;
 }
 
-void gpubpf_ahead_finish(struct gpubpf_ahead *ahead)
+void gpubpf_prefetch_finish(struct gpubpf_prefetch *ahead)
 {
 	while (ahead->list) {
 		struct gpubpf_siblings *l = ahead->list;
@@ -49,7 +49,7 @@ void gpubpf_ahead_finish(struct gpubpf_ahead *ahead)
 	}
 }
 
-static struct gpubpf_siblings *find_siblings(const struct gpubpf_ahead *ahead, const uint8_t family[32])
+static struct gpubpf_siblings *find_siblings(const struct gpubpf_prefetch *ahead, const uint8_t family[32])
 {
 	struct gpubpf_siblings *l = ahead->list;
 
@@ -59,7 +59,7 @@ static struct gpubpf_siblings *find_siblings(const struct gpubpf_ahead *ahead, c
 }
 
 /* Open an entry. If the images take too much memory, close the oldest. */
-static struct gpubpf_siblings *open_siblings(struct gpubpf_ahead *ahead, const uint8_t family[32],
+static struct gpubpf_siblings *open_siblings(struct gpubpf_prefetch *ahead, const uint8_t family[32],
 					     struct gpubpf_image_copy *copy)
 {
 	struct gpubpf_siblings *l =
@@ -101,7 +101,7 @@ static int name_kernel(struct gpubpf_session *s, struct gpubpf_twin_req *r, cons
 	gpubpf_name_short(name, strlen(name), r->kernels[0].name);
 	r->kernels[0].whole = strdup(name);
 	r->kernels[0].id = gpubpf_kernel_id(s, r->kernels[0].name);
-	gpubpf_kernel_whole(s, r->kernels[0].id, name);
+	gpubpf_kernel_set_full_name(s, r->kernels[0].id, name);
 	return r->kernels[0].whole && r->kernels[0].id != UINT32_MAX ? 0 : -ENOMEM;
 }
 
@@ -128,7 +128,7 @@ static struct gpubpf_twin_req *make_request(struct gpubpf_session *s, const stru
 	if (r->options && r->links && !name_kernel(s, r, name)) {
 		r->nlinks = req->nlinks;
 		memcpy(r->links, req->links, req->nlinks * sizeof(*r->links));
-		if (!gpubpf_links_unit(s, r->links, r->nlinks, &r->unit))
+		if (!gpubpf_links_make_unit(s, r->links, r->nlinks, &r->unit))
 			return r;
 	}
 	gpubpf_twin_req_free(r);
@@ -143,7 +143,7 @@ static void submit_some(struct gpubpf_session *s, struct gpubpf_siblings *l, con
 
 		if (!r)
 			continue;
-		gpubpf_makers_submit(s->makers, r);
+		gpubpf_builders_submit(s->makers, r);
 		n--;
 	}
 }
@@ -156,10 +156,10 @@ static void submit_list(struct gpubpf_session *s, struct gpubpf_siblings *l, con
 	if (!r)
 		return;
 	r->lists = true;
-	gpubpf_makers_submit(s->makers, r);
+	gpubpf_builders_submit(s->makers, r);
 }
 
-void gpubpf_ahead_of(struct gpubpf_session *s, struct gpubpf_ahead *ahead, struct gpubpf_twin_req *req)
+void gpubpf_prefetch_siblings(struct gpubpf_session *s, struct gpubpf_prefetch *ahead, struct gpubpf_twin_req *req)
 {
 	struct gpubpf_siblings *l;
 	uint8_t family[32];
@@ -167,7 +167,7 @@ void gpubpf_ahead_of(struct gpubpf_session *s, struct gpubpf_ahead *ahead, struc
 	if (!req->identity || !req->has_digest || req->nkernels != 1 || req->registers || s->opts.inspect ||
 	    (req->ahead && !req->lists)) /* a twin with a register limit does not fit other launches */
 		return;
-	gpubpf_family_key(req, family);
+	gpubpf_image_key(req, family);
 	l = find_siblings(ahead, family);
 	if (!l && req->copy) {
 		l = open_siblings(ahead, family, req->copy);

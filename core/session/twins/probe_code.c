@@ -17,7 +17,7 @@
 #include "core/worker/alike.h"
 #include "core/worker/job.h"
 
-void gpubpf_telling_line(const char *log, char *buf, size_t size)
+void gpubpf_compiler_log_summary(const char *log, char *buf, size_t size)
 {
 	const char *line = strstr(log, "error:"), *end = log + strlen(log);
 	size_t n;
@@ -31,12 +31,12 @@ void gpubpf_telling_line(const char *log, char *buf, size_t size)
 	snprintf(buf, size, "%.*s", (int)(n < size ? n : size - 1), line);
 }
 
-struct gpubpf_worker *gpubpf_making_reader(const struct gpubpf_making *m)
+struct gpubpf_worker *gpubpf_twin_build_reader(const struct gpubpf_twin_build *m)
 {
 	return m->set->worker[m->target->worker];
 }
 
-int gpubpf_making_assemble(struct gpubpf_making *m, const struct gpubpf_lower_job *job, const struct gpubpf_target_opts *opts,
+int gpubpf_twin_build_assemble(struct gpubpf_twin_build *m, const struct gpubpf_lower_job *job, const struct gpubpf_target_opts *opts,
 			   struct gpubpf_twin_image *probes)
 {
 	struct gpubpf_twin_image text = { .piece[0].kind = m->target->output, .npieces = 1 };
@@ -46,14 +46,14 @@ int gpubpf_making_assemble(struct gpubpf_making *m, const struct gpubpf_lower_jo
 
 	if (err < 0)
 		return err;
-	err = gpubpf_worker_emit(gpubpf_making_reader(m), m->target->name, &reduced, opts, &text.piece[0].blob, &m->diag);
+	err = gpubpf_worker_emit(gpubpf_twin_build_reader(m), m->target->name, &reduced, opts, &text.piece[0].blob, &m->diag);
 	free((void *)reduced.sites);
 	if (err < 0)
 		return err;
 	err = gpubpf_worker_build(m->set->worker[GPUBPF_WORKER_ASSEMBLE], &m->req->caps, &text, probes, log, sizeof(log),
 				  &m->diag);
 	if (err < 0 && m->diag.code == GPUBPF_E_TARGET_LACKS) { /* no assembler library: use the user's assembler */
-		int again = gpubpf_making_assemble_probes(m, &text.piece[0], probes, log, sizeof(log));
+		int again = gpubpf_twin_build_assemble_probes(m, &text.piece[0], probes, log, sizeof(log));
 
 		if (again != -ENOENT) {
 			gpubpf_diag_init(&m->diag);
@@ -64,7 +64,7 @@ int gpubpf_making_assemble(struct gpubpf_making *m, const struct gpubpf_lower_jo
 		}
 	}
 	free(text.piece[0].blob.data);
-	gpubpf_telling_line(log, line, sizeof(line));
+	gpubpf_compiler_log_summary(log, line, sizeof(line));
 	if (err < 0 && line[0])
 		gpubpf_diag_set(&m->diag, GPUBPF_E_COMPILE, GPUBPF_NOPC, "the assembler refused the probes: %s", line);
 	return err;

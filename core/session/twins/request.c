@@ -66,7 +66,7 @@ struct gpubpf_twin *gpubpf_twin_new(const struct gpubpf_twin_req *req)
 
 void gpubpf_twin_put(struct gpubpf_twin *twin)
 {
-	if (!twin || !gpubpf_was_last(__atomic_fetch_sub(&twin->refs, 1, __ATOMIC_ACQ_REL)))
+	if (!twin || !gpubpf_ref_was_last(__atomic_fetch_sub(&twin->refs, 1, __ATOMIC_ACQ_REL)))
 		return;
 	free(twin->image);
 	free(twin->included);
@@ -85,7 +85,7 @@ void gpubpf_twin_clear(struct gpubpf_twin *t)
 	free(t->image);
 	t->image = NULL;
 	t->route = NULL;
-	gpubpf_twin_store_forget(t);
+	gpubpf_twin_store_clear_includes(t);
 	for (uint32_t i = 0; i < t->nkernels; i++) {
 		struct gpubpf_twin_kernel *k = &t->kernels[i];
 
@@ -179,7 +179,7 @@ struct gpubpf_image_copy *gpubpf_image_copy_get(struct gpubpf_image_copy *copy)
 
 void gpubpf_image_copy_put(struct gpubpf_image_copy *copy)
 {
-	if (!copy || !gpubpf_was_last(__atomic_fetch_sub(&copy->refs, 1, __ATOMIC_ACQ_REL)))
+	if (!copy || !gpubpf_ref_was_last(__atomic_fetch_sub(&copy->refs, 1, __ATOMIC_ACQ_REL)))
 		return;
 	free(copy->data);
 	free(copy->header_data);
@@ -234,7 +234,7 @@ int gpubpf_image_read(struct gpubpf_twin_req *req, char *why, size_t why_size)
 	return 0;
 }
 
-bool gpubpf_image_stands_alone(const struct gpubpf_twin_req *req)
+bool gpubpf_image_is_self_contained(const struct gpubpf_twin_req *req)
 {
 	return !req->built_ns && !req->nheaders;
 }
@@ -255,7 +255,7 @@ static bool may_include(const struct gpubpf_image *image)
 				   strstr(image->options, "include"));
 }
 
-void gpubpf_family_key(const struct gpubpf_twin_req *req, uint8_t key[32])
+void gpubpf_image_key(const struct gpubpf_twin_req *req, uint8_t key[32])
 {
 	const struct gpubpf_image_copy *copy = req->copy; /* NULL: the image stands alone */
 	struct sha256_ctx ctx;

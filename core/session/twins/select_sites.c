@@ -26,12 +26,12 @@
 #define MAX_SITES (GPUBPF_NSITES * (GPUBPF_MAX_SETS + GPUBPF_MAX_CALLS)) /* of a kernel */
 
 /* The places that the target supports on the device. */
-static uint32_t supported_places(const struct gpubpf_making *m)
+static uint32_t supported_places(const struct gpubpf_twin_build *m)
 {
 	return gpubpf_target_places(m->target, &m->req->caps);
 }
 
-static const struct gpubpf_kernel_info *find_info(const struct gpubpf_making *m, const char *name)
+static const struct gpubpf_kernel_info *find_info(const struct gpubpf_twin_build *m, const char *name)
 {
 	for (uint32_t i = 0; i < m->ninfos; i++)
 		if (!(m->infos[i].flags & GPUBPF_KINFO_FUNCTION) && !strcmp(m->infos[i].name, name))
@@ -39,7 +39,7 @@ static const struct gpubpf_kernel_info *find_info(const struct gpubpf_making *m,
 	return NULL;
 }
 
-void gpubpf_making_refuse(struct gpubpf_twin_kernel *k, const char *fmt, ...)
+void gpubpf_twin_build_refuse(struct gpubpf_twin_kernel *k, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -59,7 +59,7 @@ static bool stack_fits(const struct gpubpf_prog *prog, struct gpubpf_twin_kernel
 	if (!prog->facts->stack_ids)
 		return true;
 	if (k->stack && k->stack != needed) {
-		gpubpf_making_refuse(k, "program %s requests stacks (helper 27) with another depth, or other skipped "
+		gpubpf_twin_build_refuse(k, "program %s requests stacks (helper 27) with another depth, or other skipped "
 					"frames, than another program of the kernel", prog->name);
 		return false;
 	}
@@ -69,39 +69,39 @@ static bool stack_fits(const struct gpubpf_prog *prog, struct gpubpf_twin_kernel
 
 /* Does the device have all that the program needs on this kernel? Does `where`, the kernel or function of its place,
  * have the parameters that it names? */
-static bool program_fits(const struct gpubpf_making *m, const struct gpubpf_prog *prog, const struct gpubpf_kernel_info *info,
+static bool program_fits(const struct gpubpf_twin_build *m, const struct gpubpf_prog *prog, const struct gpubpf_kernel_info *info,
 			 const struct gpubpf_kernel_info *where, struct gpubpf_twin_kernel *k)
 {
 	const struct gpubpf_device_caps *caps = &m->req->caps;
 	char why[200];
 
 	if (prog->facts->clock && caps->clock == GPUBPF_CLOCK_NONE) {
-		gpubpf_making_refuse(k, "program %s reads a clock and %s has none", prog->name, caps->name);
+		gpubpf_twin_build_refuse(k, "program %s reads a clock and %s has none", prog->name, caps->name);
 		return false;
 	}
 	if (prog->facts->sm && !(caps->bits & GPUBPF_CAP_SM_ID)) {
-		gpubpf_making_refuse(k, "program %.30s reads the multiprocessor number (sm, helper 509), which %.60s "
+		gpubpf_twin_build_refuse(k, "program %.30s reads the multiprocessor number (sm, helper 509), which %.60s "
 					"does not report (capability SM_ID); use the block's number: bid, "
 					"ctx->block_idx", prog->name, caps->name);
 		return false;
 	}
 	if (prog->facts->allocations && !(caps->bits & GPUBPF_CAP_ALLOCATIONS)) {
-		gpubpf_making_refuse(k, "program %s reads the application's allocations (helpers 4, 45, 112 to 115, "
+		gpubpf_twin_build_refuse(k, "program %s reads the application's allocations (helpers 4, 45, 112 to 115, "
 					"523, 526), whose addresses are not known on %s (capability ALLOCATIONS)", prog->name, caps->name);
 		return false;
 	}
 	if (prog->facts->ends_thread && prog->site != GPUBPF_SITE_EXIT && !(caps->bits & GPUBPF_CAP_EXIT_THREAD)) {
-		gpubpf_making_refuse(k, "program %s ends threads (helper 507), which this form of code cannot do to "
+		gpubpf_twin_build_refuse(k, "program %s ends threads (helper 507), which this form of code cannot do to "
 					"single threads (capability EXIT_THREAD)", prog->name);
 		return false;
 	}
 	if (prog->facts->ends_thread && prog->site != GPUBPF_SITE_EXIT && info->flags & GPUBPF_KINFO_BARRIER) {
-		gpubpf_making_refuse(k, "program %s ends threads (helper 507), which could then miss a barrier of "
+		gpubpf_twin_build_refuse(k, "program %s ends threads (helper 507), which could then miss a barrier of "
 					"the kernel", prog->name);
 		return false;
 	}
 	if (gpubpf_params_fit(&m->req->unit, prog, where->params, where->nparams, why, sizeof(why)) < 0) {
-		gpubpf_making_refuse(k, "program %.30s: %s", prog->name, why);
+		gpubpf_twin_build_refuse(k, "program %.30s: %s", prog->name, why);
 		return false;
 	}
 	return stack_fits(prog, k);
@@ -124,21 +124,21 @@ static bool runs_already(const struct gpubpf_unit *unit, const struct gpubpf_sit
 /* A program at a recursive function would use stack at every depth, so refuse it. */
 static void refuse_recursion(struct gpubpf_twin_kernel *k)
 {
-	gpubpf_making_refuse(k, "it calls a function that calls itself: probes in functions would take stack at each "
+	gpubpf_twin_build_refuse(k, "it calls a function that calls itself: probes in functions would take stack at each "
 				"depth, which the program has not reserved");
 }
 
-static struct gpubpf_named_in named_in(const struct gpubpf_making *m, const struct gpubpf_kernel_info *info, const bool *calls)
+static struct gpubpf_named_scope named_in(const struct gpubpf_twin_build *m, const struct gpubpf_kernel_info *info, const bool *calls)
 {
-	return (struct gpubpf_named_in){ m->infos, info, calls, m->ninfos };
+	return (struct gpubpf_named_scope){ m->infos, info, calls, m->ninfos };
 }
 
 /* Insert the site at every place of its kind; for places with names, only where the set matches. A kernel may also exit
  * inside functions that it calls. */
-static int insert_site(struct gpubpf_making *m, uint32_t site, const struct gpubpf_kernel_info *info,
+static int insert_site(struct gpubpf_twin_build *m, uint32_t site, const struct gpubpf_kernel_info *info,
 		       const struct gpubpf_kernel_info *where, const bool *calls, uint64_t set)
 {
-	struct gpubpf_named_in in = named_in(m, info, calls);
+	struct gpubpf_named_scope in = named_in(m, info, calls);
 	enum gpubpf_site kind = m->sites[site].site;
 	int err;
 
@@ -154,7 +154,7 @@ static int insert_site(struct gpubpf_making *m, uint32_t site, const struct gpub
 
 /* Does the program match the kernel, or the function that it calls, at the site? For a set, `bit` counts the programs
  * of the site. */
-static bool is_matching(const struct gpubpf_making *m, uint32_t kernel, const struct gpubpf_prog *prog,
+static bool is_matching(const struct gpubpf_twin_build *m, uint32_t kernel, const struct gpubpf_prog *prog,
 			enum gpubpf_site site, const struct gpubpf_kernel_info *function, uint64_t set, uint32_t *bit)
 {
 	if (prog->site != site)
@@ -165,7 +165,7 @@ static bool is_matching(const struct gpubpf_making *m, uint32_t kernel, const st
 }
 
 /* Add a site. All matching programs must fit, because a kernel with only some of its probes would count wrong. */
-static bool add_site(struct gpubpf_making *m, uint32_t kernel, const struct gpubpf_kernel_info *info, enum gpubpf_site site,
+static bool add_site(struct gpubpf_twin_build *m, uint32_t kernel, const struct gpubpf_kernel_info *info, enum gpubpf_site site,
 		     const struct gpubpf_kernel_info *function, const bool *calls, uint64_t set)
 {
 	struct gpubpf_twin_kernel *k = &m->twin->kernels[kernel];
@@ -188,7 +188,7 @@ static bool add_site(struct gpubpf_making *m, uint32_t kernel, const struct gpub
 		    runs_already(unit, desc, &unit->progs[i]))
 			continue;
 		if (site == GPUBPF_SITE_EXIT && info->flags & GPUBPF_KINFO_ENTRY_ONLY)
-			gpubpf_making_refuse(k, "%s", info->reason);
+			gpubpf_twin_build_refuse(k, "%s", info->reason);
 		if (k->reason[0] || !program_fits(m, &unit->progs[i], info, where, k))
 			return false;
 		m->progs[m->nprogs + desc->nprogs++] = i;
@@ -202,7 +202,7 @@ static bool add_site(struct gpubpf_making *m, uint32_t kernel, const struct gpub
 		return false;
 	}
 	if (insert_site(m, m->nsites, info, where, calls, set) < 0) {
-		gpubpf_making_refuse(k, "out of memory");
+		gpubpf_twin_build_refuse(k, "out of memory");
 		return false;
 	}
 	for (uint32_t i = 0; !set && m->puts.n > first_insertion && i < desc->nprogs; i++)
@@ -214,21 +214,21 @@ static bool add_site(struct gpubpf_making *m, uint32_t kernel, const struct gpub
 }
 
 /* Add sites in the functions that the kernel calls and programs name. */
-static bool add_calls(struct gpubpf_making *m, uint32_t kernel, const struct gpubpf_kernel_info *info, const bool *calls)
+static bool add_calls(struct gpubpf_twin_build *m, uint32_t kernel, const struct gpubpf_kernel_info *info, const bool *calls)
 {
 	struct gpubpf_twin_kernel *k = &m->twin->kernels[kernel];
 	uint32_t places = supported_places(m) & gpubpf_places_of(GPUBPF_WHERE_FUNCTION), n = 0;
 	const struct gpubpf_unit *unit = &m->req->unit;
 
 	for (uint32_t i = 0; i < m->ninfos; i++) {
-		if (!calls[i] || !m->infos[i].name[0] || !gpubpf_calls_named(unit, m->infos[i].name))
+		if (!calls[i] || !m->infos[i].name[0] || !gpubpf_calls_match(unit, m->infos[i].name))
 			continue;
 		if (m->infos[i].reason[0])
-			gpubpf_making_refuse(k, "function %s: %s", m->infos[i].name, m->infos[i].reason);
+			gpubpf_twin_build_refuse(k, "function %s: %s", m->infos[i].name, m->infos[i].reason);
 		else if (k->recurses)
 			refuse_recursion(k);
 		else if (++n > GPUBPF_MAX_CALLS)
-			gpubpf_making_refuse(k, "it calls more than %d functions that programs name; name fewer",
+			gpubpf_twin_build_refuse(k, "it calls more than %d functions that programs name; name fewer",
 					     GPUBPF_MAX_CALLS);
 		if (k->reason[0])
 			return false;
@@ -240,19 +240,19 @@ static bool add_calls(struct gpubpf_making *m, uint32_t kernel, const struct gpu
 }
 
 /* Add a site for each set of programs at places with names of a kind. */
-static bool add_named(struct gpubpf_making *m, uint32_t kernel, const struct gpubpf_kernel_info *info, enum gpubpf_site site,
+static bool add_named(struct gpubpf_twin_build *m, uint32_t kernel, const struct gpubpf_kernel_info *info, enum gpubpf_site site,
 		      const bool *calls)
 {
-	struct gpubpf_named_in in = named_in(m, info, calls);
+	struct gpubpf_named_scope in = named_in(m, info, calls);
 	uint64_t sets[GPUBPF_MAX_SETS];
 	uint32_t n = gpubpf_named_sets(&m->req->unit, &in, site, sets);
 
 	if (n > GPUBPF_MAX_SETS) {
-		gpubpf_making_refuse(&m->twin->kernels[kernel], "more than %d different sets of programs name its places of "
+		gpubpf_twin_build_refuse(&m->twin->kernels[kernel], "more than %d different sets of programs name its places of "
 				     "gpu/%s/; name fewer", GPUBPF_MAX_SETS, gpubpf_place_kind(site)->name);
 		return false;
 	}
-	gpubpf_named_note(&m->req->unit, site, sets, n, m->twin->kernels[kernel].named);
+	gpubpf_named_mark(&m->req->unit, site, sets, n, m->twin->kernels[kernel].named);
 	for (uint32_t i = 0; i < n; i++)
 		if (!add_site(m, kernel, info, site, NULL, calls, sets[i]))
 			return false;
@@ -260,7 +260,7 @@ static bool add_named(struct gpubpf_making *m, uint32_t kernel, const struct gpu
 }
 
 /* Add sites at the kernel's own places, and at its instructions. */
-static bool add_kernel(struct gpubpf_making *m, uint32_t kernel, const struct gpubpf_kernel_info *info, const bool *calls)
+static bool add_kernel(struct gpubpf_twin_build *m, uint32_t kernel, const struct gpubpf_kernel_info *info, const bool *calls)
 {
 	uint32_t places =
 		supported_places(m) & (gpubpf_places_of(GPUBPF_WHERE_KERNEL) | gpubpf_places_of(GPUBPF_WHERE_INSN));
@@ -273,13 +273,13 @@ static bool add_kernel(struct gpubpf_making *m, uint32_t kernel, const struct gp
 }
 
 /* List the kernel's places for inspect. Places at named instructions are omitted, since there are too many. */
-static bool list_places(const struct gpubpf_making *m, struct gpubpf_twin_kernel *k, const struct gpubpf_kernel_info *info,
+static bool list_places(const struct gpubpf_twin_build *m, struct gpubpf_twin_kernel *k, const struct gpubpf_kernel_info *info,
 			const bool *calls)
 {
-	uint32_t kinds = supported_places(m) & ~GPUBPF_TAKES(INSN);
+	uint32_t kinds = supported_places(m) & ~GPUBPF_SITE_BIT(INSN);
 
 	if (k->entry_only)
-		kinds &= GPUBPF_TAKES(ENTRY);
+		kinds &= GPUBPF_SITE_BIT(ENTRY);
 	if (k->recurses)
 		kinds &= ~gpubpf_places_of(GPUBPF_WHERE_FUNCTION);
 	k->places = gpubpf_places_list(m->infos, m->ninfos, info, calls, kinds, &k->nplaces);
@@ -288,19 +288,19 @@ static bool list_places(const struct gpubpf_making *m, struct gpubpf_twin_kernel
 
 /* Add sites in the kernel and in the functions that it calls. A program for functions may match any kernel of an image;
  * only the kernel's code shows whether it does. */
-static bool add_sites(struct gpubpf_making *m, uint32_t kernel, const struct gpubpf_kernel_info *info)
+static bool add_sites(struct gpubpf_twin_build *m, uint32_t kernel, const struct gpubpf_kernel_info *info)
 {
 	bool inspect = m->s->opts.inspect, functions = supported_places(m) & gpubpf_places_of(GPUBPF_WHERE_FUNCTION),
 	     fits;
 	struct gpubpf_twin_kernel *k = &m->twin->kernels[kernel];
 	bool *calls = gpubpf_calls_find(m->infos, m->ninfos, info);
 
-	k->recurses = calls && gpubpf_calls_recurse(m->infos, m->ninfos, calls);
+	k->recurses = calls && gpubpf_calls_is_recursive(m->infos, m->ninfos, calls);
 	if (calls && functions)
 		k->functions = gpubpf_calls_list(m->infos, m->ninfos, calls, &m->req->unit);
 	fits = calls && (!functions || k->functions) && (!inspect || list_places(m, k, info, calls));
 	if (!fits)
-		gpubpf_making_refuse(k, "out of memory");
+		gpubpf_twin_build_refuse(k, "out of memory");
 	if (fits && !inspect)
 		fits = add_calls(m, kernel, info, calls) && add_kernel(m, kernel, info, calls);
 	free(calls);
@@ -308,7 +308,7 @@ static bool add_sites(struct gpubpf_making *m, uint32_t kernel, const struct gpu
 }
 
 /* Give all sites of the kernel the same id, if one of them uses it. */
-static void share_id(struct gpubpf_making *m, uint32_t from)
+static void share_id(struct gpubpf_twin_build *m, uint32_t from)
 {
 	uint64_t id = 0;
 
@@ -319,42 +319,42 @@ static void share_id(struct gpubpf_making *m, uint32_t from)
 }
 
 /* Does the target support the places of all programs that may match the kernel? */
-static bool places_fit(const struct gpubpf_making *m, uint32_t kernel)
+static bool places_fit(const struct gpubpf_twin_build *m, uint32_t kernel)
 {
 	const struct gpubpf_unit *unit = &m->req->unit;
 	const char *name = m->req->kernels[kernel].whole;
 	struct gpubpf_twin_kernel *k = &m->twin->kernels[kernel];
-	char why[GPUBPF_WHY_NOT];
+	char why[GPUBPF_REFUSAL_SIZE];
 
 	for (uint32_t i = 0; i < unit->nprogs; i++) {
 		const struct gpubpf_prog *prog = &unit->progs[i];
 
 		if (gpubpf_place_kind(prog->site)->names == GPUBPF_NAMES_KERNEL && !gpubpf_pattern_matches(prog->pattern, name))
 			continue;
-		if (gpubpf_target_takes(m->target, &m->req->caps, prog->site, why))
+		if (gpubpf_target_supports(m->target, &m->req->caps, prog->site, why))
 			continue;
 		_Static_assert(sizeof("program : ") + sizeof(prog->name) + sizeof(why) <= sizeof(k->reason) + 2, "it is whole");
-		gpubpf_making_refuse(k, "program %s: %s", prog->name, why);
+		gpubpf_twin_build_refuse(k, "program %s: %s", prog->name, why);
 		return false;
 	}
 	return true;
 }
 
-static void select_kernel_sites(struct gpubpf_making *m, uint32_t kernel)
+static void select_kernel_sites(struct gpubpf_twin_build *m, uint32_t kernel)
 {
 	struct gpubpf_twin_kernel *k = &m->twin->kernels[kernel];
 	const struct gpubpf_kernel_info *info = find_info(m, k->name);
 	uint32_t nsites = m->nsites, nprogs = m->nprogs, old_ninsertions = m->puts.n;
 
 	if (!info)
-		gpubpf_making_refuse(k, "the program's image does not define it");
+		gpubpf_twin_build_refuse(k, "the program's image does not define it");
 	else if (!m->s->opts.closed_libraries && gpubpf_target_is_closed(m->target, m->req->from))
-		gpubpf_making_refuse(k, "it is code of %.60s, whose licence may forbid changes; --closed-libraries "
+		gpubpf_twin_build_refuse(k, "it is code of %.60s, whose licence may forbid changes; --closed-libraries "
 					"allows them", m->req->from);
 	else if (info->reason[0] && (m->s->opts.inspect || !(info->flags & GPUBPF_KINFO_ENTRY_ONLY)))
-		gpubpf_making_refuse(k, "%s", info->reason);
+		gpubpf_twin_build_refuse(k, "%s", info->reason);
 	else if (k->id == UINT32_MAX)
-		gpubpf_making_refuse(k, "the session already has %u kernels", GPUBPF_MAX_KERNEL_IDS);
+		gpubpf_twin_build_refuse(k, "the session already has %u kernels", GPUBPF_MAX_KERNEL_IDS);
 	k->entry_only = info && info->flags & GPUBPF_KINFO_ENTRY_ONLY;
 	k->signature = info ? gpubpf_signature_create(info->params, info->nparams) : NULL;
 	if (k->reason[0] && !(m->s->opts.inspect && k->entry_only))
@@ -364,18 +364,18 @@ static void select_kernel_sites(struct gpubpf_making *m, uint32_t kernel)
 		m->nsites = nsites;
 		m->nprogs = nprogs;
 		m->puts.n = old_ninsertions;
-	} else if (!m->s->opts.inspect && m->nsites == nsites && !gpubpf_calls_program(&m->req->unit) &&
-		   !gpubpf_named_program(&m->req->unit)) {
-		gpubpf_making_refuse(k, "no program names it");
+	} else if (!m->s->opts.inspect && m->nsites == nsites && !gpubpf_calls_first_program(&m->req->unit) &&
+		   !gpubpf_named_first_program(&m->req->unit)) {
+		gpubpf_twin_build_refuse(k, "no program names it");
 	}
 	share_id(m, nsites);
 }
 
-int gpubpf_making_choose(struct gpubpf_making *m)
+int gpubpf_twin_build_select_sites(struct gpubpf_twin_build *m)
 {
 	size_t n = m->twin->nkernels, max_sites = GPUBPF_NSITES;
 
-	if (gpubpf_calls_program(&m->req->unit) || gpubpf_named_program(&m->req->unit))
+	if (gpubpf_calls_first_program(&m->req->unit) || gpubpf_named_first_program(&m->req->unit))
 		max_sites = MAX_SITES;
 	m->sites = calloc(max_sites * n, sizeof(*m->sites));
 	m->site_kernel = calloc(max_sites * n, sizeof(*m->site_kernel));

@@ -34,25 +34,25 @@ static void refuse_kind(struct gpubpf_twin *twin, enum gpubpf_image_kind kind)
 }
 
 /* The kinds of places for which the session has programs; with inspect, all kinds. */
-static uint32_t requested_places(const struct gpubpf_making *m)
+static uint32_t requested_places(const struct gpubpf_twin_build *m)
 {
 	uint32_t places = 0;
 
 	for (uint32_t i = 0; i < m->req->unit.nprogs; i++)
 		places |= 1u << m->req->unit.progs[i].site;
-	return gpubpf_target_places(m->target, &m->req->caps) & (m->s->opts.inspect ? ~GPUBPF_TAKES(INSN) : places);
+	return gpubpf_target_places(m->target, &m->req->caps) & (m->s->opts.inspect ? ~GPUBPF_SITE_BIT(INSN) : places);
 }
 
-static int inspect(struct gpubpf_making *m)
+static int inspect(struct gpubpf_twin_build *m)
 {
 	struct gpubpf_image image = *m->image;
 
 	image.places = requested_places(m);
-	return gpubpf_worker_inspect(gpubpf_making_reader(m), m->target->name, &image, &m->req->caps, &m->infos, &m->ninfos, &m->diag);
+	return gpubpf_worker_inspect(gpubpf_twin_build_reader(m), m->target->name, &image, &m->req->caps, &m->infos, &m->ninfos, &m->diag);
 }
 
 /* May the session use the target? The user may have named one of the targets that accept the image. */
-static bool is_on_route(const struct gpubpf_making *m, const struct gpubpf_target_info *t)
+static bool is_on_route(const struct gpubpf_twin_build *m, const struct gpubpf_target_info *t)
 {
 	const char *route = m->s->opts.route;
 	const struct gpubpf_target_info *named = route ? gpubpf_target_route(route) : NULL;
@@ -61,17 +61,17 @@ static bool is_on_route(const struct gpubpf_making *m, const struct gpubpf_targe
 }
 
 /* The next target that accepts the image, after `last`. */
-static const struct gpubpf_target_info *next_target(const struct gpubpf_making *m, const struct gpubpf_target_info *last)
+static const struct gpubpf_target_info *next_target(const struct gpubpf_twin_build *m, const struct gpubpf_target_info *last)
 {
 	do
-		last = gpubpf_target_taking(m->req->kind, last);
+		last = gpubpf_target_next_accepting(m->req->kind, last);
 	while (last && !is_on_route(m, last));
 	return last;
 }
 
 /* -- insertion -- */
 
-static struct gpubpf_lower_job make_lower_job(const struct gpubpf_making *m)
+static struct gpubpf_lower_job make_lower_job(const struct gpubpf_twin_build *m)
 {
 	const struct gpubpf_layout *layout = &m->req->layout;
 
@@ -88,12 +88,12 @@ static const struct gpubpf_target_opts lower_opts = { .opt_level = 2 };
 
 /* The next target after `last` (NULL: the first) that emits probes as a separate piece which fits the pieces of
  * m->target. */
-static const struct gpubpf_target_info *find_emitter(const struct gpubpf_making *m, const struct gpubpf_target_info *last)
+static const struct gpubpf_target_info *find_emitter(const struct gpubpf_twin_build *m, const struct gpubpf_target_info *last)
 {
 	const struct gpubpf_target_info *t;
 
 	for (size_t i = 0; (t = gpubpf_target_at(i)); i++) {
-		if (!last && t->emits && m->target->probes >> t->output & 1 && gpubpf_caps_take(&m->req->caps, t->output))
+		if (!last && t->emits && m->target->probes >> t->output & 1 && gpubpf_caps_accept_image(&m->req->caps, t->output))
 			return t;
 		last = t == last ? NULL : last;
 	}
@@ -101,7 +101,7 @@ static const struct gpubpf_target_info *find_emitter(const struct gpubpf_making 
 }
 
 /* Emit the probes as a separate piece, after the other pieces. */
-static int emit_probes(struct gpubpf_making *m)
+static int emit_probes(struct gpubpf_twin_build *m)
 {
 	struct gpubpf_twin_piece *piece = &m->pieces.piece[m->pieces.npieces];
 	struct gpubpf_lower_job job = make_lower_job(m);
@@ -120,21 +120,21 @@ static int emit_probes(struct gpubpf_making *m)
 	return 0;
 }
 
-static int inject(struct gpubpf_making *m)
+static int inject(struct gpubpf_twin_build *m)
 {
 	struct gpubpf_lower_job job = make_lower_job(m);
 	struct gpubpf_twin_image probes = { 0 };
 	struct gpubpf_target_opts opts = lower_opts;
 	uint8_t job_digest[GPUBPF_IMAGE_DIGEST];
-	int err = m->target->assembled ? gpubpf_making_assemble(m, &job, &lower_opts, &probes) : 0;
+	int err = m->target->assembled ? gpubpf_twin_build_assemble(m, &job, &lower_opts, &probes) : 0;
 
 	if (!err) {
 		opts.probes = probes.piece[0].blob.data;
 		opts.probes_size = probes.piece[0].blob.size;
 		/* other kernels of the image will be requested */
-		if (m->image->digest && !m->target->assembled && !gpubpf_job_alike(&job, job_digest))
+		if (m->image->digest && !m->target->assembled && !gpubpf_job_fingerprint(&job, job_digest))
 			opts.alike = job_digest;
-		err = gpubpf_worker_inject(gpubpf_making_reader(m), m->target->name, m->image, &job, &opts, &m->pieces, &m->diag);
+		err = gpubpf_worker_inject(gpubpf_twin_build_reader(m), m->target->name, m->image, &job, &opts, &m->pieces, &m->diag);
 	}
 	gpubpf_twin_image_finish(&probes);
 	if (err < 0 || !m->target->probes || !m->pieces.npieces)
@@ -145,7 +145,7 @@ static int inject(struct gpubpf_making *m)
 
 /* Emit the probes again in another form. A vendor's linker may accept OpenCL C where it rejects SPIR-V. Intel's 2026.2
  * calls some SPIR-V that it made itself invalid. */
-static int emit_probes_again(struct gpubpf_making *m)
+static int emit_probes_again(struct gpubpf_twin_build *m)
 {
 	struct gpubpf_twin_piece *last = &m->pieces.piece[m->pieces.npieces - 1];
 
@@ -158,23 +158,23 @@ static int emit_probes_again(struct gpubpf_making *m)
 	return emit_probes(m);
 }
 
-static void apply_refusals(struct gpubpf_making *m, const struct gpubpf_twin_image *from)
+static void apply_refusals(struct gpubpf_twin_build *m, const struct gpubpf_twin_image *from)
 {
 	for (uint32_t i = 0; i < from->nrefused; i++)
 		if (from->refused[i].site < m->nsites)
-			gpubpf_making_refuse(&m->twin->kernels[m->site_kernel[from->refused[i].site]], "%s",
+			gpubpf_twin_build_refuse(&m->twin->kernels[m->site_kernel[from->refused[i].site]], "%s",
 				      from->refused[i].reason);
 }
 
 /* Must the vendor's compiler build the pieces into the form that the agent loads? */
-static bool needs_vendor_build(const struct gpubpf_making *m)
+static bool needs_vendor_build(const struct gpubpf_twin_build *m)
 {
 	return m->target->builds && !(m->req->caps.bits & GPUBPF_CAP_LINKS_PARTS);
 }
 
 /* Has the time for the twin run out? The application waits only as long as --wait says, and then runs its own kernels.
  * A later twin serves later launches. */
-static bool deadline_passed(struct gpubpf_making *m)
+static bool deadline_passed(struct gpubpf_twin_build *m)
 {
 	uint64_t spent_ms = (gpubpf_now_ns() - m->start_ns) / 1000000;
 
@@ -185,7 +185,7 @@ static bool deadline_passed(struct gpubpf_making *m)
 }
 
 /* Let the vendor's compiler build all twins except the ones that `without` marks. */
-static int build_without(struct gpubpf_making *m, const bool *without, char *log, size_t size)
+static int build_without(struct gpubpf_twin_build *m, const bool *without, char *log, size_t size)
 {
 	struct gpubpf_twin_image pieces = m->pieces;
 	int err;
@@ -206,7 +206,7 @@ static int build_without(struct gpubpf_making *m, const bool *without, char *log
 
 /* Build each twin alone. If that fails, refuse its kernel and mark it in without[]. Returns the number of remaining
  * twins, or -errno. */
-static int find_crashing(struct gpubpf_making *m, bool *without, bool *others, char *log, size_t size)
+static int find_crashing(struct gpubpf_twin_build *m, bool *without, bool *others, char *log, size_t size)
 {
 	uint32_t n = m->pieces.ntwins;
 	int left = 0, err;
@@ -223,26 +223,26 @@ static int find_crashing(struct gpubpf_making *m, bool *without, bool *others, c
 		without[i] = err < 0;
 		left += err >= 0;
 		if (err < 0)
-			gpubpf_making_refuse(k, "%s%s", err == -EPIPE ? "the vendor's compiler crashed on its twin: " : "", m->diag.what);
+			gpubpf_twin_build_refuse(k, "%s%s", err == -EPIPE ? "the vendor's compiler crashed on its twin: " : "", m->diag.what);
 	}
 	return left;
 }
 
 /* The vendor's compiler crashed on all twins together: refuse the kernels that crash it alone, and build the others. */
-static int build_survivors(struct gpubpf_making *m, char *log, size_t size)
+static int build_survivors(struct gpubpf_twin_build *m, char *log, size_t size)
 {
 	uint32_t n = m->pieces.ntwins;
 	bool *without = calloc(n, sizeof(*without)), *others = calloc(n, sizeof(*others));
 	int left = without && others ? find_crashing(m, without, others, log, size) : -ENOMEM;
 	int err = left > 0 ? build_without(m, without, log, size) : left < 0 ? left : -EPIPE;
 
-	m->twin->passing = true; /* the crash may have another cause, so the next run tries again */
+	m->twin->transient_failure = true; /* the crash may have another cause, so the next run tries again */
 	free(without);
 	free(others);
 	return err;
 }
 
-static int build(struct gpubpf_making *m)
+static int build(struct gpubpf_twin_build *m)
 {
 	char log[4096] = "", line[160];
 	int err;
@@ -250,7 +250,7 @@ static int build(struct gpubpf_making *m)
 	if (!needs_vendor_build(m)) {
 		m->built = m->pieces;
 		m->pieces = (struct gpubpf_twin_image){ 0 };
-		gpubpf_making_code(m);
+		gpubpf_twin_build_append_code(m);
 		return 0;
 	}
 	err = gpubpf_worker_build(m->set->worker[GPUBPF_WORKER_BUILD], &m->req->caps, &m->pieces, &m->built, log, sizeof(log), &m->diag);
@@ -264,14 +264,14 @@ static int build(struct gpubpf_making *m)
 		err = build_survivors(m, log, sizeof(log));
 	if (err >= 0)
 		return 0;
-	gpubpf_telling_line(log, line, sizeof(line));
+	gpubpf_compiler_log_summary(log, line, sizeof(line));
 	if (line[0])
 		gpubpf_twin_refuse(m->twin, "the vendor's compiler refused the twin: %s", line);
 	return err;
 }
 
 /* Did the kernel have a place for an insertion? It may have no instruction of the requested kind. */
-static bool has_place(const struct gpubpf_making *m, uint32_t kernel)
+static bool has_place(const struct gpubpf_twin_build *m, uint32_t kernel)
 {
 	for (uint32_t i = 0; i < m->nsites; i++)
 		if (m->site_kernel[i] == kernel && gpubpf_place_kind(m->sites[i].site)->where != GPUBPF_WHERE_INSN)
@@ -282,7 +282,7 @@ static bool has_place(const struct gpubpf_making *m, uint32_t kernel)
 	return false;
 }
 
-static int publish(struct gpubpf_making *m)
+static int publish(struct gpubpf_twin_build *m)
 {
 	struct gpubpf_twin *t = m->twin;
 	struct gpubpf_twin_piece *piece = &m->built.piece[0];
@@ -294,13 +294,13 @@ static int publish(struct gpubpf_making *m)
 		if (!k || k->reason[0])
 			continue;
 		snprintf(k->twin, sizeof(k->twin), GPUBPF_TWIN_PREFIX "%s", k->name);
-		k->flags = GPUBPF_TWIN_ARG_PID | k->stack | (m->target->env_args ? GPUBPF_TWIN_ARG_ARENA | GPUBPF_TWIN_ARG_LAUNCH : 0) |
+		k->flags = GPUBPF_TWIN_ARG_PID | k->stack | (m->target->has_env_params ? GPUBPF_TWIN_ARG_ARENA | GPUBPF_TWIN_ARG_LAUNCH : 0) |
 			   (k->recurses ? GPUBPF_TWIN_RECURSES : 0) |
 			   (next_target(m, m->target) ? GPUBPF_TWIN_OTHER_FORM : 0);
 	}
 	for (uint32_t i = 0; i < t->nkernels; i++)
 		if (!t->kernels[i].twin[0] && has_place(m, i))
-			gpubpf_making_refuse(&t->kernels[i], "the twin was not built");
+			gpubpf_twin_build_refuse(&t->kernels[i], "the twin was not built");
 	if (!m->built.npieces)
 		return 0;
 	t->kind = piece->kind;
@@ -314,28 +314,28 @@ static int publish(struct gpubpf_making *m)
 
 /* -- all steps -- */
 
-static void set_stage(struct gpubpf_making *m, const char *stage)
+static void set_stage(struct gpubpf_twin_build *m, const char *stage)
 {
 	__atomic_store_n(&m->set->stage, stage, __ATOMIC_RELAXED);
 }
 
-static int make_steps(struct gpubpf_making *m)
+static int make_steps(struct gpubpf_twin_build *m)
 {
 	int err;
 
 	set_stage(m, "reading");
-	err = gpubpf_making_query(m);
+	err = gpubpf_twin_build_query(m);
 	if (!err)
 		err = inspect(m);
 	if (!err)
-		err = gpubpf_making_choose(m);
+		err = gpubpf_twin_build_select_sites(m);
 	set_stage(m, "lowering");
 	if (!err && m->nsites && !deadline_passed(m))
 		err = inject(m);
 	if (!err)
 		apply_refusals(m, &m->pieces);
 	if (!err)
-		gpubpf_twin_store_note(m->twin, m->req, &m->pieces);
+		gpubpf_twin_store_set_includes(m->twin, m->req, &m->pieces);
 	m->twin->lower_ns = gpubpf_now_ns() - m->start_ns;
 	if (err < 0 || !m->pieces.ntwins || deadline_passed(m))
 		return err;
@@ -348,9 +348,9 @@ static int make_steps(struct gpubpf_making *m)
 	return publish(m);
 }
 
-static void set_refusal(struct gpubpf_making *m, int err)
+static void set_refusal(struct gpubpf_twin_build *m, int err)
 {
-	m->twin->passing = err == -EPIPE || m->diag.code == GPUBPF_E_SYSTEM;
+	m->twin->transient_failure = err == -EPIPE || m->diag.code == GPUBPF_E_SYSTEM;
 	const char *remedy = m->diag.remedy; /* shown only if it is more specific than the error code's */
 
 	if (m->diag.code == GPUBPF_OK || !strcmp(remedy, gpubpf_error_remedy(m->diag.code)))
@@ -374,7 +374,7 @@ static void set_refusal(struct gpubpf_making *m, int err)
 
 /* -- selection of the target -- */
 
-static void free_build(struct gpubpf_making *m)
+static void free_build(struct gpubpf_twin_build *m)
 {
 	gpubpf_twin_image_finish(&m->pieces);
 	gpubpf_twin_image_finish(&m->built);
@@ -418,10 +418,10 @@ static void join_reasons(struct gpubpf_twin *t, const struct attempt *before, co
 
 /* Build with the first target that accepts the image and succeeds. A target that declines (-ENOENT) contributes no
  * reason. */
-static int try_targets(struct gpubpf_making *m)
+static int try_targets(struct gpubpf_twin_build *m)
 {
 	struct attempt before = { "" };
-	const struct gpubpf_making initial = *m;
+	const struct gpubpf_twin_build initial = *m;
 	int err;
 
 	for (;;) {
@@ -452,16 +452,16 @@ static int try_targets(struct gpubpf_making *m)
 char *gpubpf_twin_kernels(const struct gpubpf_session *s, struct gpubpf_worker_set *set, const struct gpubpf_twin_req *req,
 			  const struct gpubpf_image *image)
 {
-	struct gpubpf_making m = { .s = s, .set = set, .req = req, .image = image };
+	struct gpubpf_twin_build m = { .s = s, .set = set, .req = req, .image = image };
 	char *names = NULL, *to;
 	size_t size = 1;
 	int err = -ENOENT;
 
 	while (err == -ENOENT && (m.target = next_target(&m, m.target))) {
 		gpubpf_diag_init(&m.diag);
-		err = gpubpf_making_query(&m);
+		err = gpubpf_twin_build_query(&m);
 		if (!err)
-			err = gpubpf_worker_inspect(gpubpf_making_reader(&m), m.target->name, m.image, &req->caps, &m.infos, &m.ninfos,
+			err = gpubpf_worker_inspect(gpubpf_twin_build_reader(&m), m.target->name, m.image, &req->caps, &m.infos, &m.ninfos,
 						    &m.diag);
 	}
 	for (uint32_t i = 0; !err && i < m.ninfos; i++)
@@ -480,7 +480,7 @@ void gpubpf_twin_make(const struct gpubpf_session *s, struct gpubpf_worker_set *
 		      const struct gpubpf_twin_req *req, const struct gpubpf_image *image,
 		      struct gpubpf_twin *twin)
 {
-	struct gpubpf_making m = {
+	struct gpubpf_twin_build m = {
 		.s = s, .set = set, .req = req, .image = image, .twin = twin, .start_ns = gpubpf_now_ns(),
 	};
 

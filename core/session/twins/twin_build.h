@@ -6,7 +6,7 @@
 #include "core/model/diag.h"
 #include "build_pool.h"
 
-struct gpubpf_making {
+struct gpubpf_twin_build {
 	const struct gpubpf_session *s;
 	struct gpubpf_worker_set *set;
 	const struct gpubpf_twin_req *req;
@@ -19,7 +19,7 @@ struct gpubpf_making {
 	const struct gpubpf_target_info *emitter; /* the target that emits the probes, if they are a separate piece */
 	struct gpubpf_kernel_info *infos;
 	uint32_t ninfos;
-	/* The selected programs for each place: see gpubpf_making_choose(). */
+	/* The selected programs for each place: see gpubpf_twin_build_select_sites(). */
 	struct gpubpf_site_desc *sites;
 	uint32_t *site_kernel;               /* [nsites]: index in twin->kernels */
 	uint32_t *progs;                     /* the sites point into it */
@@ -27,30 +27,30 @@ struct gpubpf_making {
 	struct gpubpf_insertions puts;
 
 	char *answer;                        /* the device compiler's answer to the target's query, owned */
-	struct gpubpf_image answered;        /* the image with that answer: see gpubpf_making_query() */
+	struct gpubpf_image answered;        /* the image with that answer: see gpubpf_twin_build_query() */
 
 	struct gpubpf_twin_image pieces, built;
 };
 
 /* select_sites.c: select the sites of each kernel and their places, or the reason why a kernel has no sites. 0,
  * -ENOMEM. */
-int gpubpf_making_choose(struct gpubpf_making *m);
+int gpubpf_twin_build_select_sites(struct gpubpf_twin_build *m);
 /* device_query.c: add the device compiler's answer to the target's query to m->image. 0, or -errno and a diagnostic. */
-int gpubpf_making_query(struct gpubpf_making *m);
+int gpubpf_twin_build_query(struct gpubpf_twin_build *m);
 /* The worker that reads the image. */
-struct gpubpf_worker *gpubpf_making_reader(const struct gpubpf_making *m);
+struct gpubpf_worker *gpubpf_twin_build_reader(const struct gpubpf_twin_build *m);
 /* probe_code.c: assemble the probes that the target emits into machine code. */
-int gpubpf_making_assemble(struct gpubpf_making *m, const struct gpubpf_lower_job *job, const struct gpubpf_target_opts *opts,
+int gpubpf_twin_build_assemble(struct gpubpf_twin_build *m, const struct gpubpf_lower_job *job, const struct gpubpf_target_opts *opts,
 			   struct gpubpf_twin_image *probes);
 /* assemble.c: assemble the text of probes with the user's assembler, instead of GPUBPF_WORKER_ASSEMBLE. -ENOENT: the
  * user has no assembler. */
-int gpubpf_making_assemble_probes(struct gpubpf_making *m, const struct gpubpf_twin_piece *text, struct gpubpf_twin_image *code,
+int gpubpf_twin_build_assemble_probes(struct gpubpf_twin_build *m, const struct gpubpf_twin_piece *text, struct gpubpf_twin_image *code,
 				  char *log, size_t log_size);
 /* assemble.c: append machine code to the text of the built twin, if the user's assembler can make it. */
-void gpubpf_making_code(struct gpubpf_making *m);
+void gpubpf_twin_build_append_code(struct gpubpf_twin_build *m);
 /* The most useful line of a compiler's log: the first error, else the last line. */
-void gpubpf_telling_line(const char *log, char *buf, size_t size);
+void gpubpf_compiler_log_summary(const char *log, char *buf, size_t size);
 /* Refuse the kernel; the first reason stays. */
-void gpubpf_making_refuse(struct gpubpf_twin_kernel *k, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void gpubpf_twin_build_refuse(struct gpubpf_twin_kernel *k, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -192,18 +192,18 @@ static bool encode_included(const struct gpubpf_twin_image *pieces, uint64_t bui
 	return known && !newer;
 }
 
-void gpubpf_twin_store_note(struct gpubpf_twin *twin, const struct gpubpf_twin_req *req, const struct gpubpf_twin_image *pieces)
+void gpubpf_twin_store_set_includes(struct gpubpf_twin *twin, const struct gpubpf_twin_req *req, const struct gpubpf_twin_image *pieces)
 {
 	struct gpubpf_writer w = { 0 };
 
-	gpubpf_twin_store_forget(twin);
+	gpubpf_twin_store_clear_includes(twin);
 	twin->storable = !req->built_ns || encode_included(pieces, req->built_ns, &w);
 	twin->storable &= !w.failed;
 	twin->included = w.data;
 	twin->included_size = w.size;
 }
 
-void gpubpf_twin_store_forget(struct gpubpf_twin *twin)
+void gpubpf_twin_store_clear_includes(struct gpubpf_twin *twin)
 {
 	free(twin->included);
 	twin->included = NULL;
@@ -262,7 +262,7 @@ void gpubpf_twin_store_put(const struct gpubpf_session *s, const uint8_t key[32]
 {
 	struct gpubpf_writer w = { 0 };
 
-	if (!twin->storable || !twin->image || !twin->route || twin->passing || twin->reason[0])
+	if (!twin->storable || !twin->image || !twin->route || twin->transient_failure || twin->reason[0])
 		return;
 	gpubpf_put_bytes(&w, twin->included ? twin->included : "", twin->included_size);
 	gpubpf_put_u32(&w, twin->kind);

@@ -95,7 +95,7 @@ static const char *find_root(const char *path)
 	return root ? root : last;
 }
 
-int gpubpf_kept_open(const char *folder, bool make)
+int gpubpf_blob_open_dir(const char *folder, bool make)
 {
 	char path[PATH_MAX], *next;
 	const char *root;
@@ -125,21 +125,21 @@ int gpubpf_kept_open(const char *folder, bool make)
 
 #define TEMP ".tmp."
 
-int gpubpf_kept_create(int dir, char name[GPUBPF_KEPT_TEMP_SIZE])
+int gpubpf_blob_create_temp(int dir, char name[GPUBPF_BLOB_TEMP_NAME_SIZE])
 {
 	uint64_t any;
 	int fd;
 
 	if (getrandom(&any, sizeof(any), 0) != sizeof(any))
 		return -EIO;
-	snprintf(name, GPUBPF_KEPT_TEMP_SIZE, TEMP "%016llx", (unsigned long long)any);
+	snprintf(name, GPUBPF_BLOB_TEMP_NAME_SIZE, TEMP "%016llx", (unsigned long long)any);
 	fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd >= 0)
 		flock(fd, LOCK_EX | LOCK_NB);
 	return fd < 0 ? -errno : fd;
 }
 
-int gpubpf_kept_finish_file(int dir, int fd, const char *temp, const char *name, int err)
+int gpubpf_blob_finish_file(int dir, int fd, const char *temp, const char *name, int err)
 {
 	if (!err && renameat(dir, temp, dir, name) < 0) {
 		err = -errno;
@@ -152,12 +152,12 @@ int gpubpf_kept_finish_file(int dir, int fd, const char *temp, const char *name,
 	return err;
 }
 
-bool gpubpf_kept_is_temp(const char *name)
+bool gpubpf_blob_is_temp(const char *name)
 {
 	return name[0] == '.' && name[1] && strcmp(name, "..");
 }
 
-bool gpubpf_kept_drop_temp(int dir, const char *name)
+bool gpubpf_blob_delete_temp(int dir, const char *name)
 {
 	int fd = gpubpf_open_regular(dir, name, O_NOFOLLOW);
 	bool left = fd >= 0 ? flock(fd, LOCK_EX | LOCK_NB) == 0 : fd == -EINVAL;
@@ -195,18 +195,18 @@ static void delete_stale_temps(int folder)
 	struct dirent *d;
 
 	while (dir && (d = readdir(dir)))
-		if (gpubpf_kept_is_temp(d->d_name))
-			gpubpf_kept_drop_temp(folder, d->d_name);
+		if (gpubpf_blob_is_temp(d->d_name))
+			gpubpf_blob_delete_temp(folder, d->d_name);
 	if (dir)
 		closedir(dir);
 	else if (copy >= 0)
 		close(copy);
 }
 
-int gpubpf_kept_put(const char *folder, const char *name, const void *data, size_t size)
+int gpubpf_blob_write(const char *folder, const char *name, const void *data, size_t size)
 {
-	int dir = gpubpf_kept_open(folder, true), fd, err;
-	char temp[GPUBPF_KEPT_TEMP_SIZE];
+	int dir = gpubpf_blob_open_dir(folder, true), fd, err;
+	char temp[GPUBPF_BLOB_TEMP_NAME_SIZE];
 	struct stat st;
 
 	if (dir < 0)
@@ -216,8 +216,8 @@ int gpubpf_kept_put(const char *folder, const char *name, const void *data, size
 		return 0;
 	}
 	delete_stale_temps(dir);
-	fd = gpubpf_kept_create(dir, temp);
-	err = fd < 0 ? fd : gpubpf_kept_finish_file(dir, fd, temp, name, gpubpf_write_all(fd, data, size));
+	fd = gpubpf_blob_create_temp(dir, temp);
+	err = fd < 0 ? fd : gpubpf_blob_finish_file(dir, fd, temp, name, gpubpf_write_all(fd, data, size));
 	close(dir);
 	return err;
 }
@@ -249,9 +249,9 @@ static int read_all(int fd, size_t max, void **data, size_t *size)
 	return 0;
 }
 
-int gpubpf_kept_get(const char *folder, const char *name, size_t max, void **data, size_t *size)
+int gpubpf_blob_read(const char *folder, const char *name, size_t max, void **data, size_t *size)
 {
-	int dir = gpubpf_kept_open(folder, false), fd, err;
+	int dir = gpubpf_blob_open_dir(folder, false), fd, err;
 
 	if (dir < 0)
 		return -ENOENT;
@@ -289,7 +289,7 @@ static const void *content(const uint8_t *file, size_t nfile, const void *key, s
 
 static void delete_blob(const char *folder, const char *name)
 {
-	int dir = gpubpf_kept_open(folder, false);
+	int dir = gpubpf_blob_open_dir(folder, false);
 
 	if (dir < 0)
 		return;
@@ -297,7 +297,7 @@ static void delete_blob(const char *folder, const char *name)
 	close(dir);
 }
 
-void *gpubpf_kept_find(const char *folder, const void *key, size_t nkey, size_t *size)
+void *gpubpf_blob_cache_find(const char *folder, const void *key, size_t nkey, size_t *size)
 {
 	const void *bytes = NULL;
 	char name[65];
@@ -306,7 +306,7 @@ void *gpubpf_kept_find(const char *folder, const void *key, size_t nkey, size_t 
 	int err;
 
 	gpubpf_sha256_hex(key, nkey, name);
-	err = gpubpf_kept_get(folder, name, MAX_FILE_BYTES, &file, &nfile);
+	err = gpubpf_blob_read(folder, name, MAX_FILE_BYTES, &file, &nfile);
 	if (err == -ENOENT)
 		return NULL;
 	if (!err)
@@ -318,7 +318,7 @@ void *gpubpf_kept_find(const char *folder, const void *key, size_t nkey, size_t 
 	return NULL;
 }
 
-void gpubpf_kept_forget(const char *folder, const void *key, size_t nkey)
+void gpubpf_blob_cache_delete(const char *folder, const void *key, size_t nkey)
 {
 	char name[65];
 
@@ -326,7 +326,7 @@ void gpubpf_kept_forget(const char *folder, const void *key, size_t nkey)
 	delete_blob(folder, name);
 }
 
-void gpubpf_kept_add(const char *folder, const void *key, size_t nkey, const void *data, size_t size)
+void gpubpf_blob_cache_add(const char *folder, const void *key, size_t nkey, const void *data, size_t size)
 {
 	struct gpubpf_writer w = { 0 };
 	uint8_t digest[32] = { 0 };
@@ -339,7 +339,7 @@ void gpubpf_kept_add(const char *folder, const void *key, size_t nkey, const voi
 	if (!w.failed && w.size <= MAX_FILE_BYTES) {
 		gpubpf_sha256(w.data + sizeof(digest), w.size - sizeof(digest), w.data);
 		gpubpf_sha256_hex(key, nkey, name);
-		gpubpf_kept_put(folder, name, w.data, w.size);
+		gpubpf_blob_write(folder, name, w.data, w.size);
 	}
 	gpubpf_writer_finish(&w);
 }

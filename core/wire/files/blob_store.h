@@ -3,8 +3,8 @@
  * Blobs in a folder of the user, with mode 0700, created if missing. Files have mode 0600 and appear as a whole or not
  * at all. Data read back is as untrusted as any file. Libc only.
  */
-#ifndef GPUBPF_WIRE_KEPT_H
-#define GPUBPF_WIRE_KEPT_H
+#ifndef GPUBPF_WIRE_BLOB_CACHE_H
+#define GPUBPF_WIRE_BLOB_CACHE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,31 +15,31 @@
  * belong to the user or root, and folders are created only inside a folder of either. -EPERM: one of these rules is
  * violated.
  */
-int gpubpf_kept_open(const char *folder, bool make);
+int gpubpf_blob_open_dir(const char *folder, bool make);
 
-#define GPUBPF_KEPT_TEMP_SIZE 24
+#define GPUBPF_BLOB_TEMP_NAME_SIZE 24
 
 /* Creates and locks a temporary file with a new name. Returns a descriptor, or -errno. */
-int gpubpf_kept_create(int dir, char name[GPUBPF_KEPT_TEMP_SIZE]);
+int gpubpf_blob_create_temp(int dir, char name[GPUBPF_BLOB_TEMP_NAME_SIZE]);
 /* Closes it and renames it to its name, or removes it after err. 0 or -errno. */
-int gpubpf_kept_finish_file(int dir, int fd, const char *temp, const char *name, int err);
-/* Is this a name from gpubpf_kept_create()? */
-bool gpubpf_kept_is_temp(const char *name);
+int gpubpf_blob_finish_file(int dir, int fd, const char *temp, const char *name, int err);
+/* Is this a name from gpubpf_blob_create_temp()? */
+bool gpubpf_blob_is_temp(const char *name);
 /* Removes such a file if no process writes it any more. */
-bool gpubpf_kept_drop_temp(int dir, const char *name);
+bool gpubpf_blob_delete_temp(int dir, const char *name);
 
 /* Stores data under a name; an existing file stays. 0 or -errno. */
-int gpubpf_kept_put(const char *folder, const char *name, const void *data, size_t size);
+int gpubpf_blob_write(const char *folder, const char *name, const void *data, size_t size);
 /* Reads a file; *data is malloc'd. -ENOENT: no such file. */
-int gpubpf_kept_get(const char *folder, const char *name, size_t max, void **data, size_t *size);
+int gpubpf_blob_read(const char *folder, const char *name, size_t max, void **data, size_t *size);
 
 /*
  * Blobs by key: all inputs that they were computed from. A file contains the whole key and a digest. A torn file, or
  * one of another key, is removed and counts as missing. Returns a malloc'd copy, or NULL.
  */
-void *gpubpf_kept_find(const char *folder, const void *key, size_t nkey, size_t *size);
+void *gpubpf_blob_cache_find(const char *folder, const void *key, size_t nkey, size_t *size);
 /* ignores errors */
-void gpubpf_kept_add(const char *folder, const void *key, size_t nkey, const void *data, size_t size);
-void gpubpf_kept_forget(const char *folder, const void *key, size_t nkey);
+void gpubpf_blob_cache_add(const char *folder, const void *key, size_t nkey, const void *data, size_t size);
+void gpubpf_blob_cache_delete(const char *folder, const void *key, size_t nkey);
 
 #endif

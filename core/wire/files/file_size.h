@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <sys/resource.h>
 
-static inline bool gpubpf_file_may_have(uint64_t size)
+static inline bool gpubpf_file_size_allowed(uint64_t size)
 {
 	struct rlimit limit;
 

@@ -50,7 +50,7 @@ static void run_app(const char *how, const char *scenario, const char *session, 
 {
 	child_run(c, TIMEOUT_S, become, &(struct how){ how, scenario, session });
 	if (session)
-		fake_settle();
+		fake_wait_until_handled();
 }
 
 static void show(const char *what, const char *text)

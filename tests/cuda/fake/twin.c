@@ -7,7 +7,7 @@
 #include "backends/cuda/wire/twin_format.h"
 #include "tests/hooks/fake_tool.h"
 
-const uint32_t fake_twin_takes = GPUBPF_IMAGE_FATBIN, fake_twin_gives = GPUBPF_IMAGE_PTX;
+const uint32_t fake_twin_input_kind = GPUBPF_IMAGE_FATBIN, fake_twin_output_kind = GPUBPF_IMAGE_PTX;
 
 /* Binds each variable of the module. */
 static void bind(FILE *f, const char *source, bool words)

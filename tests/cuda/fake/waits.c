@@ -12,7 +12,7 @@ static bool waits(const char *ms)
 {
 	const struct gpubpf_device_ops *ops = &gpubpf_device_cuda;
 	struct gpubpf_device *device;
-	struct gpubpf_why why;
+	struct gpubpf_reason why;
 
 	setenv("FAKE_CUDA_BUSY", ms, 1);
 	if (ops->open(&(struct gpubpf_device_open){ 0 }, &device, &why) < 0) {

@@ -14,7 +14,7 @@
 #include "backends/cuda/sass/isa/operands.h"
 #include "told.h"
 
-#define MOST_FLIGHTS 256
+#define MAX_FLIGHTS 256
 #define NO_PREDICATE 7
 #define LANDS 0xbad0bad0u          /* garbage result; the register's number is added */
 
@@ -26,7 +26,7 @@ struct flight {
 
 struct adversary {
 	const struct sass_arch *arch;
-	struct flight flights[MOST_FLIGHTS]; /* in order of issue */
+	struct flight flights[MAX_FLIGHTS]; /* in order of issue */
 	uint32_t n, landed;            /* landed: results that landed in a probe because no instruction waited */
 	struct thread *kernel;         /* another thread that also gets the results; NULL: none */
 	bool wrong;                    /* a source was overwritten before the late read */
@@ -77,13 +77,13 @@ static void issue(struct adversary *a, struct sass_insn insn)
 	if ((sass_opcode(insn) & 0x1ff) == 0x155 && f.reg == 255) /* BMOV.CLEAR RZ, which only clears a barrier */
 		return;
 	f.n = stores || f.reg == 255 || writes_uniform(insn) ? 0 : loaded(insn);
-	if (sass_predicate_is_late(insn))
+	if (sass_predicate_is_slow(insn))
 		f.predicate = sass_field(insn, 81, 3);
 	f.told = as_board(sass_write_board(insn));
 	f.read = f.told | as_board(sass_read_board(insn));
 	if (stores)
 		f.told = f.read;
-	if (a->n == MOST_FLIGHTS)
+	if (a->n == MAX_FLIGHTS)
 		forget_flight(a, 0);
 	a->flights[a->n++] = f;
 }
@@ -174,7 +174,7 @@ static bool reads_late(const struct adversary *a, const struct flight *f, const 
 }
 
 /* An instruction of a probe is issued, in a form that probes may have. */
-static void come_late(struct adversary *a, struct sass_insn insn, struct thread *t)
+static void issue_probe_insn(struct adversary *a, struct sass_insn insn, struct thread *t)
 {
 	const struct sass_form *form = sass_form_find(sass_opcode(insn));
 

@@ -205,11 +205,11 @@ static bool is_own(const struct sass_code *code, struct sass_insn own, uint32_t 
 }
 
 /* Branches to the stub that reads the constant and back (tests/cuda/sass/constants.c runs that stub). */
-static bool leads_there_and_back(const struct sass_code *code, const struct sass_grafted *g, uint32_t i)
+static bool leads_there_and_back(const struct sass_code *code, const struct sass_patched_code *g, uint32_t i)
 {
 	uint32_t to = i + 1 + sass_branch(code->arch, g->insns[i]) / SASS_INSN;
 
-	if (sass_opcode(g->insns[i]) != SASS_OP_BRA || !sass_unconditional(g->insns[i]) || to <= i)
+	if (sass_opcode(g->insns[i]) != SASS_OP_BRA || !sass_is_unconditional(g->insns[i]) || to <= i)
 		return false;
 	while (to < g->n && sass_opcode(g->insns[to]) != SASS_OP_BRA)
 		to++;
@@ -221,15 +221,15 @@ static void land_late(struct run *run, struct sass_insn insn, bool own)
 {
 	if (!run->adversary)
 		return;
-	settle(run->adversary, sass_waits(insn), &run->t);
+	settle(run->adversary, sass_wait_mask(insn), &run->t);
 	if (own)
 		rely(run->adversary, insn, &run->t);
 	else
-		come_late(run->adversary, insn, &run->t);
+		issue_probe_insn(run->adversary, insn, &run->t);
 }
 
 /* Runs the stub, from the branch at the instruction until control returns to the kernel. */
-static void walk(const struct sass_code *code, const struct sass_grafted *g, uint32_t at, struct run *run)
+static void walk(const struct sass_code *code, const struct sass_patched_code *g, uint32_t at, struct run *run)
 {
 	struct sass_insn own = sass_code_at(code, at);
 	uint32_t i = at + 1 + sass_branch(code->arch, g->insns[at]) / SASS_INSN;
@@ -260,22 +260,22 @@ static void walk(const struct sass_code *code, const struct sass_grafted *g, uin
 
 /* Issues the kernel's instructions between the last branch target and the place; their results are in
  * flight when the stub starts, as is everything not complete when the instruction itself issues. */
-static void issue_before(struct adversary *a, const struct sass_code *code, const struct sass_grafted *g, uint32_t at)
+static void issue_before(struct adversary *a, const struct sass_code *code, const struct sass_patched_code *g, uint32_t at)
 {
 	uint32_t from = at;
 
-	while (from > code->begin && at - from < MOST_FLIGHTS && !code->entered[from] &&
+	while (from > code->begin && at - from < MAX_FLIGHTS && !code->entered[from] &&
 	       sass_op_find(sass_opcode(sass_code_at(code, from - 1)))->class != SASS_BRANCH)
 		from--;
 	for (; from < at; from++) {
 		struct sass_insn insn = g->insns[g->stands[from]];
 
-		settle(a, sass_waits(insn), NULL);
+		settle(a, sass_wait_mask(insn), NULL);
 		if (sass_field(insn, 12, 4) == SASS_PT)
 			rely(a, insn, NULL);
 		issue(a, insn);
 	}
-	settle(a, sass_waits(sass_code_at(code, at)), NULL);
+	settle(a, sass_wait_mask(sass_code_at(code, at)), NULL);
 	rely(a, sass_code_at(code, at), NULL);
 }
 
@@ -317,7 +317,7 @@ static uint64_t named(const struct sass_arch *arch, struct sass_insn own, unsign
 }
 
 /* Checks the context of branches, lines and any instructions. */
-static bool has_right_context(const struct sass_arch *arch, const struct heard *run, const struct sass_around *around, struct sass_insn own, const struct thread *before)
+static bool has_right_context(const struct sass_arch *arch, const struct heard *run, const struct sass_insn_probe *around, struct sass_insn own, const struct thread *before)
 {
 	bool taken = guard_of(own, before) && input(own, before, 87) && (sass_opcode(own) != 0x547 || warps(own, before, 24));
 	uint64_t id = around->place.id;
@@ -342,7 +342,7 @@ static uint32_t space_of(const struct sass_access *a)
 }
 
 /* How many earlier bodies at the same instruction apply to the thread? */
-static uint32_t heard_before(const struct sass_arounds *all, uint32_t i, struct sass_insn own, const struct thread *t)
+static uint32_t heard_before(const struct sass_insn_probes *all, uint32_t i, struct sass_insn own, const struct thread *t)
 {
 	uint32_t n = 0;
 
@@ -351,14 +351,14 @@ static uint32_t heard_before(const struct sass_arounds *all, uint32_t i, struct 
 	return n;
 }
 
-static uint32_t last_at(const struct sass_arounds *all, uint32_t i)
+static uint32_t last_at(const struct sass_insn_probes *all, uint32_t i)
 {
 	while (i + 1 < all->n && all->list[i + 1].place.at == all->list[i].place.at)
 		i++;
 	return i;
 }
 
-static uint32_t bodies_at(const struct sass_arounds *all, uint32_t i)
+static uint32_t bodies_at(const struct sass_insn_probes *all, uint32_t i)
 {
 	uint32_t last = last_at(all, i), n = 1;
 
@@ -367,14 +367,14 @@ static uint32_t bodies_at(const struct sass_arounds *all, uint32_t i)
 	return n;
 }
 
-static uint64_t expected_address(const struct sass_code *code, const struct sass_around *around, struct sass_insn own, const struct thread *t)
+static uint64_t expected_address(const struct sass_code *code, const struct sass_insn_probe *around, struct sass_insn own, const struct thread *t)
 {
 	return is_copy(own) && around->place.access.access == GPUBPF_STORE ? copied_to(own, t) : address_of(code, own, t);
 }
 
-static bool runs_right(const struct sass_code *code, const struct sass_grafted *g, const struct sass_arounds *all, uint32_t i, uint32_t regs)
+static bool runs_right(const struct sass_code *code, const struct sass_patched_code *g, const struct sass_insn_probes *all, uint32_t i, uint32_t regs)
 {
-	const struct sass_around *around = &all->list[i];
+	const struct sass_insn_probe *around = &all->list[i];
 	struct sass_insn own = sass_code_at(code, around->place.at);
 	struct thread before, after;
 	struct run run = { .used = code->barriers_used, .barrier = NO_BARRIER };
@@ -409,7 +409,7 @@ static bool runs_right(const struct sass_code *code, const struct sass_grafted *
 	if (!gpubpf_place_kind(around->place.kind)->spaces && meant)
 		return heard->value == sass_field(own, 54, 4) && heard->bytes == GPUBPF_BARRIER_BLOCK && heard->place == around->place.id;
 	return !meant || (heard->address == expected_address(code, around, own, &before) && heard->value == value_of(own, &before, heard->bytes) &&
-			  heard->place == (asks_where(around->place.kind) ? around->place.id : space_of(&around->place.access)) &&
+			  heard->place == (reads_address(around->place.kind) ? around->place.id : space_of(&around->place.access)) &&
 			  heard->bytes == around->place.access.bytes);
 }
 
@@ -417,7 +417,7 @@ static bool runs_right(const struct sass_code *code, const struct sass_grafted *
 
 struct kernel_probes {
 	const struct sass_code *code;
-	struct sass_arounds around;
+	struct sass_insn_probes around;
 	struct sass_body bodies[2];
 	enum gpubpf_site kind;
 	bool has_unplaced;
@@ -441,13 +441,13 @@ static int collect_place(void *arg, const struct sass_place *place)
 	m->met++;
 	if (is_skipped(m, place))
 		return 0;
-	m->has_unplaced |= place->why != NULL || (gpubpf_place_kind(m->kind)->spaces && place->access.near && asks_where(m->kind)) ||
-		     (!asks_where(m->kind) && is_generic(sass_code_at(m->code, place->at)));
+	m->has_unplaced |= place->why != NULL || (gpubpf_place_kind(m->kind)->spaces && place->access.near && reads_address(m->kind)) ||
+		     (!reads_address(m->kind) && is_generic(sass_code_at(m->code, place->at)));
 	m->around.list = realloc(m->around.list, (m->around.n + 1) * sizeof(*m->around.list));
 	if (!m->around.list)
 		abort();
-	m->around.list[m->around.n++] = (struct sass_around){
-		*place, place->line, &m->bodies[sass_around_is_guarded(place)] };
+	m->around.list[m->around.n++] = (struct sass_insn_probe){
+		*place, place->line, &m->bodies[sass_insn_probe_is_guarded(place)] };
 	return 0;
 }
 
@@ -458,7 +458,7 @@ static bool passes(const struct sass_cubin *app, const struct sass_kernel *k, co
 	struct gpubpf_diag diag;
 
 	gpubpf_diag_init(&diag);
-	return !sass_check(app, k, m->code, twin, &(struct sass_has){ 0 }, &m->around, &diag);
+	return !sass_check(app, k, m->code, twin, &(struct sass_twin_contents){ 0 }, &m->around, &diag);
 }
 
 static uint32_t next_bssy(const uint8_t *text, uint32_t i, uint32_t n)
@@ -553,13 +553,13 @@ static void graft(const struct sass_cubin *app, const struct sass_kernel *k, str
 {
 	static struct sass_section nothing;
 	const struct sass_cubin probes = { .sections = &nothing, .nsections = 1 };
-	struct sass_grafted grafted = { 0 };
+	struct sass_patched_code grafted = { 0 };
 	struct sass_twin twin = { 0 };
 	struct gpubpf_diag diag;
 	int err;
 
 	gpubpf_diag_init(&diag);
-	err = sass_graft(m->code, k->regs, NULL, NULL, &m->around, &grafted, &diag);
+	err = sass_patch_kernel(m->code, k->regs, NULL, NULL, &m->around, &grafted, &diag);
 	if (m->has_unplaced || m->code->calls || m->code->maxreg) {
 		refused++;
 		if (!err || !diag.what[0])
@@ -581,7 +581,7 @@ static void graft(const struct sass_cubin *app, const struct sass_kernel *k, str
 			change(app, k, m, &twin);
 	}
 	sass_twin_finish(&twin);
-	sass_grafted_finish(&grafted);
+	sass_patched_code_finish(&grafted);
 }
 
 /* -- an exit's probe among the kernel's registers -- */
@@ -600,28 +600,28 @@ static uint32_t make_exit_probe(struct sass_insn insns[16])
 	unsigned address = 2 * random_below(2), value = 4 + 2 * random_below(2), one = 8 + random_below(2), two = address ^ 2;
 	uint32_t n = 0;
 
-	insns[n++] = sass_move_number(address, 0x1000);
-	insns[n++] = sass_move_number(address + 1, 0x2000);
-	insns[n++] = sass_move_number(value, 0x3000);
-	insns[n++] = sass_move_number(value + 1, 0x4000);
-	insns[n++] = sass_move_number(one, 0x5000);
-	insns[n++] = sass_move_number(two, 0x6000);
-	insns[n++] = sass_with(parts[0], 24, 8, one);
-	insns[n++] = sass_with(sass_with(parts[1], 24, 8, address), 32, 8, value);
-	insns[n++] = sass_with(sass_with(parts[2], 24, 8, address), 32, 8, one);
-	insns[n++] = sass_with(sass_with(parts[3], 24, 8, address), 32, 8, two);
+	insns[n++] = sass_move_imm(address, 0x1000);
+	insns[n++] = sass_move_imm(address + 1, 0x2000);
+	insns[n++] = sass_move_imm(value, 0x3000);
+	insns[n++] = sass_move_imm(value + 1, 0x4000);
+	insns[n++] = sass_move_imm(one, 0x5000);
+	insns[n++] = sass_move_imm(two, 0x6000);
+	insns[n++] = sass_with_field(parts[0], 24, 8, one);
+	insns[n++] = sass_with_field(sass_with_field(parts[1], 24, 8, address), 32, 8, value);
+	insns[n++] = sass_with_field(sass_with_field(parts[2], 24, 8, address), 32, 8, one);
+	insns[n++] = sass_with_field(sass_with_field(parts[3], 24, 8, address), 32, 8, two);
 	insns[n++] = parts[4];
 	return n;
 }
 
 /* Returns the next instruction; the kernel's predicates decide at random. A call returns to its
  * caller, other indirect jumps lead to any possible target. UINT32_MAX: none. */
-static uint32_t next_insn(const struct sass_code *code, const struct sass_grafted *g, uint32_t i, uint32_t *caller)
+static uint32_t next_insn(const struct sass_code *code, const struct sass_patched_code *g, uint32_t i, uint32_t *caller)
 {
 	struct sass_insn insn = g->insns[i];
 	enum sass_class class = sass_op_find(sass_opcode(insn))->class;
 	int64_t to = i + 1 + sass_branch(code->arch, insn) / SASS_INSN;
-	bool goes = sass_unconditional(insn) || random_below(2);
+	bool goes = sass_is_unconditional(insn) || random_below(2);
 
 	if (class == SASS_INDIRECT && goes)
 		return *caller;
@@ -635,12 +635,12 @@ static uint32_t next_insn(const struct sass_code *code, const struct sass_grafte
 }
 
 /* Follows a random path through the kernel's code; true: it reached the exit's probe. */
-static bool reaches_exit(const struct sass_code *code, const struct sass_grafted *g, struct adversary *a)
+static bool reaches_exit(const struct sass_code *code, const struct sass_patched_code *g, struct adversary *a)
 {
 	uint32_t caller = UINT32_MAX, i = 0;
 
 	for (uint32_t steps = 0; steps < STEPS && i < g->n && i != g->exit; steps++) {
-		settle(a, sass_waits(g->insns[i]), NULL);
+		settle(a, sass_wait_mask(g->insns[i]), NULL);
 		if (sass_field(g->insns[i], 12, 4) == SASS_PT)
 			rely(a, g->insns[i], NULL);
 		issue(a, g->insns[i]);
@@ -649,7 +649,7 @@ static bool reaches_exit(const struct sass_code *code, const struct sass_grafted
 	return i == g->exit;
 }
 
-static bool exits_right(const struct sass_grafted *g, struct adversary *a)
+static bool exits_right(const struct sass_patched_code *g, struct adversary *a)
 {
 	struct run run = { .barrier = NO_BARRIER, .adversary = a };
 
@@ -676,8 +676,8 @@ static void expect_driver_call(const struct sass_cubin *app, const struct sass_k
 
 static void try_exits(const struct sass_cubin *app, const struct sass_kernel *k)
 {
-	const struct sass_arounds none = { 0 };
-	struct sass_grafted g = { 0 };
+	const struct sass_insn_probes none = { 0 };
+	struct sass_patched_code g = { 0 };
 	struct sass_insn insns[16];
 	struct sass_probe probe = { .insns = insns, .regs = PROBE_REGS, .predicates = true };
 	struct sass_code code;
@@ -690,7 +690,7 @@ static void try_exits(const struct sass_cubin *app, const struct sass_kernel *k)
 	}
 	walked += WALKS;
 	probe.n = make_exit_probe(insns);
-	if (code.nexits && !sass_graft(&code, k->regs, NULL, &probe, &none, &g, &diag) && !g.base)
+	if (code.nexits && !sass_patch_kernel(&code, k->regs, NULL, &probe, &none, &g, &diag) && !g.base)
 		for (int walks = 0; walks < WALKS; walks++) {
 			struct adversary a = { .arch = code.arch };
 			bool good = !reaches_exit(&code, &g, &a) || (came++, exits_right(&g, &a));
@@ -702,7 +702,7 @@ static void try_exits(const struct sass_cubin *app, const struct sass_kernel *k)
 		}
 	else
 		exits += WALKS;
-	sass_grafted_finish(&g);
+	sass_patched_code_finish(&g);
 	sass_code_finish(&code);
 }
 
@@ -716,12 +716,12 @@ static bool is_expected(struct sass_insn insn, enum gpubpf_site kind)
 	if (kind == GPUBPF_SITE_ATOMIC)
 		return is_atomic(insn) || is_unreported_atomic(insn);
 	if (kind == GPUBPF_SITE_BRANCH)
-		return (sass_opcode(insn) == 0x947 && !sass_unconditional(insn) && !sass_field(insn, 91, 14)) || sass_opcode(insn) == 0x547 ||
+		return (sass_opcode(insn) == 0x947 && !sass_is_unconditional(insn) && !sass_field(insn, 91, 14)) || sass_opcode(insn) == 0x547 ||
 		       sass_opcode(insn) == 0x949 || sass_opcode(insn) == 0x958;
 	if (kind == GPUBPF_SITE_INSN)
 		return true;
 	if (kind == GPUBPF_SITE_MEM || kind == GPUBPF_SITE_MEM_BEFORE || kind == GPUBPF_SITE_MEM_CAPTURE)
-		return is_global(insn) || is_untold(insn);
+		return is_global(insn) || is_unplaced_access(insn);
 	if (kind == GPUBPF_SITE_MEM_SHARED)
 		return is_shared(insn) || is_generic(insn) || is_copy(insn);
 	if (kind == GPUBPF_SITE_MEM_LOCAL)
@@ -729,7 +729,7 @@ static bool is_expected(struct sass_insn insn, enum gpubpf_site kind)
 	if (kind == GPUBPF_SITE_MEM_CONST)
 		return reads_variable(insn);
 	if (gpubpf_place_kind(kind)->spaces)
-		return is_global(insn) || is_untold(insn) || is_near(insn) || is_texture(insn) || reads_variable(insn);
+		return is_global(insn) || is_unplaced_access(insn) || is_near(insn) || is_texture(insn) || reads_variable(insn);
 	return (operation == 0x11d && sass_field(insn, 77, 2) != 1) || operation == 0x1a7;
 }
 
@@ -797,7 +797,7 @@ static void check_table(void)
 		if (class != SASS_LOAD && class != SASS_STORE && class != SASS_ASYNC)
 			continue;
 		operations++;
-		accesses += sass_access_of(arch, (struct sass_insn){ .lo = operation | SASS_PT << 12 }, &access);
+		accesses += sass_decode_access(arch, (struct sass_insn){ .lo = operation | SASS_PT << 12 }, &access);
 		if (!sass_access_known(operation))
 			ok(false, "0x%03x (%s) is in the table of accesses", operation, sass_op_find(operation)->name);
 	}
@@ -815,9 +815,9 @@ static void change_copies(const struct sass_section *section, uint32_t sm)
 
 		if (sass_opcode(insn) != 0xfae || random_below(2))
 			continue;
-		insn = sass_with(sass_with(insn, 76, 1, 0), 64, sm >= 100 ? 8 : 6, none);
+		insn = sass_with_field(sass_with_field(insn, 76, 1, 0), 64, sm >= 100 ? 8 : 6, none);
 		if (random_below(2))
-			insn = sass_with(sass_with(insn, 0, 12, 0xdae), 64, sm >= 100 ? 8 : 6, random_below(63));
+			insn = sass_with_field(sass_with_field(insn, 0, 12, 0xdae), 64, sm >= 100 ? 8 : 6, random_below(63));
 		memcpy(text, &insn, SASS_INSN);
 	}
 }
@@ -833,7 +833,7 @@ static void add_seconds(const struct sass_section *section)
 
 		if (sass_opcode(insn) != SASS_OP_EXIT || (sass_field(insn, 12, 4) & 7) == SASS_PT || sass_field(insn, 87, 4) != SASS_PT)
 			continue;
-		insn = sass_with(insn, 87, 4, random_below(2) ? 2 : 3 | 8);
+		insn = sass_with_field(insn, 87, 4, random_below(2) ? 2 : 3 | 8);
 		if ((other = !other))
 			memcpy(text, &insn, SASS_INSN);
 	}
@@ -846,10 +846,10 @@ static void try_filler(const struct sass_cubin *app, const struct sass_kernel *k
 	const struct sass_cubin probes = { .sections = &nothing, .nsections = 1 };
 	struct sass_insn filler = sass_nop(0, 5), was;
 	struct sass_body body;
-	struct sass_around stands = { .place = { .kind = GPUBPF_SITE_LINE, .guard = SASS_PT, .second = SASS_PT }, .body = &body };
+	struct sass_insn_probe stands = { .place = { .kind = GPUBPF_SITE_LINE, .guard = SASS_PT, .second = SASS_PT }, .body = &body };
 	struct sass_code code;
 	struct kernel_probes m = { .code = &code, .around = { &stands, 1 } };
-	struct sass_grafted grafted = { 0 };
+	struct sass_patched_code grafted = { 0 };
 	struct sass_twin twin = { 0 };
 	struct sass_probe probe;
 	struct gpubpf_diag diag;
@@ -860,19 +860,19 @@ static void try_filler(const struct sass_cubin *app, const struct sass_kernel *k
 	if (sass_code_read(app, k, &code, &diag) < 0)
 		abort();
 	make_probe(&probe, code.arch, GPUBPF_SITE_LINE, true);
-	stands.place.at = code.late_entry + 1;
+	stands.place.at = code.entry_limit + 1;
 	at = (uint8_t *)code.bytes + (size_t)stands.place.at * SASS_INSN;
 	was = sass_read(at);
 	memcpy(at, &filler, sizeof(filler));
 	err = sass_body_make(code.arch, &probe, false, &body, &diag);
 	if (!err)
-		err = sass_graft(&code, k->regs, NULL, NULL, &m.around, &grafted, &diag);
+		err = sass_patch_kernel(&code, k->regs, NULL, NULL, &m.around, &grafted, &diag);
 	if (!err)
 		err = sass_twin_write(app, k, &code, &probes, &grafted, &twin, &diag);
 	ok(!err && passes(app, k, &m, &twin), "a NOP like those of its probe is the kernel's own all the same");
 	memcpy(at, &was, sizeof(was));
 	sass_twin_finish(&twin);
-	sass_grafted_finish(&grafted);
+	sass_patched_code_finish(&grafted);
 	sass_body_finish(&body);
 	sass_code_finish(&code);
 }

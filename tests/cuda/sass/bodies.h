@@ -8,9 +8,9 @@
 #include "backends/cuda/sass/probe/place_values.h"
 #include "backends/cuda/sass/rewrite/patch.h"
 
-static uint64_t given_at(enum sass_given given)
+static uint64_t given_at(enum sass_input given)
 {
-	return (uint64_t)(SASS_GIVEN_AT + given * SASS_GIVEN_STEP) << 40;
+	return (uint64_t)(SASS_INPUT_BASE + given * SASS_INPUT_STRIDE) << 40;
 }
 
 #define LDL_64 0x7983, 0x000ea80000100a00
@@ -44,13 +44,13 @@ static void make_ways(const struct sass_arch *arch)
 
 	memcpy(ways, insns, 4 * sizeof(*ways));
 	memcpy(ways + 4, parts, sizeof(parts));
-	ways[7] = sass_with(sass_bra(arch, -3 * SASS_INSN), 12, 4, 0);
+	ways[7] = sass_with_field(sass_bra(arch, -3 * SASS_INSN), 12, 4, 0);
 	ways[8] = sass_with_branch(arch, ways[8], 4 * SASS_INSN);
-	ways[10] = sass_with(sass_bra(arch, 2 * SASS_INSN), 12, 4, 8);
+	ways[10] = sass_with_field(sass_bra(arch, 2 * SASS_INSN), 12, 4, 8);
 }
 
 /* Does the probe read an address instead of an offset? */
-static bool asks_where(enum gpubpf_site kind)
+static bool reads_address(enum gpubpf_site kind)
 {
 	return kind == GPUBPF_SITE_ATOMIC || kind == GPUBPF_SITE_MEM_BEFORE_ALL ||
 	       gpubpf_place_kind(kind)->spaces == 1u << GPUBPF_GLOBAL;
@@ -59,16 +59,16 @@ static bool asks_where(enum gpubpf_site kind)
 /* Fills R2, R4, R6 and R7: for accesses, for atomics, for barriers, which have no address. */
 static void make_probe(struct sass_probe *probe, const struct sass_arch *arch, enum gpubpf_site kind, bool wanders)
 {
-	static const enum sass_given access[] = { SASS_GIVEN_ADDRESS, SASS_GIVEN_VALUE, SASS_GIVEN_BYTES, SASS_GIVEN_PLACE_ID };
-	static const enum sass_given near[] = { SASS_GIVEN_OFFSET, SASS_GIVEN_VALUE, SASS_GIVEN_BYTES, SASS_GIVEN_SPACE };
-	static const enum sass_given atomic[] = { SASS_GIVEN_ADDRESS, SASS_GIVEN_OLD, SASS_GIVEN_OP, SASS_GIVEN_OPERAND };
-	static const enum sass_given barrier[] = { SASS_GIVEN_LINE, SASS_GIVEN_BARRIER_ID, SASS_GIVEN_BARRIER_KIND, SASS_GIVEN_PLACE_ID };
-	static const enum sass_given branch[] = { SASS_GIVEN_LANES, SASS_GIVEN_ACTIVE, SASS_GIVEN_COUNT, SASS_GIVEN_TAKEN };
-	static const enum sass_given insn[] = { SASS_GIVEN_REGISTER, SASS_GIVEN_REGISTER_1, SASS_GIVEN_COUNT, SASS_GIVEN_REGISTER_2 };
-	static const enum sass_given line[] = { SASS_GIVEN_LINE, SASS_GIVEN_PLACE_ID, SASS_GIVEN_COUNT, SASS_GIVEN_PLACE_ID };
-	const enum sass_given *given = kind == GPUBPF_SITE_BRANCH ? branch : kind == GPUBPF_SITE_INSN ? insn :
+	static const enum sass_input access[] = { SASS_INPUT_ADDRESS, SASS_INPUT_VALUE, SASS_INPUT_BYTES, SASS_INPUT_PLACE_ID };
+	static const enum sass_input near[] = { SASS_INPUT_OFFSET, SASS_INPUT_VALUE, SASS_INPUT_BYTES, SASS_INPUT_SPACE };
+	static const enum sass_input atomic[] = { SASS_INPUT_ADDRESS, SASS_INPUT_OLD, SASS_INPUT_OP, SASS_INPUT_OPERAND };
+	static const enum sass_input barrier[] = { SASS_INPUT_LINE, SASS_INPUT_BARRIER_ID, SASS_INPUT_BARRIER_KIND, SASS_INPUT_PLACE_ID };
+	static const enum sass_input branch[] = { SASS_INPUT_LANES, SASS_INPUT_ACTIVE, SASS_INPUT_COUNT, SASS_INPUT_TAKEN };
+	static const enum sass_input insn[] = { SASS_INPUT_REGISTER, SASS_INPUT_REGISTER_1, SASS_INPUT_COUNT, SASS_INPUT_REGISTER_2 };
+	static const enum sass_input line[] = { SASS_INPUT_LINE, SASS_INPUT_PLACE_ID, SASS_INPUT_COUNT, SASS_INPUT_PLACE_ID };
+	const enum sass_input *given = kind == GPUBPF_SITE_BRANCH ? branch : kind == GPUBPF_SITE_INSN ? insn :
 				       kind == GPUBPF_SITE_LINE ? line : kind == GPUBPF_SITE_ATOMIC ? atomic : !gpubpf_place_kind(kind)->spaces ? barrier :
-				       asks_where(kind) ? access : near;
+				       reads_address(kind) ? access : near;
 	static const uint8_t regs[] = { 2, 4, 6, 7 };
 
 	for (size_t i = 0; i < sizeof(regs); i++)

@@ -56,10 +56,10 @@ static struct sass_insn bare(unsigned opcode)
 {
 	struct sass_insn insn = { opcode, 0 };
 
-	insn = sass_with(sass_with(sass_with(insn, 12, 4, SASS_PT), 87, 4, SASS_PT), SASS_WRITE_AT, 3, SASS_NO_SCOREBOARD);
-	insn = sass_with(sass_with(sass_with(insn, SASS_READ_AT, 3, SASS_NO_SCOREBOARD), 81, 3, SASS_PT), 84, 3, SASS_PT);
-	insn = sass_with(sass_with(insn, 64, 8, SASS_RZ), 72, 1, opcode == LDG || opcode == STG);
-	return sass_with(insn, 77, 4, SASS_PT);
+	insn = sass_with_field(sass_with_field(sass_with_field(insn, 12, 4, SASS_PT), 87, 4, SASS_PT), SASS_WRITE_AT, 3, SASS_NO_SCOREBOARD);
+	insn = sass_with_field(sass_with_field(sass_with_field(insn, SASS_READ_AT, 3, SASS_NO_SCOREBOARD), 81, 3, SASS_PT), 84, 3, SASS_PT);
+	insn = sass_with_field(sass_with_field(insn, 64, 8, SASS_RZ), 72, 1, opcode == LDG || opcode == STG);
+	return sass_with_field(insn, 77, 4, SASS_PT);
 }
 
 /* Records the in-flight and fixed-latency registers of an added instruction. */
@@ -90,7 +90,7 @@ static void add_but(struct sass_insn insn, unsigned not_for)
 {
 	const struct sass_form *form = sass_form_find(sass_opcode(insn));
 	struct sass_insn *before = &m.insns[m.n - 1];
-	unsigned waits = sass_waits(insn), passes = 1 + below(6);
+	unsigned waits = sass_wait_mask(insn), passes = 1 + below(6);
 
 	for (unsigned o = 0; o < SASS_OPERANDS; o++) {
 		struct sass_operand x = sass_operand(form, insn, o);
@@ -98,19 +98,19 @@ static void add_but(struct sass_insn insn, unsigned not_for)
 		for (unsigned r = x.reg; r < (unsigned)x.reg + x.n; r++) {
 			waits |= m.written[r] | (x.written ? m.read[r] : 0);
 			if (m.unsettled[r] < LANDS)
-				*before = sass_with(*before, SASS_STALL_AT, 4, LANDS);
+				*before = sass_with_field(*before, SASS_STALL_AT, 4, LANDS);
 		}
-		if (sass_work_touches(*before, &x) && sass_stall(*before) < SASS_SEEN)
-			*before = sass_with(*before, SASS_STALL_AT, 4, SASS_SEEN);
+		if (sass_work_touches(*before, &x) && sass_stall(*before) < SASS_SCOREBOARD_CYCLES)
+			*before = sass_with_field(*before, SASS_STALL_AT, 4, SASS_SCOREBOARD_CYCLES);
 	}
 	waits &= ~not_for;
-	insn = sass_with(sass_with(insn, SASS_WAIT_AT, 6, waits), SASS_STALL_AT, 4, passes);
+	insn = sass_with_field(sass_with_field(insn, SASS_WAIT_AT, 6, waits), SASS_STALL_AT, 4, passes);
 	for (unsigned r = 0; r < m.regs; r++) {
 		m.written[r] &= ~waits;
 		m.read[r] &= ~waits;
 		m.unsettled[r] += sass_stall(*before);
 	}
-	if (sass_opcode(*before) != SASS_OP_NOP && sass_stall(*before) < SASS_SEEN)
+	if (sass_opcode(*before) != SASS_OP_NOP && sass_stall(*before) < SASS_SCOREBOARD_CYCLES)
 		remember(*before);
 	remember(insn);
 	m.insns[m.n++] = insn;
@@ -130,7 +130,7 @@ static unsigned any(unsigned wide, bool written)
 
 static struct sass_insn maybe(struct sass_insn insn)
 {
-	return below(4) ? insn : sass_with(insn, 12, 3, below(SASS_PT));
+	return below(4) ? insn : sass_with_field(insn, 12, 3, below(SASS_PT));
 }
 
 static void add_any(void)
@@ -140,35 +140,35 @@ static void add_any(void)
 
 	switch (below(7)) {
 	case 6: /* SHFL that overwrites a source without a wait: shuffles complete in order */
-		insn = sass_with(sass_with(bare(SHFL), SASS_READ_AT, 3, rb), SASS_WRITE_AT, 3, (rb + 1) % SASS_SCOREBOARDS);
+		insn = sass_with_field(sass_with_field(bare(SHFL), SASS_READ_AT, 3, rb), SASS_WRITE_AT, 3, (rb + 1) % SASS_SCOREBOARDS);
 		for (unsigned r = 0; r < m.regs; r++)
 			if ((m.read[r] | m.written[r]) & (1u << rb | 1u << (rb + 1) % SASS_SCOREBOARDS | 1u << (rb + 2) % SASS_SCOREBOARDS))
 				return;
 		wide = any(1, true);
-		add(sass_with(sass_with(insn, 16, 8, any(1, true)), 24, 8, wide));
+		add(sass_with_field(sass_with_field(insn, 16, 8, any(1, true)), 24, 8, wide));
 		if (sass_field(m.insns[m.n - 1], 16, 8) != wide)
-			add_but(sass_with(sass_with(sass_with(insn, SASS_WRITE_AT, 3, (rb + 2) % SASS_SCOREBOARDS), 16, 8, wide), 24, 8, any(1, false)), 1u << rb);
+			add_but(sass_with_field(sass_with_field(sass_with_field(insn, SASS_WRITE_AT, 3, (rb + 2) % SASS_SCOREBOARDS), 16, 8, wide), 24, 8, any(1, false)), 1u << rb);
 		break;
 	case 0: /* LDG */
-		insn = sass_with(sass_with(bare(LDG), 16, 8, any(wide, true)), 24, 8, any(2, false));
-		insn = sass_with(sass_with(insn, 73, 3, size), SASS_WRITE_AT, 3, wb);
-		add(maybe(below(2) ? insn : sass_with(insn, SASS_READ_AT, 3, rb)));
+		insn = sass_with_field(sass_with_field(bare(LDG), 16, 8, any(wide, true)), 24, 8, any(2, false));
+		insn = sass_with_field(sass_with_field(insn, 73, 3, size), SASS_WRITE_AT, 3, wb);
+		add(maybe(below(2) ? insn : sass_with_field(insn, SASS_READ_AT, 3, rb)));
 		break;
 	case 1: /* STG */
-		insn = sass_with(sass_with(bare(STG), 24, 8, any(2, false)), 32, 8, any(wide, false));
-		add(maybe(sass_with(sass_with(insn, 73, 3, size), SASS_READ_AT, 3, rb)));
+		insn = sass_with_field(sass_with_field(bare(STG), 24, 8, any(2, false)), 32, 8, any(wide, false));
+		add(maybe(sass_with_field(sass_with_field(insn, 73, 3, size), SASS_READ_AT, 3, rb)));
 		break;
 	case 2: /* STG without a scoreboard */
 		if (wide < 4)
-			add(sass_with(sass_with(sass_with(bare(STG), 24, 8, 0), 32, 8, 2), 73, 3, size));
+			add(sass_with_field(sass_with_field(sass_with_field(bare(STG), 24, 8, 0), 32, 8, 2), 73, 3, size));
 		break;
 	case 3:
-		insn = sass_with(sass_with(bare(IMAD_WIDE), 16, 8, any(2, true)), 24, 8, any(1, false));
-		add(maybe(sass_with(sass_with(insn, 32, 8, any(1, false)), 64, 8, any(2, false))));
+		insn = sass_with_field(sass_with_field(bare(IMAD_WIDE), 16, 8, any(2, true)), 24, 8, any(1, false));
+		add(maybe(sass_with_field(sass_with_field(insn, 32, 8, any(1, false)), 64, 8, any(2, false))));
 		break;
 	default:
-		insn = sass_with(sass_with(bare(IADD3), 16, 8, any(1, true)), 24, 8, any(1, false));
-		add(maybe(sass_with(sass_with(insn, 32, 8, any(1, false)), 64, 8, any(1, false))));
+		insn = sass_with_field(sass_with_field(bare(IADD3), 16, 8, any(1, true)), 24, 8, any(1, false));
+		add(maybe(sass_with_field(sass_with_field(insn, 32, 8, any(1, false)), 64, 8, any(1, false))));
 		break;
 	}
 }
@@ -191,21 +191,21 @@ static void make(uint64_t of)
 	m.blocks = 1 + below(6);
 	begin_block(0);
 	for (uint32_t r = 0; r < m.regs; r++)
-		add(sass_with(sass_with(sass_with(bare(IADD3), 16, 8, r), 24, 8, SASS_RZ), 32, 8, SASS_RZ));
+		add(sass_with_field(sass_with_field(sass_with_field(bare(IADD3), 16, 8, r), 24, 8, SASS_RZ), 32, 8, SASS_RZ));
 	for (uint32_t b = 0; b < m.blocks; b++) {
 		if (b)
 			begin_block(b);
 		for (unsigned n = 4 + below(20); n--;)
 			add_any();
-		m.insns[m.n - 1] = sass_with(m.insns[m.n - 1], SASS_STALL_AT, 4, SASS_SEEN);
+		m.insns[m.n - 1] = sass_with_field(m.insns[m.n - 1], SASS_STALL_AT, 4, SASS_SCOREBOARD_CYCLES);
 		m.branches[b] = m.n;
-		m.insns[m.n++] = sass_with(sass_with(bare(b + 1 < m.blocks ? SASS_OP_BRA : SASS_OP_EXIT), 64, 24, 0), 72, 15, 0);
+		m.insns[m.n++] = sass_with_field(sass_with_field(bare(b + 1 < m.blocks ? SASS_OP_BRA : SASS_OP_EXIT), 64, 24, 0), 72, 15, 0);
 	}
 	for (uint32_t b = 0; b + 1 < m.blocks; b++) {
 		uint32_t at = m.branches[b];
-		struct sass_insn bra = sass_with(sass_bra(arch, ((int64_t)m.begins[below(m.blocks)] - at - 1) * SASS_INSN), 12, 3, below(SASS_PT));
+		struct sass_insn bra = sass_with_field(sass_bra(arch, ((int64_t)m.begins[below(m.blocks)] - at - 1) * SASS_INSN), 12, 3, below(SASS_PT));
 
-		m.insns[at] = sass_with(bra, SASS_STALL_AT, 4, 5);
+		m.insns[at] = sass_with_field(bra, SASS_STALL_AT, 4, 5);
 	}
 }
 
@@ -267,7 +267,7 @@ static void complete_operations(const struct sass_insn *insns, unsigned waits, u
 {
 	for (uint32_t k = 0; k < run.nlate; k++) {
 		struct late *l = &run.late[k];
-		bool seen = l->since + SASS_SEEN <= now;
+		bool seen = l->since + SASS_SCOREBOARD_CYCLES <= now;
 
 		if (all || (l->write == SASS_NO_SCOREBOARD && l->read == SASS_NO_SCOREBOARD && l->time <= now && !l->samples) ||
 		    (seen && waits >> l->write & 1))
@@ -302,12 +302,12 @@ static uint64_t carry_out_all(const struct sass_insn *insns, uint32_t n, uint64_
 		struct sass_insn insn = insns[i];
 		bool meant = sass_field(insn, 12, 4) == SASS_PT || choice >> 20 & 1;
 
-		complete_operations(insns, sass_waits(insn), now, false);
+		complete_operations(insns, sass_wait_mask(insn), now, false);
 		if (meant && sass_opcode(insn) == SASS_OP_EXIT)
 			break;
 		if (meant && sass_opcode(insn) != SASS_OP_BRA && sass_opcode(insn) != SASS_OP_NOP)
 			carry_out(insns, i, step, now, choice);
-		now += sass_passes(insn);
+		now += sass_min_cycles(insn);
 		i += meant && sass_opcode(insn) == SASS_OP_BRA ? 1 + sass_branch(arch, insn) / SASS_INSN : 1;
 	}
 	complete_operations(insns, 0, now, true);
@@ -340,12 +340,12 @@ int main(void)
 		make(mix(k, 7));
 		memcpy(insns, m.insns, sizeof(insns));
 		probe.n = m.n;
-		sass_probe_note(&probe);
+		sass_probe_update_usage(&probe);
 		before += probe.regs;
 		branching += probe.diverges;
-		if (sass_compact(arch, &probe, 0) < 0)
+		if (sass_alloc_registers(arch, &probe, 0) < 0)
 			abort();
-		sass_probe_note(&probe);
+		sass_probe_update_usage(&probe);
 		after += probe.regs;
 		fewer += probe.regs < m.regs;
 		odd += !is_even(&probe);

@@ -121,7 +121,7 @@ static void compute(struct run *run, struct sass_insn insn)
 	t->p[7] = true;
 }
 
-static bool is_half_of(const struct sass_grafted *g, uint32_t i, uint32_t *number)
+static bool is_half_of(const struct sass_patched_code *g, uint32_t i, uint32_t *number)
 {
 	for (uint32_t k = 0; k < g->naddresses; k++)
 		if (g->addresses[k].at == i) {
@@ -132,7 +132,7 @@ static bool is_half_of(const struct sass_grafted *g, uint32_t i, uint32_t *numbe
 }
 
 /* Patches the addresses like the agent; runs from the branch at the instruction until the kernel continues. */
-static void walk(const struct sass_code *code, const struct sass_grafted *g, uint32_t at, struct run *run)
+static void walk(const struct sass_code *code, const struct sass_patched_code *g, uint32_t at, struct run *run)
 {
 	uint32_t i = at + 1 + sass_branch(code->arch, g->insns[at]) / SASS_INSN, number;
 
@@ -140,7 +140,7 @@ static void walk(const struct sass_code *code, const struct sass_grafted *g, uin
 		struct sass_insn insn = g->insns[i];
 
 		if (is_half_of(g, i, &number))
-			insn = sass_with(insn, 32, 32, number);
+			insn = sass_with_field(insn, 32, 32, number);
 		if (sass_opcode(insn) == SASS_OP_BRA) {
 			i += 1 + sass_branch(code->arch, insn) / SASS_INSN;
 			continue;
@@ -237,10 +237,10 @@ static bool has_right_value(const struct run *run, struct sass_insn own, const s
 	}
 }
 
-static bool runs_right(const struct sass_code *code, const struct sass_grafted *g, uint32_t i, uint32_t regs, bool beyond)
+static bool runs_right(const struct sass_code *code, const struct sass_patched_code *g, uint32_t i, uint32_t regs, bool beyond)
 {
 	struct sass_insn own = sass_code_at(code, code->constants[i]);
-	static uint8_t bank[SASS_CONSTANTS_MOST];
+	static uint8_t bank[SASS_CONSTANTS_MAX_BYTES];
 	struct run run = { .bank = bank, .size = code->constants_size };
 	struct thread before;
 	struct sass_constant k;
@@ -248,7 +248,7 @@ static bool runs_right(const struct sass_code *code, const struct sass_grafted *
 
 	for (uint32_t b = 0; b < run.size; b++)
 		bank[b] = random_below(256);
-	if (!sass_constant_of(own, &k))
+	if (!sass_decode_constant_read(own, &k))
 		return false;
 	random_thread(&before);
 	at = place_of(own, &k, &before, run.size, beyond);
@@ -268,11 +268,11 @@ static bool runs_right(const struct sass_code *code, const struct sass_grafted *
 
 static bool passes(const struct sass_cubin *app, const struct sass_kernel *k, const struct sass_code *code, const struct sass_twin *twin)
 {
-	const struct sass_arounds none = { 0 };
+	const struct sass_insn_probes none = { 0 };
 	struct gpubpf_diag diag;
 
 	gpubpf_diag_init(&diag);
-	return !sass_check(app, k, code, twin, &(struct sass_has){ 0 }, &none, &diag);
+	return !sass_check(app, k, code, twin, &(struct sass_twin_contents){ 0 }, &none, &diag);
 }
 
 static void try_change(const struct sass_cubin *app, const struct sass_kernel *k, const struct sass_code *code, const struct sass_twin *twin)
@@ -305,7 +305,7 @@ static void change(const struct sass_cubin *app, const struct sass_kernel *k, co
 			continue;
 		memcpy(text + i * SASS_INSN, &nop, SASS_INSN);
 		try_change(app, k, code, twin);
-		other = sass_with(other, bit, 1, !sass_field(was, bit, 1));
+		other = sass_with_field(other, bit, 1, !sass_field(was, bit, 1));
 		memcpy(text + i * SASS_INSN, &other, SASS_INSN);
 		try_change(app, k, code, twin);
 		memcpy(text + i * SASS_INSN, &was, SASS_INSN);
@@ -321,7 +321,7 @@ static void change(const struct sass_cubin *app, const struct sass_kernel *k, co
 	sass_cubin_finish(&made);
 }
 
-static bool reads_none(const struct sass_grafted *g)
+static bool reads_none(const struct sass_patched_code *g)
 {
 	for (uint32_t i = 0; i < g->n; i++)
 		if (sass_constant_bank(g->insns[i]) == 3)
@@ -333,9 +333,9 @@ static void try_kernel(const struct sass_cubin *app, const struct sass_kernel *k
 {
 	static struct sass_section nothing;
 	const struct sass_cubin probes = { .sections = &nothing, .nsections = 1 };
-	const struct sass_arounds none = { 0 };
+	const struct sass_insn_probes none = { 0 };
 	const char *name = app->symbols[k->symbol].name;
-	struct sass_grafted grafted = { 0 };
+	struct sass_patched_code grafted = { 0 };
 	struct sass_twin twin = { 0 };
 	struct sass_code code;
 	struct gpubpf_diag diag;
@@ -345,10 +345,10 @@ static void try_kernel(const struct sass_cubin *app, const struct sass_kernel *k
 		ok(false, "%s is taken: %s", name, diag.what);
 		return;
 	}
-	if (sass_graft(&code, k->regs, NULL, NULL, &none, &grafted, &diag) < 0 ||
+	if (sass_patch_kernel(&code, k->regs, NULL, NULL, &none, &grafted, &diag) < 0 ||
 	    sass_twin_write(app, k, &code, &probes, &grafted, &twin, &diag) < 0 || !passes(app, k, &code, &twin) || !reads_none(&grafted)) {
 		gpubpf_diag_init(&diag);
-		sass_check(app, k, &code, &twin, &(struct sass_has){ 0 }, &none, &diag);
+		sass_check(app, k, &code, &twin, &(struct sass_twin_contents){ 0 }, &none, &diag);
 		ok(false, "%s has a twin that passes and reads no bank of its own: %s", name, diag.what);
 	}
 	for (uint32_t i = 0; i < code.nconstants; i++, reads++)
@@ -359,7 +359,7 @@ static void try_kernel(const struct sass_cubin *app, const struct sass_kernel *k
 				note("%s at 0x%x: not what it read", name, code.constants[i] * SASS_INSN);
 	change(app, k, &code, &twin);
 	sass_twin_finish(&twin);
-	sass_grafted_finish(&grafted);
+	sass_patched_code_finish(&grafted);
 	sass_code_finish(&code);
 }
 

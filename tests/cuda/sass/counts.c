@@ -120,7 +120,7 @@ static void carry_out(struct block *b, struct lane *l, uint32_t active, struct s
 /* Runs all lanes of the set in lockstep, like a converged warp. */
 static void run_warp(struct block *b, struct lane lanes[WARP], uint32_t active, bool end)
 {
-	struct sass_insn insns[SASS_COUNT_MOST];
+	struct sass_insn insns[SASS_COUNT_MAX_INSNS];
 	uint32_t n = (end ? sass_count_end : sass_count_begin)(b->arch, 0, insns);
 
 	for (uint32_t k = 0; k < n; k++) {
@@ -188,9 +188,9 @@ struct twin {
 /* "": the checker accepts */
 static const char *check_twin(const struct twin *t, bool counts)
 {
-	const struct sass_has has = { .entry = true, .exit = true, .counts = counts };
+	const struct sass_twin_contents has = { .entry = true, .exit = true, .counts = counts };
 	const struct sass_twin twin = { .cubin = { t->bytes, t->size } };
-	const struct sass_arounds none = { 0 };
+	const struct sass_insn_probes none = { 0 };
 	static struct gpubpf_diag diag;
 
 	gpubpf_diag_init(&diag);
@@ -242,7 +242,7 @@ static uint32_t joint(const struct twin *t, uint32_t begin)
 	while (begin-- > t->first) {
 		struct sass_insn insn = get(t, begin);
 
-		if (sass_opcode(insn) == SASS_OP_NOP && sass_waits(insn) == SASS_ALL_BOARDS)
+		if (sass_opcode(insn) == SASS_OP_NOP && sass_wait_mask(insn) == SASS_ALL_BOARDS)
 			return begin;
 		if (sass_opcode(insn) != SASS_OP_NOP && sass_opcode(insn) != SASS_OP_BREAK && sass_opcode(insn) != SASS_OP_WARPSYNC_ALL)
 			break;
@@ -258,30 +258,30 @@ static void change_before(const struct twin *t, uint32_t at, uint32_t adds)
 
 	snprintf(leaves, sizeof(leaves), "at 0x%x: lanes leave before they are counted", at * SASS_INSN);
 	snprintf(goes, sizeof(goes), "at 0x%x: a branch skips the code that counts lanes", at * SASS_INSN);
-	ok(is_refused_with(t, at, sass_end_if(SASS_PT), leaves), "nobody ends who was not counted");
+	ok(is_refused_with(t, at, sass_exit_if(SASS_PT), leaves), "nobody ends who was not counted");
 	ok(is_refused_with(t, at, past, goes), "or goes past some of it");
 }
 
 /* Changes the code that counts leaving lanes; a full warp may have its own copy. Returns whether a program precedes it. */
 static bool change_end(const struct twin *t, uint32_t adds)
 {
-	struct sass_insn add = get(t, adds), end = get(t, adds + 2), insns[SASS_COUNT_MOST];
+	struct sass_insn add = get(t, adds), end = get(t, adds + 2), insns[SASS_COUNT_MAX_INSNS];
 	uint32_t before = 0, votes = 0, at;
 	char otherwise[80], back[80];
 
 	snprintf(otherwise, sizeof(otherwise), "at 0x%x: the code that counts leaving lanes is wrong", adds * SASS_INSN);
-	ok(is_refused_with(t, adds, sass_with(add, 40, 24, 0), otherwise), "a word that the kernel has is none to count in");
-	ok(is_refused_with(t, adds, sass_with(add, 12, 4, 0), otherwise), "nor do some lanes alone count");
-	ok(is_refused_with(t, adds, sass_with(add, 24, 8, sass_field(add, 16, 8)), otherwise), "nor at another address");
+	ok(is_refused_with(t, adds, sass_with_field(add, 40, 24, 0), otherwise), "a word that the kernel has is none to count in");
+	ok(is_refused_with(t, adds, sass_with_field(add, 12, 4, 0), otherwise), "nor do some lanes alone count");
+	ok(is_refused_with(t, adds, sass_with_field(add, 24, 8, sass_field(add, 16, 8)), otherwise), "nor at another address");
 	ok(is_refused_with(t, adds, sass_nop(0, 5), "lanes that leave are not counted"), "nor nobody");
 	ok(sass_opcode(end) == SASS_OP_EXIT && is_refused_with(t, adds + 2, sass_nop(0, 5), otherwise), "all but the last end");
-	ok(is_refused_with(t, adds + 2, sass_with(end, 15, 1, 1), otherwise), "and the last does not");
+	ok(is_refused_with(t, adds + 2, sass_with_field(end, 15, 1, 1), otherwise), "and the last does not");
 	sass_count_end(t->code.arch, 0, insns);
 	while (sass_opcode(insns[before]) != SASS_OP_ATOMS)
 		before++;
 	while (sass_opcode(insns[votes]) != SASS_OP_VOTE)
 		votes++;
-	ok(is_refused_with(t, adds - before + votes, sass_own_lane(sass_field(insns[votes], 16, 8)), otherwise), "who is here is asked");
+	ok(is_refused_with(t, adds - before + votes, sass_lane_bit(sass_field(insns[votes], 16, 8)), otherwise), "who is here is asked");
 	snprintf(back, sizeof(back), "at 0x%x: a branch skips the code that counts lanes", (adds + 3) * SASS_INSN);
 	ok(is_refused_with(t, adds + 3, sass_bra(t->code.arch, -4 * SASS_INSN), back), "and nobody is counted twice");
 	at = joint(t, adds - before);
@@ -299,12 +299,12 @@ static void change_begin(const struct twin *t)
 
 	if (!ok(meets == puts + 1, "lanes meet behind the word's first value"))
 		return;
-	ok(is_refused_with(t, puts, sass_with(put, 40, 24, 0), otherwise), "which is not where the kernel has some");
-	ok(is_refused_with(t, puts, sass_with(put, 32, 8, SASS_RZ), otherwise), "nor of another number");
+	ok(is_refused_with(t, puts, sass_with_field(put, 40, 24, 0), otherwise), "which is not where the kernel has some");
+	ok(is_refused_with(t, puts, sass_with_field(put, 32, 8, SASS_RZ), otherwise), "nor of another number");
 	ok(is_refused_with(t, meets, sass_nop(0, 5), otherwise), "they do meet");
-	ok(is_refused_with(t, meets, sass_with(meet, 54, 4, 1), otherwise), "at no other barrier,");
-	ok(is_refused_with(t, meets, sass_with(meet, 12, 4, 0), otherwise), "all of them,");
-	ok(is_refused_with(t, meets, sass_with(meet, 77, 2, 1), otherwise), "and wait");
+	ok(is_refused_with(t, meets, sass_with_field(meet, 54, 4, 1), otherwise), "at no other barrier,");
+	ok(is_refused_with(t, meets, sass_with_field(meet, 12, 4, 0), otherwise), "all of them,");
+	ok(is_refused_with(t, meets, sass_with_field(meet, 77, 2, 1), otherwise), "and wait");
 	ok(is_refused_with(t, meets + 3, put, more) && is_refused_with(t, meets + 3, meet, more), "once");
 	snprintf(back, sizeof(back), "at 0x%x: a branch skips the code that counts lanes", (meets + 1) * SASS_INSN);
 	ok(is_refused_with(t, meets + 1, sass_bra(t->code.arch, -2 * SASS_INSN), back), "and nobody comes there again");

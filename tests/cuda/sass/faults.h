@@ -24,12 +24,12 @@ struct opened {
 
 static bool passes(const struct opened *o)
 {
-	const struct sass_arounds none = { 0 };
+	const struct sass_insn_probes none = { 0 };
 	const struct sass_twin twin = { .cubin = { o->twin, o->size } };
 	struct gpubpf_diag diag;
 
 	gpubpf_diag_init(&diag);
-	return !sass_check(&o->app, o->kernel, &o->code, &twin, &(struct sass_has){ .entry = true, .exit = true }, &none, &diag);
+	return !sass_check(&o->app, o->kernel, &o->code, &twin, &(struct sass_twin_contents){ .entry = true, .exit = true }, &none, &diag);
 }
 
 static struct sass_insn get(const struct opened *o, uint32_t i)
@@ -51,7 +51,7 @@ static uint32_t first_added(const struct opened *o)
 /* Start of the entry's probe. */
 static uint32_t entry_of(const struct opened *o)
 {
-	uint32_t at = sass_opcode(get(o, o->code.begin)) == SASS_OP_BRA ? o->code.begin : o->code.late_entry;
+	uint32_t at = sass_opcode(get(o, o->code.begin)) == SASS_OP_BRA ? o->code.begin : o->code.entry_limit;
 
 	return at + 1 + sass_branch(o->code.arch, get(o, at)) / SASS_INSN;
 }
@@ -65,7 +65,7 @@ static void change_kernel_code(struct opened *o)
 		struct sass_insn was = get(o, i);
 		uint32_t bit = random_below(105);
 
-		set(o, i, sass_with(was, bit, 1, !sass_field(was, bit, 1)));
+		set(o, i, sass_with_field(was, bit, 1, !sass_field(was, bit, 1)));
 		survived += passes(o);
 		set(o, i, was);
 	}
@@ -103,10 +103,10 @@ static void drop_waits(struct opened *o)
 	for (uint32_t i = first; i < o->n; i++) {
 		struct sass_insn was = get(o, i);
 
-		if (!sass_waits(was) || !sass_form_find(sass_opcode(was)) || sass_opcode(was) == SASS_OP_EXIT)
+		if (!sass_wait_mask(was) || !sass_form_find(sass_opcode(was)) || sass_opcode(was) == SASS_OP_EXIT)
 			continue;
 		waits++;
-		set(o, i, sass_with(was, SASS_WAIT_AT, 6, 0));
+		set(o, i, sass_with_field(was, SASS_WAIT_AT, 6, 0));
 		seen += !passes(o);
 		set(o, i, was);
 	}
@@ -120,15 +120,15 @@ static void wait_without_delay(struct opened *o)
 {
 	struct sass_insn was = get(o, first_added(o)), waits = get(o, first_added(o) + 1);
 
-	if (o->code.tail == SASS_NONE || sass_opcode(was) != SASS_OP_NOP || !sass_waits(waits)) /* above the kernel's registers: no wait */
+	if (o->code.tail == SASS_NONE || sass_opcode(was) != SASS_OP_NOP || !sass_wait_mask(waits)) /* above the kernel's registers: no wait */
 		return;
 	waited++;
-	ok(sass_stall(was) >= 2 && !sass_waits(was) && sass_waits(waits), "an exit's probe waits for the kernel, but not at once");
+	ok(sass_stall(was) >= 2 && !sass_wait_mask(was) && sass_wait_mask(waits), "an exit's probe waits for the kernel, but not at once");
 	set(o, first_added(o), waits);
 	set(o, first_added(o) + 1, was);
 	ok(!passes(o), "a wait for what was set just before is seen");
 	set(o, first_added(o) + 1, waits);
-	set(o, first_added(o), sass_with(was, SASS_STALL_AT, 4, 1));
+	set(o, first_added(o), sass_with_field(was, SASS_STALL_AT, 4, 1));
 	ok(!passes(o), "and one a cycle later");
 	set(o, first_added(o), was);
 }
@@ -144,7 +144,7 @@ static void drop_times(struct opened *o)
 		if (sass_stall(was) < 4 || sass_is_slow(was) || sass_op_find(sass_opcode(was))->class != SASS_FIXED)
 			continue;
 		times++;
-		set(o, i, sass_with(was, SASS_STALL_AT, 4, 1));
+		set(o, i, sass_with_field(was, SASS_STALL_AT, 4, 1));
 		seen += !passes(o);
 		set(o, i, was);
 	}
@@ -159,11 +159,11 @@ static void wait_early(struct opened *o)
 	for (uint32_t i = first_added(o); i + 1 < o->n; i++) {
 		struct sass_insn was = get(o, i);
 
-		if (!(sass_boards_set(was) & sass_waits(get(o, i + 1))))
+		if (!(sass_boards_set(was) & sass_wait_mask(get(o, i + 1))))
 			continue;
 		pairs++;
 		early += sass_stall(was) < 2;
-		set(o, i, sass_with(was, SASS_STALL_AT, 4, 1));
+		set(o, i, sass_with_field(was, SASS_STALL_AT, 4, 1));
 		seen += !passes(o);
 		set(o, i, was);
 	}
@@ -178,20 +178,20 @@ static void number_values(struct opened *o)
 	uint32_t first = first_added(o), n = 0, changed = 0, same = 0;
 	struct sass_insn insns[64];
 
-	while (n < 64 && !(n && sass_opcode(insns[n - 1]) == SASS_OP_EXIT && sass_unconditional(insns[n - 1]))) {
+	while (n < 64 && !(n && sass_opcode(insns[n - 1]) == SASS_OP_EXIT && sass_is_unconditional(insns[n - 1]))) {
 		insns[n] = get(o, first + n);
 		n++;
 	}
-	if (!ok(sass_does_same(insns, n, insns, n), "an exit's probe of %u instructions does what it does", n))
+	if (!ok(sass_is_equivalent(insns, n, insns, n), "an exit's probe of %u instructions does what it does", n))
 		return;
 	for (uint32_t i = 0; i + 1 < n; i++)
 		for (size_t f = 0; f < sizeof(fields); f++) {
 			struct sass_insn other[64];
 
 			memcpy(other, insns, sizeof(other));
-			other[i] = sass_with(other[i], fields[f], 3, sass_field(other[i], fields[f], 3) ^ 5);
+			other[i] = sass_with_field(other[i], fields[f], 3, sass_field(other[i], fields[f], 3) ^ 5);
 			changed++;
-			same += sass_does_same(insns, n, other, n);
+			same += sass_is_equivalent(insns, n, other, n);
 		}
 	ok(same * 5 < changed, "%u changes of a field make another probe of it, %u are of what is not used", changed - same, same);
 }
@@ -284,7 +284,7 @@ static void drop_latency_stall(struct opened *o)
 
 		if (time - sass_stall(was) >= 45)
 			continue;
-		set(o, i, sass_with(was, SASS_STALL_AT, 4, sass_stall(was) - (time - 45) - 1));
+		set(o, i, sass_with_field(was, SASS_STALL_AT, 4, sass_stall(was) - (time - 45) - 1));
 		seen += !passes(o);
 		set(o, i, was);
 	}
@@ -349,16 +349,16 @@ static void change_reused_values(struct opened *o)
 		if (!x.n || !kept[x.reg] || is_written_again(o, i, x.reg))
 			continue;
 		made++;
-		guarded += passes_with(o, i, sass_with(get(o, i), 12, 3, 0));
-		elsewhere += (sass_opcode(get(o, i)) & 0x1ff) == S2R && passes_with(o, i, sass_with(get(o, i), 72, 8, 0x43));
-		moved += passes_with(o, i, sass_with(get(o, i), x.at, 8, x.reg ^ 4));
+		guarded += passes_with(o, i, sass_with_field(get(o, i), 12, 3, 0));
+		elsewhere += (sass_opcode(get(o, i)) & 0x1ff) == S2R && passes_with(o, i, sass_with_field(get(o, i), 72, 8, 0x43));
+		moved += passes_with(o, i, sass_with_field(get(o, i), x.at, 8, x.reg ^ 4));
 	}
 	for (uint32_t i = first_added(o); i < entry_of(o); i++)
 		for (unsigned k = 1; k < SASS_OPERANDS; k++) {
 			struct sass_operand x = sass_operand(sass_form_find(sass_opcode(get(o, i))), get(o, i), k);
 
 			if (x.n && kept[x.reg])
-				read += passes_with(o, i, sass_with(get(o, i), x.at, 8, 0)); /* the kernel's own code */
+				read += passes_with(o, i, sass_with_field(get(o, i), x.at, 8, 0)); /* the kernel's own code */
 		}
 	ok(made && !guarded && !elsewhere && !moved && !read, "%u results of an entry's probe are its exit's, none can change unseen", made);
 }
@@ -384,7 +384,7 @@ static void drop_added_scoreboards(struct opened *o)
 /* Changes the kernel's displaced entry instruction after the probe, and the branch back. */
 static void change_way_back(struct opened *o)
 {
-	uint32_t at = sass_opcode(get(o, o->code.begin)) == SASS_OP_BRA ? o->code.begin : o->code.late_entry, i = o->n;
+	uint32_t at = sass_opcode(get(o, o->code.begin)) == SASS_OP_BRA ? o->code.begin : o->code.entry_limit, i = o->n;
 	struct sass_insn was;
 
 	while (--i > entry_of(o))
@@ -397,7 +397,7 @@ static void change_way_back(struct opened *o)
 	ok(!passes(o), "and one that does not lead back");
 	set(o, i, was);
 	was = get(o, i - 1);
-	set(o, i - 1, sass_with(was, 16, 8, sass_field(was, 16, 8) ^ 1));
+	set(o, i - 1, sass_with_field(was, 16, 8, sass_field(was, 16, 8) ^ 1));
 	ok(!passes(o), "and one that carries out something else there");
 	set(o, i - 1, was);
 }
@@ -516,7 +516,7 @@ static void faults_try(const char *image, size_t size, const struct gpubpf_twin_
 }
 
 /* Did at least one twin allow each fault that not all twins allow? */
-static void faults_met(bool together)
+static void check_fault_coverage(bool together)
 {
 	ok(waited, "%u exits' probes waited for what was just set", waited);
 	ok(settled, "%u exits' probes were among the kernel's registers", settled);

@@ -22,17 +22,17 @@ static uint64_t words[2 * (MAX_INSNS + PROBE)];
 
 static struct sass_insn ldc(unsigned to, unsigned board)
 {
-	return sass_with(sass_with((struct sass_insn){ 0x00000a00ff017b82, 0x000fe20000000800 }, 16, 8, to), SASS_WRITE_AT, 3, board);
+	return sass_with_field(sass_with_field((struct sass_insn){ 0x00000a00ff017b82, 0x000fe20000000800 }, 16, 8, to), SASS_WRITE_AT, 3, board);
 }
 
 static struct sass_insn lds(unsigned to, unsigned board)
 {
-	return sass_with(sass_with((struct sass_insn){ 0x00000000ff047984, 0x000fe20000000800 }, 16, 8, to), SASS_WRITE_AT, 3, board);
+	return sass_with_field(sass_with_field((struct sass_insn){ 0x00000000ff047984, 0x000fe20000000800 }, 16, 8, to), SASS_WRITE_AT, 3, board);
 }
 
 static struct sass_insn stg(unsigned from, unsigned board)
 {
-	return sass_with(sass_with((struct sass_insn){ 0x0000000408007986, 0x000fe2000c101904 }, 32, 8, from), SASS_READ_AT, 3, board);
+	return sass_with_field(sass_with_field((struct sass_insn){ 0x0000000408007986, 0x000fe2000c101904 }, 32, 8, from), SASS_READ_AT, 3, board);
 }
 
 /* MUFU.RCP to, R9; scoreboard `read` signals the read of the source */
@@ -40,12 +40,12 @@ static struct sass_insn mufu(unsigned to, unsigned board, unsigned read)
 {
 	struct sass_insn insn = { 0x0000000900007308, 0x000fe20000001000 };
 
-	return sass_with(sass_with(sass_with(insn, 16, 8, to), SASS_WRITE_AT, 3, board), SASS_READ_AT, 3, read);
+	return sass_with_field(sass_with_field(sass_with_field(insn, 16, 8, to), SASS_WRITE_AT, 3, board), SASS_READ_AT, 3, read);
 }
 
 static struct sass_insn under(struct sass_insn insn, unsigned guard)
 {
-	return sass_with(insn, 12, 4, guard);
+	return sass_with_field(insn, 12, 4, guard);
 }
 
 static struct sass_insn ends(unsigned guard)
@@ -113,7 +113,7 @@ static bool is_refused(struct program *p)
 	read_program(p);
 	for (uint32_t i = 0; i < p->n; i++) {
 		int64_t over = ((int64_t)p->n - i - 1) * SASS_INSN;
-		struct sass_insn turned = sass_with_branch(p->code.arch, sass_with(p->insns[i], 0, 12, SASS_OP_BRA), over);
+		struct sass_insn turned = sass_with_branch(p->code.arch, sass_with_field(p->insns[i], 0, 12, SASS_OP_BRA), over);
 
 		if (sass_opcode(p->insns[i]) == SASS_OP_EXIT)
 			memcpy(words + 2 * i, &turned, sizeof(turned));

@@ -41,7 +41,7 @@ static int collect_function(void *arg, const struct sass_function *f)
 	struct found *all = arg;
 
 	all->f[all->n++] = *f;
-	return f->why || all->n == 8 ? 0 : sass_function_places(all->code, f, GPUBPF_TAKES(CALL) | GPUBPF_TAKES(CALL_EXIT), collect_place, all);
+	return f->why || all->n == 8 ? 0 : sass_function_places(all->code, f, GPUBPF_SITE_BIT(CALL) | GPUBPF_SITE_BIT(CALL_EXIT), collect_place, all);
 }
 
 static const struct sass_function *function(const struct found *all, const char *name)
@@ -80,44 +80,44 @@ static void plant_all(const struct sass_cubin *c, const struct sass_kernel *k, s
 {
 	const struct sass_arch *arch = code->arch;
 	uint32_t in = f->begin + 1;
-	struct sass_insn call = sass_with(sass_bra(arch, ((int64_t)in - 1 - 1) * SASS_INSN), 0, 12, SASS_OP_CALL_REL);
+	struct sass_insn call = sass_with_field(sass_bra(arch, ((int64_t)in - 1 - 1) * SASS_INSN), 0, 12, SASS_OP_CALL_REL);
 
 	plant(c, k, code, in, sass_bra(arch, -2 * SASS_INSN), "returns to its first instruction");
 	plant(c, k, code, in, sass_bra(arch, -3 * SASS_INSN), "shares code");
 	plant(c, k, code, 1, sass_bra(arch, ((int64_t)in - 2) * SASS_INSN), "shares code");
 	plant(c, k, code, 1, call, "in the middle");
 	plant(c, k, code, f->begin - 1, sass_move(2, 3), "falls through into it");
-	plant(c, k, code, in, sass_with(sass_code_at(code, in), 0, 12, SASS_OP_BRX), "indirect branch");
-	plant(c, k, code, in, sass_with(sass_code_at(code, in), 0, 12, SASS_OP_BRXU), "indirect branch");
+	plant(c, k, code, in, sass_with_field(sass_code_at(code, in), 0, 12, SASS_OP_BRX), "indirect branch");
+	plant(c, k, code, in, sass_with_field(sass_code_at(code, in), 0, 12, SASS_OP_BRXU), "indirect branch");
 }
 
-static bool has_twin(const struct sass_cubin *c, const struct sass_kernel *k, const struct sass_code *code, struct sass_arounds *around,
+static bool has_twin(const struct sass_cubin *c, const struct sass_kernel *k, const struct sass_code *code, struct sass_insn_probes *around,
 		     struct gpubpf_diag *diag)
 {
 	static struct sass_section nothing;
 	const struct sass_cubin probes = { .sections = &nothing, .nsections = 1 };
-	struct sass_grafted grafted = { 0 };
+	struct sass_patched_code grafted = { 0 };
 	struct sass_twin twin = { 0 };
-	int err = sass_graft(code, k->regs, NULL, NULL, around, &grafted, diag);
+	int err = sass_patch_kernel(code, k->regs, NULL, NULL, around, &grafted, diag);
 
 	if (!err)
 		err = sass_twin_write(c, k, code, &probes, &grafted, &twin, diag);
 	if (!err)
-		err = sass_check(c, k, code, &twin, &(struct sass_has){ 0 }, around, diag);
+		err = sass_check(c, k, code, &twin, &(struct sass_twin_contents){ 0 }, around, diag);
 	sass_twin_finish(&twin);
-	sass_grafted_finish(&grafted);
+	sass_patched_code_finish(&grafted);
 	return !err;
 }
 
 /* Inserts a probe with an effect: LDG R2, [R0]; EXIT. At a call it applies to all lanes; at other places these are too many. */
 static void try_guarded(const struct sass_cubin *c, const struct sass_kernel *k, struct sass_code *code, uint32_t at)
 {
-	struct sass_insn insns[2] = { sass_with(sass_load(code->arch, 2, 0, SASS_WIDTH_32), SASS_WRITE_AT, 3, 1),
+	struct sass_insn insns[2] = { sass_with_field(sass_load(code->arch, 2, 0, SASS_WIDTH_32), SASS_WRITE_AT, 3, 1),
 				      { 0x000000000000794d, 0x004fea0003800000 } };
-	struct sass_insn was = sass_code_at(code, at), first = sass_with(sass_move_number(2, 0), 12, 4, 1);
+	struct sass_insn was = sass_code_at(code, at), first = sass_with_field(sass_move_imm(2, 0), 12, 4, 1);
 	struct sass_probe probe = { .insns = insns, .n = 2, .regs = 3 };
-	struct sass_around stands = { .place = { .kind = GPUBPF_SITE_CALL, .at = at, .guard = SASS_PT, .second = SASS_PT } };
-	struct sass_arounds around = { &stands, 1 };
+	struct sass_insn_probe stands = { .place = { .kind = GPUBPF_SITE_CALL, .at = at, .guard = SASS_PT, .second = SASS_PT } };
+	struct sass_insn_probes around = { &stands, 1 };
 	struct sass_body body;
 	struct gpubpf_diag diag;
 

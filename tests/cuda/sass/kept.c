@@ -19,12 +19,12 @@
 
 static struct sass_insn slow(struct sass_insn insn)
 {
-	return sass_with(insn, SASS_WRITE_AT, 3, BOARD);
+	return sass_with_field(insn, SASS_WRITE_AT, 3, BOARD);
 }
 
 static struct sass_insn wait(struct sass_insn insn)
 {
-	return sass_with(insn, SASS_WAIT_AT, 6, 1u << BOARD);
+	return sass_with_field(insn, SASS_WAIT_AT, 6, 1u << BOARD);
 }
 
 /* S2R to, special */
@@ -32,7 +32,7 @@ static struct sass_insn special(unsigned to, unsigned which)
 {
 	struct sass_insn s2r = { 0x0000000000007919, 0x000e220000000000 };
 
-	return slow(sass_with(sass_with(s2r, 16, 8, to), 72, 8, which));
+	return slow(sass_with_field(sass_with_field(s2r, 16, 8, to), 72, 8, which));
 }
 
 /* IMAD to, a, a, a; six cycles */
@@ -40,7 +40,7 @@ static struct sass_insn product(unsigned to, unsigned a)
 {
 	struct sass_insn imad = { 0x0000000000007224, 0x000fcc00078e0200 };
 
-	return sass_with(sass_with(sass_with(sass_with(imad, 16, 8, to), 24, 8, a), 32, 8, a), 64, 8, a);
+	return sass_with_field(sass_with_field(sass_with_field(sass_with_field(imad, 16, 8, to), 24, 8, a), 32, 8, a), 64, 8, a);
 }
 
 /* CS2R to, SR_GLOBALTIMERLO */
@@ -48,7 +48,7 @@ static struct sass_insn clock_into(unsigned to)
 {
 	struct sass_insn cs2r = { 0x0000000000007805, 0x000fde0000015200 };
 
-	return sass_with(cs2r, 16, 8, to);
+	return sass_with_field(cs2r, 16, 8, to);
 }
 
 /* ISETP.GT.U32.AND P0, PT, a, 0x3ffffff, PT */
@@ -56,7 +56,7 @@ static struct sass_insn compare(unsigned a)
 {
 	struct sass_insn isetp = { 0x03ffffff0000780c, 0x000fda0003f04070 };
 
-	return sass_with(isetp, 24, 8, a);
+	return sass_with_field(isetp, 24, 8, a);
 }
 
 /* STG.E.64 [address], value */
@@ -64,7 +64,7 @@ static struct sass_insn store(unsigned address, unsigned value)
 {
 	struct sass_insn stg = { 0x0000000000007386, 0x000fe20000100b00 };
 
-	return sass_with(sass_with(stg, 24, 8, address), 32, 8, value);
+	return sass_with_field(sass_with_field(stg, 24, 8, address), 32, 8, value);
 }
 
 /* LDG.E.64 to, [address] */
@@ -72,12 +72,12 @@ static struct sass_insn load(unsigned to, unsigned address)
 {
 	struct sass_insn ldg = { 0x0000000000007381, 0x000e2200001e0b00 };
 
-	return slow(sass_with(sass_with(ldg, 16, 8, to), 24, 8, address));
+	return slow(sass_with_field(sass_with_field(ldg, 16, 8, to), 24, 8, address));
 }
 
 static struct sass_insn under(struct sass_insn insn, unsigned predicate)
 {
-	return sass_with(insn, 12, 4, predicate);
+	return sass_with_field(insn, 12, 4, predicate);
 }
 
 static struct sass_insn end(void)
@@ -90,7 +90,7 @@ static struct sass_probe probe_of(const struct sass_insn *insns, uint32_t n)
 	struct sass_probe p = { .insns = malloc(n * sizeof(*insns)), .n = n };
 
 	memcpy(p.insns, insns, n * sizeof(*insns));
-	sass_probe_note(&p);
+	sass_probe_update_usage(&p);
 	return p;
 }
 
@@ -111,9 +111,9 @@ static uint32_t count_removed(struct sass_probe entry, struct sass_probe exit, u
 	uint32_t before = exit.n;
 	bool same;
 
-	if (sass_keep(sass_arch_find(SM), &entry, &exit, most) < 0)
+	if (sass_reuse_entry_values(sass_arch_find(SM), &entry, &exit, most) < 0)
 		abort();
-	same = exit.n < before || sass_does_same(exit.insns, exit.n, exit.insns, exit.n);
+	same = exit.n < before || sass_is_equivalent(exit.insns, exit.n, exit.insns, exit.n);
 	before -= exit.n;
 	if (!same)
 		before = UINT32_MAX;
@@ -133,15 +133,15 @@ static void test_reused_addresses(void)
 	struct sass_probe was = PROBE(THREADS, ADDRESS, clock_into(4), store(2, 4), end());
 	unsigned address;
 
-	ok(!sass_keep(sass_arch_find(SM), &entry, &exit, ENOUGH) && exit.n == 3, "of an exit's probe the clock, a store and the end are left");
+	ok(!sass_reuse_entry_values(sass_arch_find(SM), &entry, &exit, ENOUGH) && exit.n == 3, "of an exit's probe the clock, a store and the end are left");
 	ok(count(&entry, 0x919) == 1 && count(&exit, 0x919) == 0 && count(&exit, 0x805) == 1, "which thread it is, is asked once");
-	ok(sass_does_same(was.insns, was.n, entry.insns, entry.n), "the entry's does what it did");
-	ok(sass_does_same_behind(&entry, &was, &exit), "and the exit's behind it, too");
-	ok(!sass_does_same_behind(&was, &was, &exit) || !memcmp(was.insns, entry.insns, was.n * sizeof(*was.insns)),
+	ok(sass_is_equivalent(was.insns, was.n, entry.insns, entry.n), "the entry's does what it did");
+	ok(sass_is_equivalent_after(&entry, &was, &exit), "and the exit's behind it, too");
+	ok(!sass_is_equivalent_after(&was, &was, &exit) || !memcmp(was.insns, entry.insns, was.n * sizeof(*was.insns)),
 	   "behind another it need not");
 	address = sass_field(exit.insns[1], 24, 8);
-	exit.insns[1] = sass_with(exit.insns[1], 24, 8, address + 2);
-	ok(!sass_does_same_behind(&entry, &was, &exit), "with another register it is another probe");
+	exit.insns[1] = sass_with_field(exit.insns[1], 24, 8, address + 2);
+	ok(!sass_is_equivalent_after(&entry, &was, &exit), "with another register it is another probe");
 	sass_probe_finish(&entry);
 	sass_probe_finish(&exit);
 	sass_probe_finish(&was);
@@ -150,18 +150,18 @@ static void test_reused_addresses(void)
 /* The entry's probe waits for the last result if no later instruction takes as long. */
 static void test_final_wait(void)
 {
-	struct sass_probe entry = PROBE(THREADS, wait(product(2, 0)), sass_with(product(3, 2), SASS_STALL_AT, 4, 1), end());
+	struct sass_probe entry = PROBE(THREADS, wait(product(2, 0)), sass_with_field(product(3, 2), SASS_STALL_AT, 4, 1), end());
 	struct sass_probe exit = PROBE(THREADS, ADDRESS, clock_into(4), store(2, 4), end());
 	unsigned time = 0;
 
 	entry.insns[entry.n - 1] = store(2, 2);
 	entry.insns = realloc(entry.insns, (entry.n + 1) * sizeof(*entry.insns));
 	entry.insns[entry.n++] = end();
-	sass_probe_note(&entry);
-	if (sass_keep(sass_arch_find(SM), &entry, &exit, ENOUGH) < 0)
+	sass_probe_update_usage(&entry);
+	if (sass_reuse_entry_values(sass_arch_find(SM), &entry, &exit, ENOUGH) < 0)
 		abort();
 	for (uint32_t i = entry.n - 1; i--; ) {
-		time += sass_passes(entry.insns[i]);
+		time += sass_min_cycles(entry.insns[i]);
 		if (sass_opcode(entry.insns[i]) == 0x224)
 			break;
 	}

@@ -55,7 +55,7 @@ struct patched {
 	struct sass_code code;
 	struct gpubpf_diag diag;
 	struct sass_body body;
-	struct sass_around around;
+	struct sass_insn_probe around;
 	uint32_t at;
 	const char *why;           /* of the place at that instruction */
 };
@@ -64,8 +64,8 @@ static bool has_fixed_latency(const struct sass_code *code, uint32_t i)
 {
 	struct sass_insn insn = sass_code_at(code, i);
 
-	return i > code->late_entry && !code->entered[i] && sass_op_find(sass_opcode(insn))->class == SASS_FIXED &&
-	       sass_unconditional(sass_with(insn, 87, 4, SASS_PT)) && sass_goes_anywhere(code, i);
+	return i > code->entry_limit && !code->entered[i] && sass_op_find(sass_opcode(insn))->class == SASS_FIXED &&
+	       sass_is_unconditional(sass_with_field(insn, 87, 4, SASS_PT)) && sass_is_relocatable(code, i);
 }
 
 /* Finds three consecutive instructions of the kernel that are unrelated to lanes and scoreboards. */
@@ -103,11 +103,11 @@ static void patched_init(struct patched *p, const char *data, size_t size)
 	for (uint32_t i = 0; !found && i < p->app.nkernels; i++) {
 		p->k = &p->app.kernels[i];
 		sass_code_finish(&p->code);
-		found = !sass_code_read(&p->app, p->k, &p->code, &p->diag) && !p->code.calls && !p->code.predicates_late && find_room(p);
+		found = !sass_code_read(&p->app, p->k, &p->code, &p->diag) && !p->code.calls && !p->code.slow_predicates && find_room(p);
 	}
 	if (!found || sass_body_make(p->code.arch, &probe, false, &p->body, &p->diag) < 0)
 		abort();
-	p->around = (struct sass_around){ { .kind = GPUBPF_SITE_INSN, .at = p->at + 1, .guard = SASS_PT, .second = SASS_PT }, 0, &p->body };
+	p->around = (struct sass_insn_probe){ { .kind = GPUBPF_SITE_INSN, .at = p->at + 1, .guard = SASS_PT, .second = SASS_PT }, 0, &p->body };
 }
 
 static void patched_finish(struct patched *p)
@@ -119,37 +119,37 @@ static void patched_finish(struct patched *p)
 }
 
 /* Inserts a probe at the place, or at the exits. */
-static bool graft(struct patched *p, bool exit, struct sass_grafted *g)
+static bool graft(struct patched *p, bool exit, struct sass_patched_code *g)
 {
-	const struct sass_arounds around = { &p->around, exit ? 0 : 1 };
+	const struct sass_insn_probes around = { &p->around, exit ? 0 : 1 };
 
-	return !sass_graft(&p->code, p->k->regs, NULL, exit ? &probe : NULL, &around, g, &p->diag);
+	return !sass_patch_kernel(&p->code, p->k->regs, NULL, exit ? &probe : NULL, &around, g, &p->diag);
 }
 
-static bool passes(struct patched *p, bool exit, const struct sass_grafted *g)
+static bool passes(struct patched *p, bool exit, const struct sass_patched_code *g)
 {
 	static struct sass_section nothing;
 	const struct sass_cubin probes = { .sections = &nothing, .nsections = 1 };
-	const struct sass_arounds around = { &p->around, exit ? 0 : 1 };
+	const struct sass_insn_probes around = { &p->around, exit ? 0 : 1 };
 	struct sass_twin twin = { 0 };
 	int err = sass_twin_write(&p->app, p->k, &p->code, &probes, g, &twin, &p->diag);
 
 	if (!err)
-		err = sass_check(&p->app, p->k, &p->code, &twin, &(struct sass_has){ .exit = exit }, &around, &p->diag);
+		err = sass_check(&p->app, p->k, &p->code, &twin, &(struct sass_twin_contents){ .exit = exit }, &around, &p->diag);
 	sass_twin_finish(&twin);
 	return !err;
 }
 
-static bool stub_waits_for_all(const struct patched *p, const struct sass_grafted *g)
+static bool stub_waits_for_all(const struct patched *p, const struct sass_patched_code *g)
 {
 	uint32_t at = p->at + 1, to = at + 1 + sass_branch(p->code.arch, g->insns[at]) / SASS_INSN;
 
-	return sass_opcode(g->insns[at]) == SASS_OP_BRA && to < g->n && sass_waits(g->insns[to]) == ALL_BOARDS;
+	return sass_opcode(g->insns[at]) == SASS_OP_BRA && to < g->n && sass_wait_mask(g->insns[to]) == ALL_BOARDS;
 }
 
 static void test_late_predicate(struct patched *p, const struct sample *s)
 {
-	struct sass_grafted g;
+	struct sass_patched_code g;
 
 	write_insn(p, p->at, s->insn);
 	read_code(p);
@@ -157,14 +157,14 @@ static void test_late_predicate(struct patched *p, const struct sample *s)
 		return;
 	ok(stub_waits_for_all(p, &g) == s->late && g.insns[p->at].hi == s->insn.hi && passes(p, false, &g), "which %s for all scoreboards%s%s",
 	   s->late ? "waits" : "does not wait", *p->diag.what ? ": " : "", p->diag.what);
-	sass_grafted_finish(&g);
+	sass_patched_code_finish(&g);
 }
 
 static void try_untold(struct patched *p, const struct sample *s, bool exit)
 {
-	struct sass_insn word = sass_with(sass_with(s->insn, SASS_WRITE_AT, 3, SASS_NO_SCOREBOARD), SASS_READ_AT, 3, SASS_NO_SCOREBOARD);
+	struct sass_insn word = sass_with_field(sass_with_field(s->insn, SASS_WRITE_AT, 3, SASS_NO_SCOREBOARD), SASS_READ_AT, 3, SASS_NO_SCOREBOARD);
 	bool told = !(p->code.arch->timed_doubles && sass_opcode(word) == 0x22a);
-	struct sass_grafted g;
+	struct sass_patched_code g;
 
 	write_insn(p, p->at, word);
 	write_insn(p, p->at + 2, sass_restore_predicates(0)); /* so that it may write all predicates */
@@ -175,15 +175,15 @@ static void try_untold(struct patched *p, const struct sample *s, bool exit)
 	ok(passes(p, exit, &g), "and passes: %s", p->diag.what);
 	g.insns[p->at] = word;
 	ok(passes(p, exit, &g) == !told, "without it it %s", told ? "is refused" : "passes");
-	sass_grafted_finish(&g);
+	sass_patched_code_finish(&g);
 }
 
 /* ATOMG.E.ADD.64 P5, R8, [R10], R12; the probe reads none of its context. */
 static void test_after_atomic(struct patched *p)
 {
 	static const struct sass_insn atomic = { 0x0000000c0a0873a8, 0x000ea800001ae5ca };
-	const struct sass_insn keep = sass_keep_predicates(0);
-	struct sass_grafted g;
+	const struct sass_insn keep = sass_save_predicates(0);
+	struct sass_patched_code g;
 	unsigned waited = 0;
 	uint32_t i;
 
@@ -191,16 +191,16 @@ static void test_after_atomic(struct patched *p)
 	read_code(p);
 	p->around.place.at = p->at;
 	p->around.place.kind = GPUBPF_SITE_ATOMIC;
-	sass_access_of(p->code.arch, atomic, &p->around.place.access);
+	sass_decode_access(p->code.arch, atomic, &p->around.place.access);
 	if (!ok(graft(p, false, &g), "sm_%u takes a probe behind an atomic that writes a predicate", p->app.sm))
 		return;
 	for (i = g.stands[p->at] + 1; i < g.n && sass_opcode(g.insns[i]) != sass_opcode(keep); i++)
-		waited |= sass_waits(g.insns[i]);
+		waited |= sass_wait_mask(g.insns[i]);
 	ok(i < g.n && waited >> sass_write_board(atomic) & 1 && passes(p, false, &g), "which is there before they are kept");
 	while (i-- > g.stands[p->at] + 1)
-		g.insns[i] = sass_with(g.insns[i], SASS_WAIT_AT, 6, 0);
+		g.insns[i] = sass_with_field(g.insns[i], SASS_WAIT_AT, 6, 0);
 	ok(!passes(p, false, &g), "else it is refused");
-	sass_grafted_finish(&g);
+	sass_patched_code_finish(&g);
 }
 
 static int note_why(void *arg, const struct sass_place *place)

@@ -112,7 +112,7 @@ static int make_twin(struct gpubpf_image *image, unsigned kernel, struct gpubpf_
 	err = named == 1 ? 0 : gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "%u kernels of that name", named);
 	if (!err && image->digest) { /* like a session if more kernels follow */
 		opts.alike = alike;
-		err = gpubpf_job_alike(&job, alike);
+		err = gpubpf_job_fingerprint(&job, alike);
 	}
 	if (!err) {
 		insert_everywhere(&job, info, 1);

@@ -14,13 +14,13 @@ static uint64_t code[2 * MAX_INSNS];
 /* Sets the guard predicate; add 8 for its negation. */
 static struct sass_insn under(struct sass_insn insn, unsigned guard)
 {
-	return sass_with(insn, 12, 4, guard);
+	return sass_with_field(insn, 12, 4, guard);
 }
 
 /* STG.E [R2], R4 with a read scoreboard; MOV R4, 0; ISETP.GE.AND Pp, PT, R6, R7, PT. */
 static struct sass_insn store(unsigned guard)
 {
-	return under(sass_with((struct sass_insn){ 0x0000000402007986, 0x000fe2000c101904 }, SASS_READ_AT, 3, BOARD), guard);
+	return under(sass_with_field((struct sass_insn){ 0x0000000402007986, 0x000fe2000c101904 }, SASS_READ_AT, 3, BOARD), guard);
 }
 
 static struct sass_insn write(unsigned guard)
@@ -30,7 +30,7 @@ static struct sass_insn write(unsigned guard)
 
 static struct sass_insn set(unsigned predicate)
 {
-	return sass_with((struct sass_insn){ 0x000000070600720c, 0x000fe20003f06270 }, 81, 3, predicate);
+	return sass_with_field((struct sass_insn){ 0x000000070600720c, 0x000fe20003f06270 }, 81, 3, predicate);
 }
 
 /* SHFL.IDX PT, to, from, R5, 0x1f with a read scoreboard */
@@ -38,7 +38,7 @@ static struct sass_insn shuffle(unsigned to, unsigned from)
 {
 	struct sass_insn shfl = { 0x00001fff04047589, 0x0002a800000e0000 };
 
-	return sass_with(sass_with(sass_with(sass_with(shfl, 16, 8, to), 24, 8, from), SASS_READ_AT, 3, BOARD), SASS_WRITE_AT, 3, to % 4 + 2);
+	return sass_with_field(sass_with_field(sass_with_field(sass_with_field(shfl, 16, 8, to), 24, 8, from), SASS_READ_AT, 3, BOARD), SASS_WRITE_AT, 3, to % 4 + 2);
 }
 
 /* LDG.E R4, [R2] with scoreboards for its result and for the read of R2 */
@@ -46,7 +46,7 @@ static struct sass_insn load(unsigned result, unsigned was_read)
 {
 	struct sass_insn ldg = { 0x0000000402047981, 0x000ee2000c1e1900 };
 
-	return sass_with(sass_with(ldg, SASS_WRITE_AT, 3, result), SASS_READ_AT, 3, was_read);
+	return sass_with_field(sass_with_field(ldg, SASS_WRITE_AT, 3, result), SASS_READ_AT, 3, was_read);
 }
 
 /* LDG.E.64 to, [from] with a read scoreboard */
@@ -54,7 +54,7 @@ static struct sass_insn load_of(unsigned to, unsigned from)
 {
 	struct sass_insn ldg = { 0x0000000004047381, 0x000ea8001e1b0b00 };
 
-	return sass_with(sass_with(sass_with(ldg, 16, 8, to), 24, 8, from), SASS_READ_AT, 3, BOARD);
+	return sass_with_field(sass_with_field(sass_with_field(ldg, 16, 8, to), 24, 8, from), SASS_READ_AT, 3, BOARD);
 }
 
 /* ATOMG.E.ADD R4, [from], R14 with a read scoreboard */
@@ -62,13 +62,13 @@ static struct sass_insn atomic_of(unsigned from)
 {
 	struct sass_insn atomg = { 0x0000000e040473a8, 0x000ea800001ee1c4 };
 
-	return sass_with(sass_with(atomg, 24, 8, from), SASS_READ_AT, 3, BOARD);
+	return sass_with_field(sass_with_field(atomg, 24, 8, from), SASS_READ_AT, 3, BOARD);
 }
 
 /* LDS R4, [R2] with only a scoreboard for the read of R2 */
 static struct sass_insn shared_load(unsigned was_read)
 {
-	return sass_with((struct sass_insn){ 0x0000000002047984, 0x000fe20000000800 }, SASS_READ_AT, 3, was_read);
+	return sass_with_field((struct sass_insn){ 0x0000000002047984, 0x000fe20000000800 }, SASS_READ_AT, 3, was_read);
 }
 
 /* Does the checker accept all of them? */
@@ -89,7 +89,7 @@ static bool is_accepted(const struct sass_insn *insns, uint32_t n)
 
 int main(void)
 {
-	struct sass_insn waits = sass_with(write(SASS_PT), SASS_WAIT_AT, 6, 1u << BOARD);
+	struct sass_insn waits = sass_with_field(write(SASS_PT), SASS_WAIT_AT, 6, 1u << BOARD);
 
 	ok(!TAKEN(store(SASS_PT), write(SASS_PT)), "a register is not written before a store has read it");
 	ok(TAKEN(store(SASS_PT), waits), "but when it has");
@@ -106,12 +106,12 @@ int main(void)
 	ok(!TAKEN(store(SASS_PT), shuffle(4, 9)) && !TAKEN(shuffle(8, 4), store(SASS_PT), shuffle(4, 9)), "nor does it, of what another unit reads too");
 	ok(sass_lacks_board(load(SASS_NO_SCOREBOARD, BOARD)) && !sass_lacks_board(load(BOARD, SASS_NO_SCOREBOARD)) && !sass_lacks_board(store(SASS_PT)),
 	   "that a load's registers were read does not tell when its result comes; of a store it tells all");
-	ok(sass_lacks_board(sass_with(shuffle(8, 4), SASS_WRITE_AT, 3, SASS_NO_SCOREBOARD)) && !sass_lacks_board(shuffle(8, 4)),
+	ok(sass_lacks_board(sass_with_field(shuffle(8, 4), SASS_WRITE_AT, 3, SASS_NO_SCOREBOARD)) && !sass_lacks_board(shuffle(8, 4)),
 	   "nor of any other result");
 	ok(sass_is_access(shared_load(BOARD)) && sass_lacks_board(shared_load(BOARD)), "nor of one of shared memory");
-	ok(has_added_board(load(SASS_NO_SCOREBOARD, BOARD), load(SASS_GIVEN_BOARD, BOARD)), "a load may be given a scoreboard for its result");
-	ok(!has_added_board(load(SASS_NO_SCOREBOARD, BOARD), load(SASS_GIVEN_BOARD, SASS_NO_SCOREBOARD)) &&
-	   !has_added_board(load(BOARD, SASS_NO_SCOREBOARD), load(SASS_GIVEN_BOARD, SASS_NO_SCOREBOARD)), "none that it has is taken away or changed");
+	ok(has_added_board(load(SASS_NO_SCOREBOARD, BOARD), load(SASS_PROBE_SB, BOARD)), "a load may be given a scoreboard for its result");
+	ok(!has_added_board(load(SASS_NO_SCOREBOARD, BOARD), load(SASS_PROBE_SB, SASS_NO_SCOREBOARD)) &&
+	   !has_added_board(load(BOARD, SASS_NO_SCOREBOARD), load(SASS_PROBE_SB, SASS_NO_SCOREBOARD)), "none that it has is taken away or changed");
 	ok(TAKEN(load_of(8, 4), load_of(4, 4)) && TAKEN(load_of(8, 4), load_of(10, 4), load_of(4, 12)), "a load writes what loads before it read");
 	ok(!TAKEN(store(SASS_PT), load_of(4, 12)) && !TAKEN(store(SASS_PT), load_of(8, 4), load_of(4, 12)), "none that a store reads");
 	ok(!TAKEN(load_of(8, 4), atomic_of(12)), "nor does an atomic access");

@@ -176,7 +176,7 @@ static void print_samples(uint32_t sm)
 		for (unsigned f = 0; f < SASS_PREDICATE_FIELDS; f++)
 			for (unsigned v = 0; v < VALUES; v++) {
 				list[n] = word_of(i, f, v);
-				list[n++]->insn = sass_with_control(sass_with(s->insn, sass_predicate_at[f], 3, values[v]), 0, 0);
+				list[n++]->insn = sass_with_control(sass_with_field(s->insn, sass_predicate_at[f], 3, values[v]), 0, 0);
 			}
 	}
 	if (n)
@@ -223,7 +223,7 @@ static void compare_fields(size_t i)
 			continue;
 		for (unsigned v = 0; names && v < VALUES; v++)
 			expected[v] = 1u << ((form->predicates[f] == 'i' ? SASS_PT - values[v] : values[v]) +
-					     (sass_predicate_is_warps(form, samples[i].insn, f) ? SASS_WARPS : 0));
+					     (sass_predicate_is_uniform(form, samples[i].insn, f) ? SASS_WARPS : 0));
 		n = differ(a->text, b->text, named);
 		same = n == names && named[0] == expected[0] && named[1] == expected[1];
 		if (!same || names)

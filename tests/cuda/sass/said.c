@@ -75,7 +75,7 @@ static bool is_accepted(const struct sass_cubin *c, const struct sass_kernel *k,
 	put32(item + 8, reg);
 	if (sass_code_read(c, k, &code, &diag) < 0)
 		return false;
-	stays = !sass_goes_anywhere(&code, at / SASS_INSN);
+	stays = !sass_is_relocatable(&code, at / SASS_INSN);
 	sass_code_finish(&code);
 	return ok(stays, "what is marked stays at 0x%x", at);
 }
@@ -148,8 +148,8 @@ static const char *twin_of(const struct sass_cubin *c, const struct sass_kernel 
 	static struct sass_section nothing;
 	const struct sass_cubin probes = { .sections = &nothing, .nsections = 1 };
 	static struct gpubpf_diag diag;
-	const struct sass_arounds none = { 0 };
-	struct sass_grafted grafted = { 0 };
+	const struct sass_insn_probes none = { 0 };
+	struct sass_patched_code grafted = { 0 };
 	struct sass_twin twin = { 0 };
 	struct sass_code code;
 	int err;
@@ -157,11 +157,11 @@ static const char *twin_of(const struct sass_cubin *c, const struct sass_kernel 
 	gpubpf_diag_init(&diag);
 	if (sass_code_read(c, k, &code, &diag) < 0)
 		return diag.what;
-	err = sass_graft(&code, k->regs, NULL, NULL, &none, &grafted, &diag);
+	err = sass_patch_kernel(&code, k->regs, NULL, NULL, &none, &grafted, &diag);
 	if (!err)
 		err = sass_twin_write(c, k, &code, &probes, &grafted, &twin, &diag);
 	sass_twin_finish(&twin);
-	sass_grafted_finish(&grafted);
+	sass_patched_code_finish(&grafted);
 	sass_code_finish(&code);
 	return err ? diag.what : "";
 }

@@ -26,7 +26,7 @@ static bool is_one_of(struct sass_insn insn, const uint16_t *operations, size_t 
 }
 
 /* Accesses without a place of global memory: generic, asynchronous and wider ones, which may still touch it. */
-static bool is_untold(struct sass_insn insn)
+static bool is_unplaced_access(struct sass_insn insn)
 {
 	static const uint16_t operations[] = { 0x180, 0x185, 0x18a, 0x18b, 0x1a2, 0x1b4, 0x1b5, 0x1b6, 0x1ba, 0x1bb,
 					       0x1a4, 0x1a5, 0x17e, 0x17f };

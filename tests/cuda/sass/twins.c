@@ -328,7 +328,7 @@ int main(int argc, char **argv)
 		skip("what exits' probes wait for", "no twin was made");
 		return done();
 	}
-	faults_met(together);
+	check_fault_coverage(together);
 	ran("sass", "entry");
 	ran("sass", "exit");
 	return done();

@@ -48,7 +48,7 @@ static void check(const char *folder, const char *fails, const char *reason, uns
 	   fails);
 	if (strcmp(line, want))
 		note("%s", line);
-	fake_settle(); /* the tool has read the last message */
+	fake_wait_until_handled(); /* the tool has read the last message */
 	sum = fake_sum(&tool, "tiny");
 	ok(sum.probed == twins && (!reason || strstr(sum.reason, reason) || strstr(tool.seen->last_note, reason)),
 	   "%s: %llu launches probed, %s", fails, (unsigned long long)sum.probed, reason ? reason : "no complaint");

@@ -6,7 +6,7 @@
 #include "backends/hip/wire/bind.h"
 #include "tests/hooks/fake_tool.h"
 
-const uint32_t fake_twin_takes = GPUBPF_IMAGE_AMDGPU, fake_twin_gives = GPUBPF_IMAGE_AMDGPU;
+const uint32_t fake_twin_input_kind = GPUBPF_IMAGE_AMDGPU, fake_twin_output_kind = GPUBPF_IMAGE_AMDGPU;
 
 int fake_twin_build(const struct gpubpf_device_caps *caps, const char *source, size_t size, const char *options,
 		    char names[][128], const uint32_t *index, uint32_t *nparams, uint32_t n, void **binary,

@@ -5,7 +5,7 @@
 
 #define NONE PTX_NONE
 #define STATED UINT32_MAX
-#define UNSAID PTX_BYTES_UNSAID, 0
+#define UNSAID PTX_BYTES_UNKNOWN, 0
 #define TYPE PTX_BYTES_TYPE, 0
 #define ROW PTX_BYTES_ROW, 0
 #define COPIED PTX_BYTES_COPIED, 2
@@ -57,7 +57,7 @@ static bool has_modifier(const struct ptx_module *m, const struct ptx_node *insn
 	return false;
 }
 
-bool ptx_insn_has(const struct ptx_module *m, uint32_t node, const char *modifiers)
+bool ptx_has_modifiers(const struct ptx_module *m, uint32_t node, const char *modifiers)
 {
 	for (const char *at = modifiers; *at; at += strspn(at, " ")) {
 		size_t n = strcspn(at, " ");
@@ -76,12 +76,12 @@ static size_t find_row(const struct ptx_module *m, uint32_t node)
 	size_t i = 0;
 
 	while (i < NROWS && (name->len != rows[i].size || memcmp(m->text + name->off, rows[i].opcode, rows[i].size) ||
-			     !ptx_insn_has(m, node, rows[i].modifiers)))
+			     !ptx_has_modifiers(m, node, rows[i].modifiers)))
 		i++;
 	return i;
 }
 
-bool ptx_knows(const struct ptx_module *m, uint32_t node)
+bool ptx_is_known(const struct ptx_module *m, uint32_t node)
 {
 	return find_row(m, node) < NROWS;
 }
@@ -174,7 +174,7 @@ static struct ptx_access describe_access(const struct ptx_module *m, uint32_t no
 		a.unseen = bytes ? NULL : "elements of an unknown type";
 	} else if (a.how == PTX_BYTES_ROW) {
 		a.bytes = 16;
-	} else if (a.how != PTX_BYTES_UNSAID) {
+	} else if (a.how != PTX_BYTES_UNKNOWN) {
 		a.said = ptx_operand(m, node, row->said);
 		a.unseen = a.said == PTX_NONE ? "an unknown number of bytes" : NULL;
 	}
@@ -183,7 +183,7 @@ static struct ptx_access describe_access(const struct ptx_module *m, uint32_t no
 	return a;
 }
 
-struct ptx_access ptx_object(const struct ptx_module *m, uint32_t node, uint32_t operand)
+struct ptx_access ptx_describe_object(const struct ptx_module *m, uint32_t node, uint32_t operand)
 {
 	struct ptx_access a = { .address = operand, .value = PTX_NONE };
 
@@ -193,7 +193,7 @@ struct ptx_access ptx_object(const struct ptx_module *m, uint32_t node, uint32_t
 	return a;
 }
 
-uint32_t ptx_accesses(const struct ptx_module *m, uint32_t node, struct ptx_access out[PTX_MOST_ACCESSES])
+uint32_t ptx_accesses(const struct ptx_module *m, uint32_t node, struct ptx_access out[PTX_MAX_ACCESSES])
 {
 	const struct ptx_node *insn = &m->nodes[node];
 	size_t first = find_row(m, node);
@@ -212,7 +212,7 @@ uint32_t ptx_accesses(const struct ptx_module *m, uint32_t node, struct ptx_acce
 		out[0] = (struct ptx_access){ .access = rows[first].access, .spaces = spaces, .unseen = rows[first].why };
 		return 1;
 	}
-	for (size_t i = first; i < NROWS && n < PTX_MOST_ACCESSES && rows[i].what == ACCESS; i++)
+	for (size_t i = first; i < NROWS && n < PTX_MAX_ACCESSES && rows[i].what == ACCESS; i++)
 		if (!strcmp(rows[i].opcode, rows[first].opcode) && !strcmp(rows[i].modifiers, rows[first].modifiers))
 			out[n++] = describe_access(m, node, &rows[i]);
 	return n;

@@ -6,9 +6,9 @@
 #include "core/model/places.h"
 #include "backends/cuda/ptx/ir/ptx.h"
 
-#define PTX_MOST_ACCESSES 2
+#define PTX_MAX_ACCESSES 2
 
-enum ptx_bytes { PTX_BYTES_TYPE, PTX_BYTES_OPERAND, PTX_BYTES_COPIED, PTX_BYTES_ROW, PTX_BYTES_UNSAID };
+enum ptx_bytes { PTX_BYTES_TYPE, PTX_BYTES_OPERAND, PTX_BYTES_COPIED, PTX_BYTES_ROW, PTX_BYTES_UNKNOWN };
 
 /* one access by a lane; if `unseen` is set, an access that cannot be described exactly */
 struct ptx_access {
@@ -24,13 +24,13 @@ struct ptx_access {
 };
 
 /* Lists the accesses of an instruction and returns their number. */
-uint32_t ptx_accesses(const struct ptx_module *m, uint32_t node, struct ptx_access out[PTX_MOST_ACCESSES]);
+uint32_t ptx_accesses(const struct ptx_module *m, uint32_t node, struct ptx_access out[PTX_MAX_ACCESSES]);
 /* Returns true if backends/cuda/ptx/ir/isa.def has a row for the instruction's opcode and modifiers. */
-bool ptx_knows(const struct ptx_module *m, uint32_t node);
+bool ptx_is_known(const struct ptx_module *m, uint32_t node);
 /* Returns true if the instruction has these modifiers, separated by blanks. */
-bool ptx_insn_has(const struct ptx_module *m, uint32_t node, const char *modifiers);
+bool ptx_has_modifiers(const struct ptx_module *m, uint32_t node, const char *modifiers);
 /* Describes the object at the address operand `operand`, without an access. */
-struct ptx_access ptx_object(const struct ptx_module *m, uint32_t node, uint32_t operand);
+struct ptx_access ptx_describe_object(const struct ptx_module *m, uint32_t node, uint32_t operand);
 /* Returns the token at which operand i of an instruction begins, or PTX_NONE if it has fewer. */
 uint32_t ptx_operand(const struct ptx_module *m, uint32_t node, uint32_t i);
 /* Returns the bytes of an element of the instruction's type; 0: its type is unknown. */

@@ -35,7 +35,7 @@ static void need_symbol(struct ptx_splice *in, struct ptx_symbol *symbol, uint32
 		ptx_refuse(in, "it uses the texture or surface reference %.*s, which is bound to its original module",
 			   len, name);
 	else if (symbol->shared)
-		in->extern_shared |= !symbol->defined;
+		in->has_extern_shared |= !symbol->defined;
 	else if (!symbol->function)
 		symbol->binding = in->nbindings++;
 	else if (symbol->function && symbol->defined)
@@ -55,12 +55,12 @@ static void scan_insn(struct ptx_splice *in, uint32_t node, uint32_t *stack, uin
 			       "module",
 		       in->m->tokens[target].line);
 	if (ptx_word_is(in, insn->name, "isspacep") && ptx_has_modifier(in, insn, ".global"))
-		in->asks_global = insn->name;
+		in->isspacep_global_token = insn->name;
 	for (uint32_t t = insn->operands; t < insn->end; t++) {
 		struct ptx_symbol *symbol = ptx_symbols_find_at(&in->symbols, node, t);
 
 		if (ptx_word_is(in, t, "%total_smem_size") || ptx_word_is(in, t, "%aggr_smem_size"))
-			in->asks_shared = t;
+			in->shared_size_token = t;
 		if (!symbol)
 			continue;
 		if (symbol->function && t != target)
@@ -75,7 +75,7 @@ static void scan_insn(struct ptx_splice *in, uint32_t node, uint32_t *stack, uin
 static void scan_variable(struct ptx_splice *in, const struct ptx_node *variable)
 {
 	for (uint32_t t = variable->first; t < variable->name; t++) {
-		in->extern_shared |= ptx_word_is(in, t, ".extern");
+		in->has_extern_shared |= ptx_word_is(in, t, ".extern");
 		if (ptx_word_is(in, t, ".global") || ptx_word_is(in, t, ".const"))
 			ptx_refuse(in,
 			       "a function declares the variable %.*s in %.*s (PTX line %u), which has no address "
@@ -88,11 +88,11 @@ static void scan_variable(struct ptx_splice *in, const struct ptx_node *variable
 /* Refuses isspacep.global if the kernel has constants, because the twin reads these through global memory. */
 static void check_spaces(struct ptx_splice *in)
 {
-	for (uint32_t i = 0; in->asks_global && i < in->symbols.n; i++)
+	for (uint32_t i = 0; in->isspacep_global_token && i < in->symbols.n; i++)
 		if (in->symbols.symbols[i].constant && in->symbols.symbols[i].binding != PTX_NONE)
 			ptx_refuse(in, "it tests whether an address is in global memory (PTX line %u), where its twin "
 				       "has the constants",
-			       in->m->tokens[in->asks_global].line);
+			       in->m->tokens[in->isspacep_global_token].line);
 }
 
 void ptx_find_closure(struct ptx_splice *in)

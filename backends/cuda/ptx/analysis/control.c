@@ -14,7 +14,7 @@ static const struct row {
 } rows[] = {
 #define PTX_WAIT(opcode, modifiers, kind, operand) \
 	{ opcode, modifiers, { PTX_WAITS, GPUBPF_BARRIER_##kind, operand } },
-#define PTX_NO_WAIT(opcode, modifiers) { opcode, modifiers, { PTX_GOES_ON, 0, NONE } },
+#define PTX_NO_WAIT(opcode, modifiers) { opcode, modifiers, { PTX_FALLS_THROUGH, 0, NONE } },
 #define PTX_BRANCH(opcode, modifiers) { opcode, modifiers, { PTX_BRANCHES, 0, NONE } },
 #define PTX_JUMP(opcode, modifiers, operand) { opcode, modifiers, { PTX_JUMPS, 0, operand } },
 #include "control.def"
@@ -27,25 +27,25 @@ static const struct row {
 static enum ptx_control_kind apply_guard(enum ptx_control_kind kind, bool guarded)
 {
 	if (kind == PTX_BRANCHES)
-		return guarded ? kind : PTX_GOES_ON;
-	return kind == PTX_JUMPS && guarded ? PTX_NOT_KNOWN : kind;
+		return guarded ? kind : PTX_FALLS_THROUGH;
+	return kind == PTX_JUMPS && guarded ? PTX_UNKNOWN : kind;
 }
 
 struct ptx_control ptx_control(const struct ptx_module *m, uint32_t node)
 {
-	struct ptx_control c = { ptx_knows(m, node) ? PTX_GOES_ON : PTX_NOT_KNOWN, 0, PTX_NONE };
+	struct ptx_control c = { ptx_is_known(m, node) ? PTX_FALLS_THROUGH : PTX_UNKNOWN, 0, PTX_NONE };
 
 	for (size_t i = 0; i < NROWS; i++) {
 		if (!ptx_token_is(m, m->nodes[node].name, rows[i].opcode))
 			continue;
-		c.kind = PTX_NOT_KNOWN;
-		if (!ptx_insn_has(m, node, rows[i].modifiers))
+		c.kind = PTX_UNKNOWN;
+		if (!ptx_has_modifiers(m, node, rows[i].modifiers))
 			continue;
 		c = rows[i].result;
 		c.kind = apply_guard(c.kind, m->nodes[node].guard != PTX_NONE);
 		c.operand = c.operand == NONE ? PTX_NONE : ptx_operand(m, node, c.operand);
 		if (c.kind == PTX_JUMPS && c.operand == PTX_NONE) /* no assembler accepts it */
-			c.kind = PTX_NOT_KNOWN;
+			c.kind = PTX_UNKNOWN;
 		break;
 	}
 	return c;
@@ -56,14 +56,14 @@ bool ptx_control_is(const struct ptx_control *control, enum gpubpf_site kind)
 	uint32_t place_operands = gpubpf_place_kind(kind)->operands;
 
 	switch (control->kind) {
-	case PTX_GOES_ON:
+	case PTX_FALLS_THROUGH:
 		return false;
 	case PTX_WAITS:
 		return place_operands & GPUBPF_GIVES_BARRIER;
 	case PTX_BRANCHES:
 	case PTX_JUMPS:
 		return place_operands & GPUBPF_GIVES_BRANCH;
-	case PTX_NOT_KNOWN:
+	case PTX_UNKNOWN:
 		return place_operands & (GPUBPF_GIVES_BARRIER | GPUBPF_GIVES_BRANCH);
 	}
 	return false;
@@ -80,7 +80,7 @@ static enum step call_step(const struct ptx_module *m, uint32_t node)
 
 	if (ptx_token_is(m, m->nodes[node].name, "call"))
 		return STEP_CALL;
-	if (m->nodes[node].kind != PTX_INSN || !ptx_insn_has(m, node, ".param") ||
+	if (m->nodes[node].kind != PTX_INSN || !ptx_has_modifiers(m, node, ".param") ||
 	    (!store && !ptx_token_is(m, m->nodes[node].name, "ld")))
 		return STEP_NONE;
 	address = ptx_operand(m, node, store ? 0 : 1);

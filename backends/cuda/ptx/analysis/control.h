@@ -7,11 +7,11 @@
 #include "backends/cuda/ptx/ir/ptx.h"
 
 enum ptx_control_kind {
-	PTX_GOES_ON,               /* neither waits nor branches */
+	PTX_FALLS_THROUGH,               /* neither waits nor branches */
 	PTX_WAITS,
 	PTX_BRANCHES,              /* a predicate decides which lanes branch */
 	PTX_JUMPS,                 /* by a table */
-	PTX_NOT_KNOWN,             /* unknown: it may be any of these */
+	PTX_UNKNOWN,             /* unknown: it may be any of these */
 };
 
 struct ptx_control {

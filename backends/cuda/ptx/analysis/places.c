@@ -81,7 +81,7 @@ static uint32_t exit_at_target(const struct walk *w, uint32_t branch)
 
 static void visit_accesses(struct walk *w, uint32_t node)
 {
-	struct ptx_access accesses[PTX_MOST_ACCESSES];
+	struct ptx_access accesses[PTX_MAX_ACCESSES];
 	uint32_t n = ptx_accesses(w->m, node, accesses);
 
 	for (uint32_t i = 0; i < n; i++)
@@ -128,7 +128,7 @@ static void visit_line(struct walk *w, uint32_t node)
 	uint32_t loc = w->loc, n = w->counts[GPUBPF_SITE_LINE], *grown;
 
 	w->loc = PTX_NONE;
-	if (loc == PTX_NONE || !w->line || !(w->kinds & GPUBPF_TAKES(LINE)))
+	if (loc == PTX_NONE || !w->line || !(w->kinds & GPUBPF_SITE_BIT(LINE)))
 		return;
 	for (uint32_t i = 0; i < n; i++)
 		if (same_line(w->m, w->locs[i], loc))
@@ -161,7 +161,7 @@ static void visit_node(struct walk *w, uint32_t node)
 		w->line = strtoul(ptx_token_text(w->m, n->name + 2), NULL, 10);
 		w->loc = node;
 	}
-	if (n->kind == PTX_MARK && w->kinds & GPUBPF_TAKES(MARK))
+	if (n->kind == PTX_MARK && w->kinds & GPUBPF_SITE_BIT(MARK))
 		add_place(w, GPUBPF_SITE_MARK, node, PTX_NONE);
 	if (n->kind != PTX_INSN)
 		return;
@@ -171,7 +171,7 @@ static void visit_node(struct walk *w, uint32_t node)
 	if (!w->kinds)
 		return;
 	visit_line(w, node);
-	if (w->kinds & GPUBPF_TAKES(INSN))
+	if (w->kinds & GPUBPF_SITE_BIT(INSN))
 		add_place(w, GPUBPF_SITE_INSN, node, PTX_NONE);
 	visit_accesses(w, node);
 	visit_control(w, node);
@@ -209,8 +209,8 @@ int ptx_places(const struct ptx_module *m, uint32_t function, uint32_t kinds, st
 	struct walk w = { .m = m, .function = function, .entry = m->nodes[function].entry, .loc = PTX_NONE };
 
 	w.line = first_line(&w);
-	w.kinds = kinds & (gpubpf_places_of(GPUBPF_WHERE_INSN) | GPUBPF_TAKES(BLOCK_BEGIN) | GPUBPF_TAKES(BLOCK_END));
-	if (w.entry && w.kinds & GPUBPF_TAKES(BLOCK_BEGIN))
+	w.kinds = kinds & (gpubpf_places_of(GPUBPF_WHERE_INSN) | GPUBPF_SITE_BIT(BLOCK_BEGIN) | GPUBPF_SITE_BIT(BLOCK_END));
+	if (w.entry && w.kinds & GPUBPF_SITE_BIT(BLOCK_BEGIN))
 		add_place(&w, GPUBPF_SITE_BLOCK_BEGIN, PTX_NONE, PTX_NONE);
 	add_place(&w, w.entry ? GPUBPF_SITE_ENTRY : GPUBPF_SITE_CALL, PTX_NONE, PTX_NONE);
 	PTX_FOR_EACH_NODE(m, function, node)

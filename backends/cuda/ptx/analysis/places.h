@@ -23,7 +23,7 @@ struct ptx_place {
 
 /* Lists the places of a function with a body, in the order of its text; *places is malloc'd. A kernel has ENTRY and
  * EXITs. Another function has CALL, CALL_EXITs, and EXITs of the kernel that calls it.
- * `kinds` (GPUBPF_TAKES) selects further places: instructions of both, and where a kernel's blocks begin and end.
+ * `kinds` (GPUBPF_SITE_BIT) selects further places: instructions of both, and where a kernel's blocks begin and end.
  * Returns 0 or -ENOMEM. */
 int ptx_places(const struct ptx_module *module, uint32_t function, uint32_t kinds, struct ptx_place **places, uint32_t *n);
 

@@ -24,33 +24,33 @@ struct ptx_splice {
 	struct gpubpf_inserting at;
 	struct gpubpf_diag *diag;
 	uint32_t nbindings, exits, probed_exits, labels, version;
-	struct ptx_placed {          /* the places of the function under edit, with their probes (NULL: none) */
+	struct ptx_site {          /* the places of the function under edit, with their probes (NULL: none) */
 		struct ptx_place place;
 		const struct cuda_probe *probe;
 		uint32_t keeps;      /* index of the place's own accumulators; PTX_NONE: none */
 		uint32_t keeper;     /* first of the lanes that accumulate the place's adds for their warp, or
 				      * PTX_NONE */
-		enum { PTX_ALONE, PTX_FIRST, PTX_AS_BEFORE } came; /* CUDA_CAME is read here, for a run, or earlier */
+		enum { PTX_ACTIVE_OWN, PTX_ACTIVE_READ, PTX_ACTIVE_SHARED } came; /* CUDA_ACTIVE is read here, for a run, or earlier */
 		uint32_t behind;     /* the instruction after which such a probe runs: the place's, or backends/cuda/ptx/passes/sink_probes.c's
 				      * choice */
 	} *placed;
 	uint32_t nplaced, next;  /* next: the first place that has not been edited */
 	uint32_t since, until;   /* first and last instruction of the latest run of loads after which probes are sunk */
-	struct cuda_sum sums[CUDA_MAX_SUMS]; /* accumulators that the function's probes use */
-	uint32_t nsums, nkeeps;
-	struct cuda_sum held[CUDA_MAX_KEYS]; /* keys of the accumulators that lanes hold for their warp */
-	uint32_t nheld;
-	uint32_t maps[CUDA_MAX_SUMS + CUDA_MAX_KEYS + CUDA_MAX_FIRSTS], nmaps; /* whose first value is looked up */
-	bool keeps_result;       /* a probe of the function reads its return value */
-	bool reads_sm, reads_lane, asks_came, meets_often; /* needed by instruction probes (backends/cuda/ptx/passes/splice.c) */
-	uint32_t asks_global;    /* token of an isspacep.global; 0: none */
-	uint32_t asks_shared;    /* token of a special register that holds the size of shared memory; 0: none */
+	struct cuda_sum sums[CUDA_MAX_ACCS]; /* accumulators that the function's probes use */
+	uint32_t nsums, nkeyed;
+	struct cuda_sum held[CUDA_MAX_ACC_OFFSETS]; /* keys of the accumulators that lanes hold for their warp */
+	uint32_t nlane_accs;
+	uint32_t maps[CUDA_MAX_ACCS + CUDA_MAX_ACC_OFFSETS + CUDA_MAX_MAP_BASES], nmaps; /* whose first value is looked up */
+	bool copies_result;       /* a probe of the function reads its return value */
+	bool reads_sm, reads_lane, asks_came, needs_opaque_false; /* needed by instruction probes (backends/cuda/ptx/passes/splice.c) */
+	uint32_t isspacep_global_token;    /* token of an isspacep.global; 0: none */
+	uint32_t shared_size_token;    /* token of a special register that holds the size of shared memory; 0: none */
 	bool flat;               /* the form for one-dimensional launches is under construction; it shares the other
 				  * form's functions */
-	bool counts_lanes;       /* a probe runs at block end, found by counting the lanes that leave */
+	bool counts_exits;       /* a probe runs at block end, found by counting the lanes that leave */
 	bool meets;              /* a probe runs at block end, after a barrier of all lanes */
 	bool has_ctaid;          /* CUDA_CTAID is available: an earlier probe read it, or there is one axis only */
-	bool extern_shared;      /* the kernel uses shared memory whose size the launch sets */
+	bool has_extern_shared;      /* the kernel uses shared memory whose size the launch sets */
 	struct ptx_edit *edits;  /* their texts are malloc'd */
 	size_t nedits, room;
 	int err;
@@ -70,40 +70,40 @@ void ptx_check_params(struct ptx_splice *in, const struct cuda_probe *probe, uin
 /* Returns true if the kernel has few instructions. */
 bool ptx_is_short(const struct ptx_splice *in);
 /* Opens a block at whose end the lanes that entered together are converged again, whatever the probe does. Returns a
- * number for ptx_end_meeting(). */
-uint32_t ptx_begin_meeting(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe);
-void ptx_end_meeting(struct ptx_splice *in, struct ptx_text *text, uint32_t meeting);
+ * number for ptx_end_reconverge(). */
+uint32_t ptx_begin_reconverge(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe);
+void ptx_end_reconverge(struct ptx_splice *in, struct ptx_text *text, uint32_t meeting);
 /* Adds the probe as a block. */
 void ptx_add_probe(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe);
 
 /* backends/cuda/ptx/passes/accumulators.c: selects accumulators for the probes placed in a function. The begin and end functions emit code at the
  * function's top, at each exit, and before and after a probe. */
-void ptx_note_sums(struct ptx_splice *in, uint32_t function);
-bool ptx_keeps(const struct ptx_splice *in);
-void ptx_begin_sums(struct ptx_splice *in, struct ptx_text *text);
-void ptx_end_sums(struct ptx_splice *in, struct ptx_text *text);
-void ptx_begin_keys(struct ptx_splice *in, struct ptx_text *text, const struct ptx_placed *at);
-void ptx_end_keys(struct ptx_splice *in, struct ptx_text *text, const struct ptx_placed *at);
+void ptx_assign_accumulators(struct ptx_splice *in, uint32_t function);
+bool ptx_has_accumulators(const struct ptx_splice *in);
+void ptx_begin_accumulators(struct ptx_splice *in, struct ptx_text *text);
+void ptx_flush_accumulators(struct ptx_splice *in, struct ptx_text *text);
+void ptx_load_accumulators(struct ptx_splice *in, struct ptx_text *text, const struct ptx_site *at);
+void ptx_store_accumulators(struct ptx_splice *in, struct ptx_text *text, const struct ptx_site *at);
 /* backends/cuda/ptx/passes/block_probes.c: returns true if the lanes of a block can wait at a barrier before they exit, instead of being counted. */
-bool ptx_may_meet(struct ptx_splice *in);
+bool ptx_can_sync_before_exit(struct ptx_splice *in);
 /* Returns true if the place is a branch to another place at which blocks end. */
-bool ptx_jumps(const struct ptx_place *place);
-/* The number of lanes of a block that have not left, in shared memory. ptx_add_lanes() declares it, ptx_begin_lanes()
+bool ptx_is_branch_to_exit(const struct ptx_place *place);
+/* The number of lanes of a block that have not left, in shared memory. ptx_declare_lane_count() declares it, ptx_init_lane_count()
  * sets it at the kernel's top. */
-void ptx_add_lanes(struct ptx_splice *in, struct ptx_text *text);
-void ptx_begin_lanes(struct ptx_splice *in, struct ptx_text *text);
+void ptx_declare_lane_count(struct ptx_splice *in, struct ptx_text *text);
+void ptx_init_lane_count(struct ptx_splice *in, struct ptx_text *text);
 /* At the kernel's top, before those: computes the values that the block probes read. */
-void ptx_begin_blocks(struct ptx_splice *in, struct ptx_text *text);
+void ptx_begin_block_probes(struct ptx_splice *in, struct ptx_text *text);
 /* Adds a probe that the first lane of a block runs. */
-void ptx_add_first(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe);
+void ptx_emit_first_lane(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe);
 /* Adds a probe that the last lane to leave a block runs. All lanes that leave pass this code. */
-void ptx_add_last(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe);
+void ptx_emit_last_lane(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe);
 /* backends/cuda/ptx/analysis/closure.c: marks the symbols that the kernel needs, counts the bindings, and sets in->kernel_node. */
 void ptx_find_closure(struct ptx_splice *in);
 /* backends/cuda/ptx/passes/result.c: copies the return value if a probe reads it. ptx_check_result() refuses functions that return in registers,
- * ptx_keep_result() edits each node. */
+ * ptx_copy_result() edits each node. */
 void ptx_check_result(struct ptx_splice *in, uint32_t function);
-void ptx_keep_result(struct ptx_splice *in, uint32_t function, uint32_t node);
+void ptx_copy_result(struct ptx_splice *in, uint32_t function, uint32_t node);
 /* header.c: edits a directive at the module's top. Returns false if the twin does not keep it. */
 bool ptx_edit_directive(struct ptx_splice *in, const struct ptx_node *node);
 

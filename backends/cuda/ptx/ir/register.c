@@ -36,7 +36,7 @@ uint32_t ptx_register_bits(const struct ptx_module *m, uint32_t node, uint32_t t
 	return bits;
 }
 
-int ptx_put_variable(struct ptx_splice *in, struct ptx_text *text, uint32_t node, uint32_t token, const char *to)
+int ptx_emit_variable(struct ptx_splice *in, struct ptx_text *text, uint32_t node, uint32_t token, const char *to)
 {
 	const struct ptx_symbol *symbol = ptx_symbols_find_at(&in->symbols, node, token);
 	uint32_t declared = ptx_declaration(in->m, node, token);
@@ -74,7 +74,7 @@ static void emit_immediate(struct ptx_splice *in, struct ptx_text *text, uint32_
 	}
 }
 
-int ptx_put_element(struct ptx_splice *in, struct ptx_text *text, uint32_t node, uint32_t token, uint32_t bytes,
+int ptx_emit_element(struct ptx_splice *in, struct ptx_text *text, uint32_t node, uint32_t token, uint32_t bytes,
 		    const char *to)
 {
 	uint32_t bits = ptx_register_bits(in->m, node, token);
@@ -89,7 +89,7 @@ int ptx_put_element(struct ptx_splice *in, struct ptx_text *text, uint32_t node,
 		ptx_addf(text, &in->err, "{\n.reg .b%u %%gpubpf_w;\nmov.b%u %%gpubpf_w, %.*s;\ncvt.u64.u%u %s, %%gpubpf_w;\n}\n",
 			 bits, bits, len, name, bits, to);
 	else
-		err = ptx_put_variable(in, text, node, token, to);
+		err = ptx_emit_variable(in, text, node, token, to);
 	if (!err && bytes < 8)
 		ptx_addf(text, &in->err, "and.b64 %s, %s, %llu;\n", to, to, (1ull << 8 * bytes) - 1);
 	return err;

@@ -40,7 +40,7 @@ uint32_t ptx_name_range(const struct ptx_module *m, uint32_t token)
 	return parse_number(ptx_token_text(m, token + 2), m->tokens[token + 2].len);
 }
 
-bool ptx_name_means(const struct ptx_module *m, uint32_t declared, uint32_t token)
+bool ptx_name_covers(const struct ptx_module *m, uint32_t declared, uint32_t token)
 {
 	const char *a = ptx_token_text(m, declared), *b = ptx_token_text(m, token);
 	uint32_t na = m->tokens[declared].len, nb = m->tokens[token].len, range = ptx_name_range(m, declared);
@@ -53,7 +53,7 @@ bool ptx_name_means(const struct ptx_module *m, uint32_t declared, uint32_t toke
 static bool declares(const struct ptx_module *m, uint32_t node, uint32_t token)
 {
 	for (uint32_t t = m->nodes[node].name; t != PTX_NONE; t = ptx_next_name(m, node, t))
-		if (ptx_name_means(m, t, token))
+		if (ptx_name_covers(m, t, token))
 			return true;
 	return false;
 }
@@ -114,7 +114,7 @@ uint32_t ptx_find_label(const struct ptx_module *m, uint32_t node, uint32_t toke
 
 	for (uint32_t scope = m->nodes[node].parent; scope && first != PTX_NONE; scope = m->nodes[scope].parent)
 		for (uint32_t c = first; c != PTX_NONE; c = m->nodes[c].in_slot)
-			if (m->nodes[c].parent == scope && ptx_name_means(m, m->nodes[c].name, token))
+			if (m->nodes[c].parent == scope && ptx_name_covers(m, m->nodes[c].name, token))
 				return c;
 	return PTX_NONE;
 }

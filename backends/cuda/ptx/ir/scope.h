@@ -9,9 +9,9 @@
  * PTX_NONE: there are no more. */
 uint32_t ptx_next_name(const struct ptx_module *module, uint32_t node, uint32_t token);
 /* Returns how many names a declared name stands for: ".reg .b32 r<8>;" declares r0 to r7 (PTX ISA 5.4.6). Returns 0 for
- * a single name. ptx_name_means() returns whether the name declared at one token covers the name at the other. */
+ * a single name. ptx_name_covers() returns whether the name declared at one token covers the name at the other. */
 uint32_t ptx_name_range(const struct ptx_module *module, uint32_t token);
-bool ptx_name_means(const struct ptx_module *module, uint32_t declared, uint32_t token);
+bool ptx_name_covers(const struct ptx_module *module, uint32_t declared, uint32_t token);
 /* Returns the label, parameter or variable that the token's name denotes at that node. It searches the function and the
  * blocks that enclose the node. PTX_NONE: there is none. */
 uint32_t ptx_declaration(const struct ptx_module *module, uint32_t node, uint32_t token);
@@ -27,7 +27,7 @@ int ptx_has_cycle(const struct ptx_module *module, uint32_t block);
 uint32_t ptx_head_branch(const struct ptx_module *module, uint32_t block);
 /* Returns true if only a few straight-line instructions follow that branch up to the end, so that predicates can
  * replace it. */
-bool ptx_may_guard(const struct ptx_module *module, uint32_t branch);
+bool ptx_can_guard(const struct ptx_module *module, uint32_t branch);
 /* Returns true if the instruction needs the predicate once the branch is gone, because it accesses memory. */
 bool ptx_needs_guard(const struct ptx_module *module, const struct ptx_node *insn);
 

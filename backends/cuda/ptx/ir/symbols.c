@@ -107,7 +107,7 @@ static void mark_hidden_by_range(struct ptx_symbols *symbols, uint32_t declared)
 
 		if (m->tokens[token].len < len || memcmp(ptx_token_text(m, token), name, len))
 			break;
-		symbols->symbols[i].hidden |= ptx_name_means(m, declared, token);
+		symbols->symbols[i].hidden |= ptx_name_covers(m, declared, token);
 	}
 }
 

@@ -7,7 +7,7 @@
  *
  * A lane that never leaves the function loses its accumulators, because a fault or a trap ended the kernel. So it loses,
  * for each place in a loop, the sum for the last value to which the place's probe added.
- * CUDA_KEEPS is 1 where a place has its own accumulators, and 2 where lanes accumulate for their warp. It is 0 where
+ * CUDA_ACC_MODE is 1 where a place has its own accumulators, and 2 where lanes accumulate for their warp. It is 0 where
  * each add goes to the map at once.
  */
 #include <assert.h>
@@ -25,8 +25,8 @@ static void add_sum(struct ptx_splice *in, const struct cuda_sum *sum)
 
 	while (i < in->nsums && strcmp(in->sums[i].name, sum->name))
 		i++;
-	if (i == CUDA_MAX_SUMS)
-		ptx_refuse(in, "its probes use more than %d accumulators", CUDA_MAX_SUMS);
+	if (i == CUDA_MAX_ACCS)
+		ptx_refuse(in, "its probes use more than %d accumulators", CUDA_MAX_ACCS);
 	else if (i == in->nsums)
 		in->sums[in->nsums++] = *sum;
 }
@@ -89,12 +89,12 @@ static uint32_t *count_loop_depths(struct ptx_splice *in, uint32_t function)
 /* Assigns accumulators to the first places in loops whose probes add to one of many values. */
 static void assign_keys(struct ptx_splice *in, uint32_t function, const uint32_t *loops)
 {
-	for (uint32_t i = 0; i < in->nplaced && in->nkeeps < MAX_KEYED_PLACES; i++) {
+	for (uint32_t i = 0; i < in->nplaced && in->nkeyed < MAX_KEYED_PLACES; i++) {
 		const struct cuda_probe *probe = in->placed[i].probe;
 
 		if (!probe || !probe->nkeys || !loops[in->placed[i].place.node - function])
 			continue;
-		in->placed[i].keeps = in->nkeeps++;
+		in->placed[i].keeps = in->nkeyed++;
 		for (uint32_t k = 0; k < probe->nkeys; k++)
 			add_map(in, parse_sum_name(&probe->keys[k]).map);
 	}
@@ -104,11 +104,11 @@ static void add_held_key(struct ptx_splice *in, const struct cuda_sum *key)
 {
 	uint32_t i = 0;
 
-	while (i < in->nheld && strcmp(in->held[i].name, key->name))
+	while (i < in->nlane_accs && strcmp(in->held[i].name, key->name))
 		i++;
-	assert(i < CUDA_MAX_KEYS);
-	if (i == in->nheld)
-		in->held[in->nheld++] = *key;
+	assert(i < CUDA_MAX_ACC_OFFSETS);
+	if (i == in->nlane_accs)
+		in->held[in->nlane_accs++] = *key;
 	add_map(in, parse_sum_name(key).map);
 }
 
@@ -116,11 +116,11 @@ static void add_held_key(struct ptx_splice *in, const struct cuda_sum *key)
  * its warp. */
 static void assign_keeper_lanes(struct ptx_splice *in, uint32_t function, const uint32_t *loops)
 {
-	struct ptx_placed *first = NULL;
+	struct ptx_site *first = NULL;
 	uint32_t lanes = 0, n = 0;
 
 	for (uint32_t i = 0; i < in->nplaced; i++) {
-		struct ptx_placed *at = &in->placed[i];
+		struct ptx_site *at = &in->placed[i];
 
 		if (!at->probe || !at->probe->nkeepers || loops[at->place.node - function] || lanes + at->probe->nkeepers > WARP_LANES)
 			continue;
@@ -159,9 +159,9 @@ static void assign_accumulators(struct ptx_splice *in, uint32_t function)
 	free(loops);
 }
 
-void ptx_note_sums(struct ptx_splice *in, uint32_t function)
+void ptx_assign_accumulators(struct ptx_splice *in, uint32_t function)
 {
-	in->nsums = in->nkeeps = in->nheld = in->nmaps = 0;
+	in->nsums = in->nkeyed = in->nlane_accs = in->nmaps = 0;
 	for (uint32_t i = 0; i < in->nplaced; i++)
 		for (uint32_t k = 0; in->placed[i].probe && k < in->placed[i].probe->nsums; k++)
 			add_sum(in, &in->placed[i].probe->sums[k]);
@@ -173,9 +173,9 @@ void ptx_note_sums(struct ptx_splice *in, uint32_t function)
 			add_map(in, strtoul(in->placed[i].probe->firsts[k].name, NULL, 10));
 }
 
-bool ptx_keeps(const struct ptx_splice *in)
+bool ptx_has_accumulators(const struct ptx_splice *in)
 {
-	return in->nsums || in->nkeeps || in->nheld;
+	return in->nsums || in->nkeyed || in->nlane_accs;
 }
 
 /* Computes the address of the map's first value for this multiprocessor, as gpubpf_array_address() (maps/kinds/array.h) does.
@@ -185,20 +185,20 @@ static void begin_map(struct ptx_splice *in, struct ptx_text *text, uint32_t map
 {
 	const struct gpubpf_map_layout *l = &in->at.job->layouts[map];
 
-	ptx_addf(text, &in->err, "\n.reg .b64 %" CUDA_FIRST "%u;\n{\n.reg .b32 %%gpubpf_n;\n.reg .b64 %%gpubpf_d;\n", map);
+	ptx_addf(text, &in->err, "\n.reg .b64 %" CUDA_MAP_BASE "%u;\n{\n.reg .b32 %%gpubpf_n;\n.reg .b64 %%gpubpf_d;\n", map);
 	ptx_addf(text, &in->err, "mov.u32 %%gpubpf_n, %%smid;\nmin.u32 %%gpubpf_n, %%gpubpf_n, %u;\n", l->copies - 1);
 	assert(l->copy_stride <= UINT32_MAX);
 	ptx_addf(text, &in->err, "mul.wide.u32 %%gpubpf_d, %%gpubpf_n, %u;\n", (uint32_t)l->copy_stride);
-	ptx_addf(text, &in->err, "ld.const.u64 %" CUDA_FIRST "%u, [gpubpf_arena];\n", map);
-	ptx_addf(text, &in->err, "add.s64 %" CUDA_FIRST "%u, %" CUDA_FIRST "%u, %%gpubpf_d;\n", map, map);
-	ptx_addf(text, &in->err, "add.s64 %" CUDA_FIRST "%u, %" CUDA_FIRST "%u, %" PRIu64 ";\n}", map, map, l->data);
+	ptx_addf(text, &in->err, "ld.const.u64 %" CUDA_MAP_BASE "%u, [gpubpf_arena];\n", map);
+	ptx_addf(text, &in->err, "add.s64 %" CUDA_MAP_BASE "%u, %" CUDA_MAP_BASE "%u, %%gpubpf_d;\n", map, map);
+	ptx_addf(text, &in->err, "add.s64 %" CUDA_MAP_BASE "%u, %" CUDA_MAP_BASE "%u, %" PRIu64 ";\n}", map, map, l->data);
 }
 
 /* Iterates in order over the keys of all places that have accumulators. Returns the place after `at` and sets the index
  * of the key. */
-static const struct ptx_placed *next_key(const struct ptx_splice *in, const struct ptx_placed *at, uint32_t *key)
+static const struct ptx_site *next_key(const struct ptx_splice *in, const struct ptx_site *at, uint32_t *key)
 {
-	const struct ptx_placed *end = in->placed + in->nplaced;
+	const struct ptx_site *end = in->placed + in->nplaced;
 
 	if (at && ++*key < at->probe->nkeys)
 		return at;
@@ -212,13 +212,13 @@ static const struct ptx_placed *next_key(const struct ptx_splice *in, const stru
 
 static void declare_pair(struct ptx_splice *in, struct ptx_text *text, const char *name, const char *number)
 {
-	ptx_addf(text, &in->err, "\n.reg .b32 %" CUDA_KEY "%s_%s;\nmov.b32 %" CUDA_KEY "%s_%s, 0;", name, number, name, number);
-	ptx_addf(text, &in->err, "\n.reg .b32 %" CUDA_KEPT "%s_%s;\nmov.b32 %" CUDA_KEPT "%s_%s, 0;", name, number, name, number);
+	ptx_addf(text, &in->err, "\n.reg .b32 %" CUDA_ACC_OFFSET "%s_%s;\nmov.b32 %" CUDA_ACC_OFFSET "%s_%s, 0;", name, number, name, number);
+	ptx_addf(text, &in->err, "\n.reg .b32 %" CUDA_ACC_VALUE "%s_%s;\nmov.b32 %" CUDA_ACC_VALUE "%s_%s, 0;", name, number, name, number);
 }
 
-void ptx_begin_sums(struct ptx_splice *in, struct ptx_text *text)
+void ptx_begin_accumulators(struct ptx_splice *in, struct ptx_text *text)
 {
-	const struct ptx_placed *at = NULL;
+	const struct ptx_site *at = NULL;
 	uint32_t key = 0;
 	char number[16];
 
@@ -227,18 +227,18 @@ void ptx_begin_sums(struct ptx_splice *in, struct ptx_text *text)
 	for (uint32_t i = 0; i < in->nsums; i++) {
 		const char *name = in->sums[i].name;
 
-		ptx_addf(text, &in->err, "\n.reg .b64 %" CUDA_SUM "%s;\nmov.b64 %" CUDA_SUM "%s, 0;", name, name);
+		ptx_addf(text, &in->err, "\n.reg .b64 %" CUDA_ACC "%s;\nmov.b64 %" CUDA_ACC "%s, 0;", name, name);
 	}
-	while (in->nkeeps && (at = next_key(in, at, &key))) {
+	while (in->nkeyed && (at = next_key(in, at, &key))) {
 		snprintf(number, sizeof(number), "%u", at->keeps);
 		declare_pair(in, text, at->probe->keys[key].name, number);
 	}
-	for (uint32_t i = 0; i < in->nheld; i++)
+	for (uint32_t i = 0; i < in->nlane_accs; i++)
 		declare_pair(in, text, in->held[i].name, HELD_SUFFIX);
 }
 
 /* Returns the suffix of the place's registers in its function; "" if it has no registers. */
-static const char *register_suffix(const struct ptx_placed *at, char number[16])
+static const char *register_suffix(const struct ptx_site *at, char number[16])
 {
 	if (at->keeps == PTX_NONE)
 		return at->keeper == PTX_NONE ? "" : HELD_SUFFIX;
@@ -247,36 +247,36 @@ static const char *register_suffix(const struct ptx_placed *at, char number[16])
 }
 
 /* Copies the function's registers into the place's before its probe runs. */
-void ptx_begin_keys(struct ptx_splice *in, struct ptx_text *text, const struct ptx_placed *at)
+void ptx_load_accumulators(struct ptx_splice *in, struct ptx_text *text, const struct ptx_site *at)
 {
 	const char *number = register_suffix(at, (char[16]){ "" });
 
-	if (at->probe->asks_keeps)
-		ptx_addf(text, &in->err, ".reg .b32 %" CUDA_KEEPS ";\nmov.b32 %" CUDA_KEEPS ", %d;\n",
+	if (at->probe->reads_acc_mode)
+		ptx_addf(text, &in->err, ".reg .b32 %" CUDA_ACC_MODE ";\nmov.b32 %" CUDA_ACC_MODE ", %d;\n",
 			 at->keeps != PTX_NONE ? 1 : at->keeper != PTX_NONE ? 2 : 0);
 	for (uint32_t k = 0; k < at->probe->nkeepers; k++)
-		ptx_addf(text, &in->err, ".reg .b32 %" CUDA_KEEPER "%s;\nmov.b32 %" CUDA_KEEPER "%s, %u;\n", at->probe->keepers[k].name,
+		ptx_addf(text, &in->err, ".reg .b32 %" CUDA_ACC_LANE "%s;\nmov.b32 %" CUDA_ACC_LANE "%s, %u;\n", at->probe->keepers[k].name,
 			 at->probe->keepers[k].name, at->keeper == PTX_NONE ? 0 : at->keeper + k);
 	for (uint32_t k = 0; k < at->probe->nkeys; k++) {
 		const char *name = at->probe->keys[k].name;
 
-		ptx_addf(text, &in->err, ".reg .b32 %" CUDA_KEY "%s;\n.reg .b32 %" CUDA_KEPT "%s;\n", name, name);
+		ptx_addf(text, &in->err, ".reg .b32 %" CUDA_ACC_OFFSET "%s;\n.reg .b32 %" CUDA_ACC_VALUE "%s;\n", name, name);
 		if (number[0])
-			ptx_addf(text, &in->err, "mov.b32 %" CUDA_KEY "%s, %" CUDA_KEY "%s_%s;\nmov.b32 %" CUDA_KEPT "%s, %" CUDA_KEPT "%s_%s;\n",
+			ptx_addf(text, &in->err, "mov.b32 %" CUDA_ACC_OFFSET "%s, %" CUDA_ACC_OFFSET "%s_%s;\nmov.b32 %" CUDA_ACC_VALUE "%s, %" CUDA_ACC_VALUE "%s_%s;\n",
 				 name, name, number, name, name, number);
 		else
-			ptx_addf(text, &in->err, "mov.b32 %" CUDA_KEY "%s, 0;\nmov.b32 %" CUDA_KEPT "%s, 0;\n", name, name);
+			ptx_addf(text, &in->err, "mov.b32 %" CUDA_ACC_OFFSET "%s, 0;\nmov.b32 %" CUDA_ACC_VALUE "%s, 0;\n", name, name);
 	}
 }
 
-void ptx_end_keys(struct ptx_splice *in, struct ptx_text *text, const struct ptx_placed *at)
+void ptx_store_accumulators(struct ptx_splice *in, struct ptx_text *text, const struct ptx_site *at)
 {
 	const char *number = register_suffix(at, (char[16]){ "" });
 
 	for (uint32_t k = 0; number[0] && k < at->probe->nkeys; k++) {
 		const char *name = at->probe->keys[k].name;
 
-		ptx_addf(text, &in->err, "mov.b32 %" CUDA_KEY "%s_%s, %" CUDA_KEY "%s;\nmov.b32 %" CUDA_KEPT "%s_%s, %" CUDA_KEPT "%s;\n", name,
+		ptx_addf(text, &in->err, "mov.b32 %" CUDA_ACC_OFFSET "%s_%s, %" CUDA_ACC_OFFSET "%s;\nmov.b32 %" CUDA_ACC_VALUE "%s_%s, %" CUDA_ACC_VALUE "%s;\n", name,
 			 number, name, name, number, name);
 	}
 }
@@ -285,7 +285,7 @@ void ptx_end_keys(struct ptx_splice *in, struct ptx_text *text, const struct ptx
  * bytes. */
 static void emit_add_to_map(struct ptx_splice *in, struct ptx_text *text, struct sum_location p)
 {
-	ptx_addf(text, &in->err, "cvt.u64.u32 %%gpubpf_to, %%gpubpf_k;\nadd.s64 %%gpubpf_to, %%gpubpf_to, %" CUDA_FIRST "%u;\n", p.map);
+	ptx_addf(text, &in->err, "cvt.u64.u32 %%gpubpf_to, %%gpubpf_k;\nadd.s64 %%gpubpf_to, %%gpubpf_to, %" CUDA_MAP_BASE "%u;\n", p.map);
 	ptx_addf(text, &in->err, "add.s64 %%gpubpf_to, %%gpubpf_to, %u;\n", p.off);
 	if (p.bytes == 4)
 		ptx_addf(text, &in->err, "cvt.u32.u64 %%gpubpf_n, %%gpubpf_d;\n");
@@ -322,27 +322,27 @@ static void emit_held_flush(struct ptx_splice *in, struct ptx_text *text, const 
 	uint32_t over = ++in->labels;
 
 	ptx_addf(text, &in->err, "{\n.reg .pred %%gpubpf_p;\n.reg .b32 %%gpubpf_n, %%gpubpf_k;\n.reg .b64 %%gpubpf_d, %%gpubpf_to;\n");
-	ptx_addf(text, &in->err, "setp.eq.s32 %%gpubpf_p, %" CUDA_KEPT "%s_" HELD_SUFFIX ", 0;\n@%%gpubpf_p bra $gpubpf_over_%u;\n", name, over);
-	ptx_addf(text, &in->err, "cvt.u64.u32 %%gpubpf_d, %" CUDA_KEPT "%s_" HELD_SUFFIX ";\nmov.b32 %%gpubpf_k, %" CUDA_KEY "%s_" HELD_SUFFIX ";\n", name, name);
+	ptx_addf(text, &in->err, "setp.eq.s32 %%gpubpf_p, %" CUDA_ACC_VALUE "%s_" HELD_SUFFIX ", 0;\n@%%gpubpf_p bra $gpubpf_over_%u;\n", name, over);
+	ptx_addf(text, &in->err, "cvt.u64.u32 %%gpubpf_d, %" CUDA_ACC_VALUE "%s_" HELD_SUFFIX ";\nmov.b32 %%gpubpf_k, %" CUDA_ACC_OFFSET "%s_" HELD_SUFFIX ";\n", name, name);
 	emit_add_to_map(in, text, p);
 	ptx_addf(text, &in->err, "$gpubpf_over_%u:\n}\n", over);
 }
 
-void ptx_end_sums(struct ptx_splice *in, struct ptx_text *text)
+void ptx_flush_accumulators(struct ptx_splice *in, struct ptx_text *text)
 {
-	const struct ptx_placed *at = NULL;
+	const struct ptx_site *at = NULL;
 	char kept[64], key[64] = "";
 	uint32_t k = 0;
 
 	for (uint32_t i = 0; i < in->nsums; i++) {
-		snprintf(kept, sizeof(kept), "%" CUDA_SUM "%s", in->sums[i].name);
+		snprintf(kept, sizeof(kept), "%" CUDA_ACC "%s", in->sums[i].name);
 		emit_flush(in, text, parse_sum_name(&in->sums[i]), kept, key);
 	}
-	while (in->nkeeps && (at = next_key(in, at, &k))) {
-		snprintf(kept, sizeof(kept), "%" CUDA_KEPT "%s_%u", at->probe->keys[k].name, at->keeps);
-		snprintf(key, sizeof(key), "%" CUDA_KEY "%s_%u", at->probe->keys[k].name, at->keeps);
+	while (in->nkeyed && (at = next_key(in, at, &k))) {
+		snprintf(kept, sizeof(kept), "%" CUDA_ACC_VALUE "%s_%u", at->probe->keys[k].name, at->keeps);
+		snprintf(key, sizeof(key), "%" CUDA_ACC_OFFSET "%s_%u", at->probe->keys[k].name, at->keeps);
 		emit_flush(in, text, parse_sum_name(&at->probe->keys[k]), kept, key);
 	}
-	for (uint32_t i = 0; i < in->nheld; i++)
+	for (uint32_t i = 0; i < in->nlane_accs; i++)
 		emit_held_flush(in, text, in->held[i].name, parse_sum_name(&in->held[i]));
 }

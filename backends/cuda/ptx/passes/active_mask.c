@@ -19,7 +19,7 @@ static bool is_straight(const struct ptx_splice *in, const struct ptx_node *insn
 
 	if (insn->kind != PTX_INSN)
 		return insn->kind == PTX_DIRECTIVE;
-	if (ptx_gives_register(in->m, insn))
+	if (ptx_is_register_op(in->m, insn))
 		return true;
 	for (size_t i = 0; i < sizeof(memory) / sizeof(memory[0]); i++)
 		if (ptx_word_is(in, insn->name, memory[i]))
@@ -37,18 +37,18 @@ static bool are_straight(const struct ptx_splice *in, uint32_t from, uint32_t to
 	return from == to;
 }
 
-void ptx_find_came(struct ptx_splice *in)
+void ptx_share_active_mask(struct ptx_splice *in)
 {
-	struct ptx_placed *before = NULL;
+	struct ptx_site *before = NULL;
 
 	for (uint32_t i = 0; i < in->nplaced; i++) {
-		struct ptx_placed *at = &in->placed[i];
+		struct ptx_site *at = &in->placed[i];
 
 		if (!at->probe || !at->probe->asks_came || at->place.node == PTX_NONE ||
 		    ptx_call_begin(in->m, at->place.node) != at->place.node || /* the probe runs before the call */
-		    !is_straight(in, &in->m->nodes[at->place.node]) || !ptx_all_take_part(in, at))
+		    !is_straight(in, &in->m->nodes[at->place.node]) || !ptx_all_lanes_run(in, at))
 			continue;
-		at->came = before && are_straight(in, before->place.node, at->place.node) ? PTX_AS_BEFORE : PTX_FIRST;
+		at->came = before && are_straight(in, before->place.node, at->place.node) ? PTX_ACTIVE_SHARED : PTX_ACTIVE_READ;
 		before = at;
 	}
 }

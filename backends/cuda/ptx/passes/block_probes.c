@@ -3,14 +3,14 @@
  * Does: adds probes that one lane of a block runs.
  *
  * 1. The first lane is the one whose indices are all 0; every block has it.
- * 2. If ptx_may_meet() holds, the first lane is also the last: the lanes of a block wait at a barrier before they exit.
+ * 2. If ptx_can_sync_before_exit() holds, the first lane is also the last: the lanes of a block wait at a barrier before they exit.
  * In a one-dimensional launch only the first warp waits for the others.
  * 3. Otherwise the last lane is found by counting: a word in shared memory holds the number of lanes that have not
  * left.
  * 4. All lanes of the block wait once at the kernel's top, after the first lane sets that word.
  * 5. No lane waits at an exit, so divergence there does no harm.
  *
- * The function ptx_may_meet() requires one exit instruction in the kernel, and no instruction at which a lane waits for
+ * The function ptx_can_sync_before_exit() requires one exit instruction in the kernel, and no instruction at which a lane waits for
  * others.
  */
 #include <errno.h>
@@ -21,11 +21,11 @@
 #include "backends/cuda/ptx/ir/edit.h"
 
 #define LANE_COUNT "gpubpf_lanes"
-#define OTHERS "%" CUDA_OTHERS /* as formats of printf */
+#define OTHERS "%" CUDA_NOT_LEADER /* as formats of printf */
 #define CTAID "%" CUDA_CTAID
-#define BLOCK_SITES (GPUBPF_TAKES(BLOCK_BEGIN) | GPUBPF_TAKES(BLOCK_END))
+#define BLOCK_SITES (GPUBPF_SITE_BIT(BLOCK_BEGIN) | GPUBPF_SITE_BIT(BLOCK_END))
 
-bool ptx_jumps(const struct ptx_place *place)
+bool ptx_is_branch_to_exit(const struct ptx_place *place)
 {
 	return place->kind == GPUBPF_SITE_BLOCK_END && place->node != place->exit;
 }
@@ -37,10 +37,10 @@ static bool has_single_exit(struct ptx_splice *in)
 	uint32_t n = 0, exits = 0;
 	bool guarded = false;
 
-	if (ptx_places(in->m, in->kernel_node, GPUBPF_TAKES(BLOCK_END), &places, &n) < 0)
+	if (ptx_places(in->m, in->kernel_node, GPUBPF_SITE_BIT(BLOCK_END), &places, &n) < 0)
 		in->err = -ENOMEM;
 	for (uint32_t i = 0; i < n; i++) {
-		if (places[i].kind != GPUBPF_SITE_BLOCK_END || ptx_jumps(&places[i]))
+		if (places[i].kind != GPUBPF_SITE_BLOCK_END || ptx_is_branch_to_exit(&places[i]))
 			continue;
 		exits++;
 		guarded |= places[i].node != PTX_NONE && in->m->nodes[places[i].node].guard != PTX_NONE;
@@ -59,7 +59,7 @@ static bool may_sync(const struct ptx_splice *in, uint32_t node)
 	for (uint32_t i = 0; i < sizeof(syncs) / sizeof(syncs[0]); i++)
 		if (ptx_word_is(in, in->m->nodes[node].name, syncs[i]))
 			return true;
-	return kind == PTX_WAITS || kind == PTX_NOT_KNOWN || ptx_has_modifier(in, &in->m->nodes[node], ".sync");
+	return kind == PTX_WAITS || kind == PTX_UNKNOWN || ptx_has_modifier(in, &in->m->nodes[node], ".sync");
 }
 
 static bool never_syncs(const struct ptx_splice *in)
@@ -70,10 +70,10 @@ static bool never_syncs(const struct ptx_splice *in)
 	return true;
 }
 
-bool ptx_may_meet(struct ptx_splice *in)
+bool ptx_can_sync_before_exit(struct ptx_splice *in)
 {
 	/* at any other place, the probe may itself be where lanes leave */
-	const uint32_t allowed = GPUBPF_TAKES(ENTRY) | BLOCK_SITES;
+	const uint32_t allowed = GPUBPF_SITE_BIT(ENTRY) | BLOCK_SITES;
 
 	for (uint32_t i = 0; i < in->at.job->nsites; i++)
 		if (!(allowed >> in->at.job->sites[i].site & 1))
@@ -84,11 +84,11 @@ bool ptx_may_meet(struct ptx_splice *in)
 /* Declares the counter in shared memory. Dynamic shared memory follows it, and kernel code may rely on more than the
  * alignment that it declares. The counter therefore takes 1024 bytes, the largest alignment that hardware requires
  * (swizzled copies). */
-void ptx_add_lanes(struct ptx_splice *in, struct ptx_text *text)
+void ptx_declare_lane_count(struct ptx_splice *in, struct ptx_text *text)
 {
-	uint32_t size = in->extern_shared ? 1024 : 4;
+	uint32_t size = in->has_extern_shared ? 1024 : 4;
 
-	if (in->counts_lanes)
+	if (in->counts_exits)
 		ptx_addf(text, &in->err, "\n.shared .align %u .b8 " LANE_COUNT "[%u];", size, size);
 }
 
@@ -101,9 +101,9 @@ static char last_axis(const struct ptx_splice *in)
 /* Computes OTHERS, which is true for all lanes except the block's first. Each read of an index is slow, but three at
  * once take hardly longer than one, and both ends of the block use the result. All lanes also read %ctaid.x, as nearly
  * all kernels do themselves. */
-void ptx_begin_blocks(struct ptx_splice *in, struct ptx_text *text)
+void ptx_begin_block_probes(struct ptx_splice *in, struct ptx_text *text)
 {
-	bool reads = false, any = in->counts_lanes;
+	bool reads = false, any = in->counts_exits;
 
 	for (uint32_t i = 0; i < in->nplaced; i++)
 		if (in->placed[i].probe && BLOCK_SITES >> in->placed[i].place.kind & 1) {
@@ -140,11 +140,11 @@ static void end_first(struct ptx_splice *in, struct ptx_text *text, uint32_t lab
 	ptx_addf(text, &in->err, "$gpubpf_over_%u:\n}\n", label);
 }
 
-void ptx_begin_lanes(struct ptx_splice *in, struct ptx_text *text)
+void ptx_init_lane_count(struct ptx_splice *in, struct ptx_text *text)
 {
 	uint32_t label = ++in->labels;
 
-	if (!in->counts_lanes)
+	if (!in->counts_exits)
 		return;
 	ptx_addf(text, &in->err, "\n");
 	begin_first(in, text, label);
@@ -157,17 +157,17 @@ void ptx_begin_lanes(struct ptx_splice *in, struct ptx_text *text)
 	ptx_addf(text, &in->err, "bar.sync 0;\n");
 }
 
-void ptx_add_first(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe)
+void ptx_emit_first_lane(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe)
 {
-	uint32_t allowed = ptx_begin_meeting(in, text, probe), label = ++in->labels;
+	uint32_t allowed = ptx_begin_reconverge(in, text, probe), label = ++in->labels;
 
-	if (!probe->asks_others)
+	if (!probe->reads_not_leader)
 		begin_first(in, text, label);
 	read_ctaid(in, text, probe);
 	ptx_add_probe(in, text, probe);
-	if (!probe->asks_others)
+	if (!probe->reads_not_leader)
 		end_first(in, text, label);
-	ptx_end_meeting(in, text, allowed);
+	ptx_end_reconverge(in, text, allowed);
 	in->has_ctaid |= probe->reads_ctaid && ptx_is_short(in);
 }
 
@@ -194,7 +194,7 @@ static void add_after_barrier(struct ptx_splice *in, struct ptx_text *text, cons
 		emit_first_warp_wait(in, text);
 	else
 		ptx_addf(text, &in->err, "bar.sync 0;\n");
-	if (probe->asks_others) {
+	if (probe->reads_not_leader) {
 		ptx_add_probe(in, text, probe);
 		return;
 	}
@@ -205,7 +205,7 @@ static void add_after_barrier(struct ptx_splice *in, struct ptx_text *text, cons
 
 /* Adds a probe for the last lane by counting. The lowest active lane subtracts the number of active lanes from the
  * counter, since these leave together. */
-void ptx_add_last(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe)
+void ptx_emit_last_lane(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe)
 {
 	uint32_t label = ++in->labels;
 

@@ -102,7 +102,7 @@ static bool branches_to_next(const struct ptx_module *m, uint32_t branch)
 	return to != PTX_NONE && at == to;
 }
 
-bool ptx_may_guard(const struct ptx_module *m, uint32_t branch)
+bool ptx_can_guard(const struct ptx_module *m, uint32_t branch)
 {
 	uint32_t n = 0;
 
@@ -116,7 +116,7 @@ bool ptx_may_guard(const struct ptx_module *m, uint32_t branch)
 		if (ptx_token_is(m, insn->name, "ret"))
 			return insn->next == PTX_NONE;
 		if (ptx_token_is(m, insn->name, "bra") ? !branches_to_next(m, c) :
-		    !(ptx_needs_guard(m, insn) || ptx_gives_register(m, insn)))
+		    !(ptx_needs_guard(m, insn) || ptx_is_register_op(m, insn)))
 			return false;
 	}
 	return false;

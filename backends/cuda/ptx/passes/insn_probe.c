@@ -21,19 +21,19 @@ uint32_t ptx_line_of(const struct around *a)
 	return a->in->m->tokens[a->in->m->nodes[a->at->place.node].name].line;
 }
 
-void ptx_give(struct around *a, uint32_t word, uint64_t value)
+void ptx_emit_constant(struct around *a, uint32_t word, uint64_t value)
 {
-	put(a, "mov.b64 " PTX_GIVEN "%u, %llu;\n", word, (unsigned long long)value);
+	put(a, "mov.b64 " PTX_OPERAND "%u, %llu;\n", word, (unsigned long long)value);
 }
 
 static void emit_place_id(struct around *a, uint32_t word, uint32_t i)
 {
-	ptx_give(a, word, a->at->place.id);
+	ptx_emit_constant(a, word, a->at->place.id);
 }
 
 static void emit_line(struct around *a, uint32_t word, uint32_t i)
 {
-	ptx_give(a, word, a->at->place.line);
+	ptx_emit_constant(a, word, a->at->place.line);
 }
 
 static const struct {
@@ -41,12 +41,12 @@ static const struct {
 	void (*give)(struct around *a, uint32_t word, uint32_t i);
 	enum gpubpf_when when;     /* when the field can be read */
 } fields[] = {
-	{ "place", emit_place_id }, { "line", emit_line }, { "mem.addr", ptx_give_address }, { "mem.offset", ptx_give_offset },
-	{ "mem.value", ptx_give_value }, { "mem.bytes", ptx_give_bytes }, { "mem.access", ptx_give_access },
-	{ "mem.space", ptx_give_space }, { "mem.count", ptx_give_count }, { "mem.hint", ptx_give_hint }, { "branch.lanes", ptx_give_lanes },
-	{ "branch.taken", ptx_give_taken }, { "branch.active", ptx_give_active }, { "barrier.id", ptx_give_barrier },
-	{ "barrier.kind", ptx_give_barrier_kind }, { "atomic.op", ptx_give_rmw }, { "atomic.operand", ptx_give_operand },
-	{ "atomic.old", ptx_give_old, GPUBPF_WHEN_AFTER }, { "operand", ptx_give_register }, { "mark", ptx_give_mark },
+	{ "place", emit_place_id }, { "line", emit_line }, { "mem.addr", ptx_emit_address }, { "mem.offset", ptx_emit_offset },
+	{ "mem.value", ptx_emit_value }, { "mem.bytes", ptx_emit_bytes }, { "mem.access", ptx_emit_access },
+	{ "mem.space", ptx_emit_space }, { "mem.count", ptx_emit_count }, { "mem.hint", ptx_emit_hint }, { "branch.lanes", ptx_emit_lanes },
+	{ "branch.taken", ptx_emit_taken }, { "branch.active", ptx_emit_active }, { "barrier.id", ptx_emit_barrier },
+	{ "barrier.kind", ptx_emit_barrier_kind }, { "atomic.op", ptx_emit_rmw }, { "atomic.operand", ptx_emit_operand },
+	{ "atomic.old", ptx_emit_old, GPUBPF_WHEN_AFTER }, { "operand", ptx_emit_register }, { "mark", ptx_emit_mark },
 };
 
 /* -- lanes that take part -- */
@@ -77,11 +77,11 @@ static void emit_within(struct around *a)
 		ptx_need_address(a);
 		ptx_check_constants(a);
 		put(a, ".reg .pred " WITHIN ";\n");
-		put(a, "isspacep.%s " WITHIN ", " PTX_AT ";\n", ptx_asked_space(a, a->kind->spaces & a->access.spaces));
+		put(a, "isspacep.%s " WITHIN ", " PTX_AT ";\n", ptx_isspacep_name(a, a->kind->spaces & a->access.spaces));
 	}
 }
 
-static bool is_after(const struct ptx_placed *at)
+static bool is_after(const struct ptx_site *at)
 {
 	return gpubpf_place_kind(at->place.kind)->when == GPUBPF_WHEN_AFTER;
 }
@@ -114,7 +114,7 @@ static void emit_operand(struct around *a, const struct ctx_field *field, uint32
 	while (strcmp(fields[f].field, field->name))
 		f++;
 	if (when == GPUBPF_WHEN_BEFORE)
-		put(a, ".reg .b64 " PTX_GIVEN "%u;\n", word);
+		put(a, ".reg .b64 " PTX_OPERAND "%u;\n", word);
 	if (when == fields[f].when)
 		fields[f].give(a, word, i);
 }
@@ -130,21 +130,21 @@ static void emit_operands(struct around *a, enum gpubpf_when when)
 static void emit_probe(struct around *a)
 {
 	const struct ptx_module *m = a->in->m;
-	uint32_t meeting = ptx_begin_meeting(a->in, &a->text, a->at->probe), label = ++a->in->labels, guard = guard_of(a);
+	uint32_t meeting = ptx_begin_reconverge(a->in, &a->text, a->at->probe), label = ++a->in->labels, guard = guard_of(a);
 
 	if (guard != PTX_NONE)
 		put(a, "@%s" GUARD " bra $gpubpf_over_%u;\n", ptx_token_is(m, guard - 1, "!") ? "" : "!", label);
 	if (needs_space_check(a) || lanes_with_rows(a) < 32)
 		put(a, "@!" WITHIN " bra $gpubpf_over_%u;\n", label);
-	if (a->at->probe->asks_came && a->at->came == PTX_ALONE)
-		put(a, "%s", CUDA_HAS_CAME CUDA_ASK_CAME);
-	if (a->at->probe->asks_told)
-		put(a, ".reg .b32 %" CUDA_TOLD ";\nmov.b32 %" CUDA_TOLD ", %d;\n", ptx_tells_bytes(a));
-	ptx_begin_keys(a->in, &a->text, a->at);
+	if (a->at->probe->asks_came && a->at->came == PTX_ACTIVE_OWN)
+		put(a, "%s", CUDA_DECLARE_ACTIVE CUDA_READ_ACTIVE);
+	if (a->at->probe->reads_place_const)
+		put(a, ".reg .b32 %" CUDA_PLACE_CONST ";\nmov.b32 %" CUDA_PLACE_CONST ", %d;\n", ptx_has_constant_bytes(a));
+	ptx_load_accumulators(a->in, &a->text, a->at);
 	ptx_add_probe(a->in, &a->text, a->at->probe);
-	ptx_end_keys(a->in, &a->text, a->at);
+	ptx_store_accumulators(a->in, &a->text, a->at);
 	put(a, "$gpubpf_over_%u:\n", label);
-	ptx_end_meeting(a->in, &a->text, meeting);
+	ptx_end_reconverge(a->in, &a->text, meeting);
 	put(a, "}\n");
 }
 
@@ -167,7 +167,7 @@ static void check_probe(struct around *a, uint32_t function)
 /* Looks up the access or barrier that the instruction is at this place. */
 static void look_up(struct around *a)
 {
-	struct ptx_access accesses[PTX_MOST_ACCESSES];
+	struct ptx_access accesses[PTX_MAX_ACCESSES];
 	uint32_t node = a->at->place.node;
 
 	if (a->kind->spaces) {
@@ -179,12 +179,12 @@ static void look_up(struct around *a)
 		return;
 	a->control = ptx_control(a->in->m, node);
 	if (a->control.kind == PTX_WAITS && a->control.barrier == GPUBPF_BARRIER_OBJECT)
-		a->access = ptx_object(a->in->m, node, a->control.operand);
-	else if (a->control.kind == PTX_NOT_KNOWN)
+		a->access = ptx_describe_object(a->in->m, node, a->control.operand);
+	else if (a->control.kind == PTX_UNKNOWN)
 		a->access.unseen = "an unknown barrier or branch";
 }
 
-bool ptx_all_take_part(struct ptx_splice *in, const struct ptx_placed *at)
+bool ptx_all_lanes_run(struct ptx_splice *in, const struct ptx_site *at)
 {
 	struct around a = { .in = in, .at = at, .kind = gpubpf_place_kind(at->place.kind) };
 
@@ -192,7 +192,7 @@ bool ptx_all_take_part(struct ptx_splice *in, const struct ptx_placed *at)
 	return guard_of(&a) == PTX_NONE && !needs_space_check(&a) && lanes_with_rows(&a) == 32;
 }
 
-static void add_probe(struct ptx_splice *in, uint32_t function, const struct ptx_placed *at, bool after)
+static void add_probe(struct ptx_splice *in, uint32_t function, const struct ptx_site *at, bool after)
 {
 	struct around a = { .in = in, .at = at, .kind = gpubpf_place_kind(at->place.kind) };
 	const struct ptx_node *insn = &in->m->nodes[at->place.node];
@@ -208,8 +208,8 @@ static void add_probe(struct ptx_splice *in, uint32_t function, const struct ptx
 		save_guard(&a);
 	}
 	emit_operands(&a, after ? GPUBPF_WHEN_AFTER : GPUBPF_WHEN_BEFORE);
-	if (at->probe->asks_side)
-		ptx_give_side(&a);
+	if (at->probe->reads_taken_mask)
+		ptx_emit_taken_mask(&a);
 	if (after || !is_after(at))
 		emit_probe(&a);
 	if (after)
@@ -221,15 +221,15 @@ static void emit_active_mask(struct ptx_splice *in, uint32_t node)
 {
 	struct ptx_text text = { 0 };
 
-	ptx_addf(&text, &in->err, "\n%s", CUDA_ASK_CAME);
+	ptx_addf(&text, &in->err, "\n%s", CUDA_READ_ACTIVE);
 	ptx_edit(in, PTX_INSERT, in->m->nodes[node].first, 0, text);
 }
 
 /* Probes after the instruction run in the places' order, so their blocks are opened in the reverse order. */
-void ptx_edit_around(struct ptx_splice *in, uint32_t function, const struct ptx_placed *placed, uint32_t n)
+void ptx_edit_insn_probes(struct ptx_splice *in, uint32_t function, const struct ptx_site *placed, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
-		if (placed[i].came == PTX_FIRST)
+		if (placed[i].came == PTX_ACTIVE_READ)
 			emit_active_mask(in, placed[i].place.node);
 	for (uint32_t i = 0; i < n; i++)
 		if (placed[i].probe && !is_after(&placed[i]))
@@ -244,9 +244,9 @@ void ptx_edit_around(struct ptx_splice *in, uint32_t function, const struct ptx_
 
 /* Closes the block first that was opened last. The blocks of one instruction were opened in the reverse order of its
  * places. */
-void ptx_edit_behind(struct ptx_splice *in, uint32_t function, uint32_t node)
+void ptx_edit_sunk_probes(struct ptx_splice *in, uint32_t function, uint32_t node)
 {
-	const struct ptx_placed *placed = in->placed;
+	const struct ptx_site *placed = in->placed;
 
 	for (uint32_t i = in->next; i && placed[i - 1].place.node == node && node > in->until; i--)
 		if (placed[i - 1].probe && placed[i - 1].behind != node) {

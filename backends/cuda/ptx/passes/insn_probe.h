@@ -6,17 +6,17 @@
 #include "backends/cuda/ptx/ir/edit.h"
 
 /* Adds the probes of one instruction's places before and after it. */
-void ptx_edit_around(struct ptx_splice *in, uint32_t function, const struct ptx_placed *placed, uint32_t n);
+void ptx_edit_insn_probes(struct ptx_splice *in, uint32_t function, const struct ptx_site *placed, uint32_t n);
 /* Adds, after an instruction, the probes of earlier instructions that were sunk to it. */
-void ptx_edit_behind(struct ptx_splice *in, uint32_t function, uint32_t node);
+void ptx_edit_sunk_probes(struct ptx_splice *in, uint32_t function, uint32_t node);
 /* Returns true if every lane that reaches the instruction runs the place's probe. */
-bool ptx_all_take_part(struct ptx_splice *in, const struct ptx_placed *at);
+bool ptx_all_lanes_run(struct ptx_splice *in, const struct ptx_site *at);
 /* sink_probes.c: chooses for each of the function's places the instruction after which its probe runs. */
-void ptx_find_late(struct ptx_splice *in);
+void ptx_sink_probes(struct ptx_splice *in);
 /* Returns true if the instruction only computes a register, separately in each lane. Not all such instructions are
  * listed. */
-bool ptx_gives_register(const struct ptx_module *m, const struct ptx_node *insn);
+bool ptx_is_register_op(const struct ptx_module *m, const struct ptx_node *insn);
 /* backends/cuda/ptx/passes/active_mask.c: finds the places of the function that the same lanes pass. */
-void ptx_find_came(struct ptx_splice *in);
+void ptx_share_active_mask(struct ptx_splice *in);
 
 #endif

@@ -8,7 +8,7 @@
 #include "backends/cuda/ptx/ir/edit.h"
 
 /* registers of the place's block, as printf formats */
-#define PTX_GIVEN "%" CUDA_OPERAND      /* PTX_GIVEN "%u": a word */
+#define PTX_OPERAND "%" CUDA_OPERAND      /* PTX_OPERAND "%u": a word */
 #define PTX_AT "%%gpubpf_at"           /* the address in its state space */
 #define PTX_ACTIVE "%%gpubpf_active"   /* the active mask */
 
@@ -16,7 +16,7 @@
 struct around {
 	struct ptx_splice *in;
 	struct ptx_text text;
-	const struct ptx_placed *at;
+	const struct ptx_site *at;
 	const struct gpubpf_place_kind *kind;
 	struct ptx_access access;  /* of places of accesses, and of barriers that are objects in memory */
 	struct ptx_control control; /* of other places */
@@ -27,39 +27,39 @@ struct around {
 
 /* insn_probe.c: returns the PTX line for refusals; sets a word to a constant. */
 uint32_t ptx_line_of(const struct around *a);
-void ptx_give(struct around *a, uint32_t word, uint64_t value);
+void ptx_emit_constant(struct around *a, uint32_t word, uint64_t value);
 
 /* The functions below put element i of a field into a word's register. operands_memory.c */
 void ptx_need_address(struct around *a);
 bool ptx_is_generic(const struct around *a);
 /* Returns the name of a space for isspacep. */
-const char *ptx_asked_space(const struct around *a, uint32_t space);
+const char *ptx_isspacep_name(const struct around *a, uint32_t space);
 void ptx_check_constants(struct around *a);
-void ptx_give_address(struct around *a, uint32_t word, uint32_t i);
-void ptx_give_offset(struct around *a, uint32_t word, uint32_t i);
-void ptx_give_space(struct around *a, uint32_t word, uint32_t i);
-void ptx_give_access(struct around *a, uint32_t word, uint32_t i);
-void ptx_give_count(struct around *a, uint32_t word, uint32_t i);
-void ptx_give_hint(struct around *a, uint32_t word, uint32_t i);
-void ptx_give_bytes(struct around *a, uint32_t word, uint32_t i);
+void ptx_emit_address(struct around *a, uint32_t word, uint32_t i);
+void ptx_emit_offset(struct around *a, uint32_t word, uint32_t i);
+void ptx_emit_space(struct around *a, uint32_t word, uint32_t i);
+void ptx_emit_access(struct around *a, uint32_t word, uint32_t i);
+void ptx_emit_count(struct around *a, uint32_t word, uint32_t i);
+void ptx_emit_hint(struct around *a, uint32_t word, uint32_t i);
+void ptx_emit_bytes(struct around *a, uint32_t word, uint32_t i);
 /* Returns true if the number of bytes is a constant of the place, equal in all lanes. */
-bool ptx_tells_bytes(const struct around *a);
-void ptx_give_value(struct around *a, uint32_t word, uint32_t i);
-void ptx_give_rmw(struct around *a, uint32_t word, uint32_t i);
-void ptx_give_operand(struct around *a, uint32_t word, uint32_t i);
-void ptx_give_old(struct around *a, uint32_t word, uint32_t i);
+bool ptx_has_constant_bytes(const struct around *a);
+void ptx_emit_value(struct around *a, uint32_t word, uint32_t i);
+void ptx_emit_rmw(struct around *a, uint32_t word, uint32_t i);
+void ptx_emit_operand(struct around *a, uint32_t word, uint32_t i);
+void ptx_emit_old(struct around *a, uint32_t word, uint32_t i);
 
 /* operands_control.c */
-void ptx_give_barrier(struct around *a, uint32_t word, uint32_t i);
-void ptx_give_barrier_kind(struct around *a, uint32_t word, uint32_t i);
-void ptx_give_lanes(struct around *a, uint32_t word, uint32_t i);
-/* Sets CUDA_SIDE as a register of the place's block. */
-void ptx_give_side(struct around *a);
-void ptx_give_taken(struct around *a, uint32_t word, uint32_t i);
-void ptx_give_active(struct around *a, uint32_t word, uint32_t i);
+void ptx_emit_barrier(struct around *a, uint32_t word, uint32_t i);
+void ptx_emit_barrier_kind(struct around *a, uint32_t word, uint32_t i);
+void ptx_emit_lanes(struct around *a, uint32_t word, uint32_t i);
+/* Sets CUDA_TAKEN as a register of the place's block. */
+void ptx_emit_taken_mask(struct around *a);
+void ptx_emit_taken(struct around *a, uint32_t word, uint32_t i);
+void ptx_emit_active(struct around *a, uint32_t word, uint32_t i);
 
 /* operands_named.c */
-void ptx_give_register(struct around *a, uint32_t word, uint32_t i);
-void ptx_give_mark(struct around *a, uint32_t word, uint32_t i);
+void ptx_emit_register(struct around *a, uint32_t word, uint32_t i);
+void ptx_emit_mark(struct around *a, uint32_t word, uint32_t i);
 
 #endif

@@ -5,21 +5,21 @@
 #include "operands.h"
 #include "backends/cuda/ptx/ir/register.h"
 
-void ptx_give_barrier_kind(struct around *a, uint32_t word, uint32_t i)
+void ptx_emit_barrier_kind(struct around *a, uint32_t word, uint32_t i)
 {
-	ptx_give(a, word, a->control.barrier);
+	ptx_emit_constant(a, word, a->control.barrier);
 }
 
-void ptx_give_barrier(struct around *a, uint32_t word, uint32_t i)
+void ptx_emit_barrier(struct around *a, uint32_t word, uint32_t i)
 {
 	char to[40];
 
-	snprintf(to, sizeof(to), PTX_GIVEN "%u", word);
+	snprintf(to, sizeof(to), PTX_OPERAND "%u", word);
 	if (a->control.operand == PTX_NONE)
-		ptx_give(a, word, 0);
+		ptx_emit_constant(a, word, 0);
 	else if (a->control.barrier == GPUBPF_BARRIER_OBJECT)
-		ptx_give_address(a, word, i);
-	else if (ptx_put_element(a->in, &a->text, a->at->place.node, a->control.operand, 4, to) < 0)
+		ptx_emit_address(a, word, i);
+	else if (ptx_emit_element(a->in, &a->text, a->at->place.node, a->control.operand, 4, to) < 0)
 		ptx_refuse(a->in, "PTX line %u has a barrier operand of unknown form", ptx_line_of(a));
 }
 
@@ -30,10 +30,10 @@ static void need_active(struct around *a)
 	a->has_active = true;
 }
 
-void ptx_give_active(struct around *a, uint32_t word, uint32_t i)
+void ptx_emit_active(struct around *a, uint32_t word, uint32_t i)
 {
 	need_active(a);
-	put(a, "cvt.u64.u32 " PTX_GIVEN "%u, " PTX_ACTIVE ";\n", word);
+	put(a, "cvt.u64.u32 " PTX_OPERAND "%u, " PTX_ACTIVE ";\n", word);
 }
 
 /* Returns the branch's predicate. negated: lanes branch if it is false ("!"). */
@@ -47,18 +47,18 @@ static const char *branch_predicate(const struct around *a, bool *negated, int *
 	return ptx_token_text(m, guard);
 }
 
-void ptx_give_taken(struct around *a, uint32_t word, uint32_t i)
+void ptx_emit_taken(struct around *a, uint32_t word, uint32_t i)
 {
 	const char *name;
 	bool negated;
 	int len;
 
 	if (a->control.kind != PTX_BRANCHES) {
-		ptx_give(a, word, 1);
+		ptx_emit_constant(a, word, 1);
 		return;
 	}
 	name = branch_predicate(a, &negated, &len);
-	put(a, "selp.b64 " PTX_GIVEN "%u, %d, %d, %.*s;\n", word, !negated, negated, len, name);
+	put(a, "selp.b64 " PTX_OPERAND "%u, %d, %d, %.*s;\n", word, !negated, negated, len, name);
 }
 
 /* Computes the lanes that go the same way with predicated activemask: it counts the lanes whose predicate is true (PTX
@@ -80,14 +80,14 @@ static void emit_side_mask(struct around *a, const char *to)
 	put(a, "@%.*s activemask.b32 %s;\n@!%.*s activemask.b32 %s;\n", len, name, to, len, name, to);
 }
 
-void ptx_give_side(struct around *a)
+void ptx_emit_taken_mask(struct around *a)
 {
 	need_active(a);
-	put(a, ".reg .b32 %" CUDA_SIDE ";\n");
-	emit_side_mask(a, CUDA_SIDE);
+	put(a, ".reg .b32 %" CUDA_TAKEN ";\n");
+	emit_side_mask(a, CUDA_TAKEN);
 }
 
-void ptx_give_lanes(struct around *a, uint32_t word, uint32_t i)
+void ptx_emit_lanes(struct around *a, uint32_t word, uint32_t i)
 {
 	const char *name;
 	bool negated;
@@ -100,5 +100,5 @@ void ptx_give_lanes(struct around *a, uint32_t word, uint32_t i)
 		name = branch_predicate(a, &negated, &len);
 		put(a, "@%s%.*s xor.b32 %%gpubpf_w, %%gpubpf_w, " PTX_ACTIVE ";\n", negated ? "" : "!", len, name);
 	}
-	put(a, "cvt.u64.u32 " PTX_GIVEN "%u, %%gpubpf_w;\n}\n", word);
+	put(a, "cvt.u64.u32 " PTX_OPERAND "%u, %%gpubpf_w;\n}\n", word);
 }

@@ -53,7 +53,7 @@ static void emit_address(struct around *a)
 		put(a, "{\n.reg .b32 %%gpubpf_w;\nadd.s32 %%gpubpf_w, %.*s, %s;\n", len, name, sum[0] ? sum : "0");
 		put(a, "cvt.u64.u32 " PTX_AT ", %%gpubpf_w;\n}\n");
 		return;
-	} else if (ptx_put_variable(a->in, &a->text, a->at->place.node, base, "%gpubpf_at") < 0) {
+	} else if (ptx_emit_variable(a->in, &a->text, a->at->place.node, base, "%gpubpf_at") < 0) {
 		ptx_refuse(a->in, "PTX line %u has an address of unknown form", ptx_line_of(a));
 	}
 	emit_offset(a, sum);
@@ -72,7 +72,7 @@ bool ptx_is_generic(const struct around *a)
 }
 
 /* From sm_90 on, a generic address may be in the shared memory of another block of the cluster. */
-const char *ptx_asked_space(const struct around *a, uint32_t space)
+const char *ptx_isspacep_name(const struct around *a, uint32_t space)
 {
 	uint32_t target = cuda_ptx_target(a->in->m);
 	const char *sm = target == PTX_NONE ? "" : ptx_token_text(a->in->m, target);
@@ -99,65 +99,65 @@ void ptx_check_constants(struct around *a)
 					  "constants are in global memory", ptx_line_of(a));
 }
 
-void ptx_give_address(struct around *a, uint32_t word, uint32_t i)
+void ptx_emit_address(struct around *a, uint32_t word, uint32_t i)
 {
 	const struct ptx_module *m = a->in->m;
 	uint32_t space = a->access.space;
 
 	ptx_need_address(a);
 	if (a->access.spaces == GPUBPF_IN(SHARED) || a->access.spaces == GPUBPF_IN(LOCAL))
-		put(a, "cvta%.*s.u64 " PTX_GIVEN "%u, " PTX_AT ";\n", (int)m->tokens[space].len, ptx_token_text(m, space), word);
+		put(a, "cvta%.*s.u64 " PTX_OPERAND "%u, " PTX_AT ";\n", (int)m->tokens[space].len, ptx_token_text(m, space), word);
 	else
-		put(a, "mov.b64 " PTX_GIVEN "%u, " PTX_AT ";\n", word);
+		put(a, "mov.b64 " PTX_OPERAND "%u, " PTX_AT ";\n", word);
 }
 
-void ptx_give_offset(struct around *a, uint32_t word, uint32_t i)
+void ptx_emit_offset(struct around *a, uint32_t word, uint32_t i)
 {
 	static const uint32_t own[] = { GPUBPF_IN(SHARED), GPUBPF_IN(LOCAL) };
 
 	ptx_need_address(a);
-	put(a, "mov.b64 " PTX_GIVEN "%u, " PTX_AT ";\n", word);
+	put(a, "mov.b64 " PTX_OPERAND "%u, " PTX_AT ";\n", word);
 	for (size_t k = 0; ptx_is_generic(a) && k < sizeof(own) / sizeof(*own); k++) {
-		const char *space = ptx_asked_space(a, own[k]);
+		const char *space = ptx_isspacep_name(a, own[k]);
 
 		put(a, "{\n.reg .pred %%gpubpf_p;\nisspacep.%s %%gpubpf_p, " PTX_AT ";\n", space);
-		put(a, "@%%gpubpf_p cvta.to.%s.u64 " PTX_GIVEN "%u, " PTX_AT ";\n}\n", space, word);
+		put(a, "@%%gpubpf_p cvta.to.%s.u64 " PTX_OPERAND "%u, " PTX_AT ";\n}\n", space, word);
 	}
 }
 
-void ptx_give_space(struct around *a, uint32_t word, uint32_t i)
+void ptx_emit_space(struct around *a, uint32_t word, uint32_t i)
 {
 	static const enum gpubpf_mem_space spaces[] = { GPUBPF_GLOBAL, GPUBPF_SHARED, GPUBPF_LOCAL, GPUBPF_CONSTANT };
 
 	ptx_need_address(a);
 	if (ptx_is_generic(a)) {
 		ptx_check_constants(a);
-		ptx_give(a, word, GPUBPF_GENERIC);
+		ptx_emit_constant(a, word, GPUBPF_GENERIC);
 	}
 	for (size_t k = 0; k < sizeof(spaces) / sizeof(*spaces); k++) {
 		if (!(a->access.spaces >> spaces[k] & 1))
 			continue;
 		if (ptx_is_generic(a))
 			put(a, "{\n.reg .pred %%gpubpf_p;\nisspacep.%s %%gpubpf_p, " PTX_AT ";\n@%%gpubpf_p ",
-			    ptx_asked_space(a, 1u << spaces[k]));
-		ptx_give(a, word, spaces[k]);
+			    ptx_isspacep_name(a, 1u << spaces[k]));
+		ptx_emit_constant(a, word, spaces[k]);
 		if (ptx_is_generic(a))
 			put(a, "}\n");
 	}
 }
 
-void ptx_give_access(struct around *a, uint32_t word, uint32_t i)
+void ptx_emit_access(struct around *a, uint32_t word, uint32_t i)
 {
-	ptx_give(a, word, a->access.access);
+	ptx_emit_constant(a, word, a->access.access);
 }
 
-void ptx_give_count(struct around *a, uint32_t word, uint32_t i)
+void ptx_emit_count(struct around *a, uint32_t word, uint32_t i)
 {
-	ptx_give(a, word, a->access.count);
+	ptx_emit_constant(a, word, a->access.count);
 }
 
 /* Cache operators, eviction priorities and other cache hints (PTX ISA 9.7.9.1, 9.7.9.2, 9.7.9.8). */
-void ptx_give_hint(struct around *a, uint32_t word, uint32_t i)
+void ptx_emit_hint(struct around *a, uint32_t word, uint32_t i)
 {
 	static const struct {
 		const char *word;
@@ -181,15 +181,15 @@ void ptx_give_hint(struct around *a, uint32_t word, uint32_t i)
 			if (whole && !memcmp(ptx_token_text(m, t) + len - n, hints[k].word, n))
 				all |= hints[k].hint;
 		}
-	ptx_give(a, word, all);
+	ptx_emit_constant(a, word, all);
 }
 
 static void emit_number(struct around *a, uint32_t word, uint32_t t)
 {
 	char to[40];
 
-	snprintf(to, sizeof(to), PTX_GIVEN "%u", word);
-	if (ptx_put_element(a->in, &a->text, a->at->place.node, t, 4, to) < 0)
+	snprintf(to, sizeof(to), PTX_OPERAND "%u", word);
+	if (ptx_emit_element(a->in, &a->text, a->at->place.node, t, 4, to) < 0)
 		ptx_refuse(a->in, "PTX line %u has a byte count of unknown form", ptx_line_of(a));
 }
 
@@ -203,12 +203,12 @@ static void emit_copied_bytes(struct around *a, uint32_t word)
 
 	emit_number(a, word, number || bits == 32 ? t : a->access.said);
 	if (bits == PTX_PREDICATE)
-		put(a, "@%.*s mov.b64 " PTX_GIVEN "%u, 0;\n", (int)a->in->m->tokens[t].len, ptx_token_text(a->in->m, t), word);
+		put(a, "@%.*s mov.b64 " PTX_OPERAND "%u, 0;\n", (int)a->in->m->tokens[t].len, ptx_token_text(a->in->m, t), word);
 	else if (!number && bits != 32 && bits != 64)
 		ptx_refuse(a->in, "PTX line %u has a byte count of unknown form", ptx_line_of(a));
 }
 
-bool ptx_tells_bytes(const struct around *a)
+bool ptx_has_constant_bytes(const struct around *a)
 {
 	uint32_t t = a->access.said;
 
@@ -219,13 +219,13 @@ bool ptx_tells_bytes(const struct around *a)
 	return t == PTX_NONE || a->in->m->tokens[t].kind == PTX_NUMBER;
 }
 
-void ptx_give_bytes(struct around *a, uint32_t word, uint32_t i)
+void ptx_emit_bytes(struct around *a, uint32_t word, uint32_t i)
 {
 	switch (a->access.how) {
 	case PTX_BYTES_TYPE:
 	case PTX_BYTES_ROW:
-	case PTX_BYTES_UNSAID:
-		ptx_give(a, word, a->access.bytes);
+	case PTX_BYTES_UNKNOWN:
+		ptx_emit_constant(a, word, a->access.bytes);
 		break;
 	case PTX_BYTES_OPERAND:
 		emit_number(a, word, a->access.said);
@@ -242,13 +242,13 @@ static void emit_elements(struct around *a, uint32_t word, uint32_t t, uint32_t 
 	const struct ptx_module *m = a->in->m;
 	uint32_t bytes = ptx_type_bytes(m, a->at->place.node), off = 0;
 
-	ptx_give(a, word, 0);
+	ptx_emit_constant(a, word, 0);
 	if (t == PTX_NONE || ptx_token_is(m, t, "_"))
 		return;
 	put(a, "{\n.reg .b64 %%gpubpf_e, %%gpubpf_f;\n");
 	if (bytes == 16) {
 		put(a, "mov.b128 {%%gpubpf_e, %%gpubpf_f}, %.*s;\n", (int)m->tokens[t].len, ptx_token_text(m, t));
-		put(a, "mov.b64 " PTX_GIVEN "%u, %%gpubpf_%c;\n", word, i ? 'f' : 'e');
+		put(a, "mov.b64 " PTX_OPERAND "%u, %%gpubpf_%c;\n", word, i ? 'f' : 'e');
 	}
 	for (t += ptx_token_is(m, t, "{"); !a->in->err && bytes < 16 && off < a->access.bytes; off += bytes, t += 2) {
 		uint32_t first = t;
@@ -257,20 +257,20 @@ static void emit_elements(struct around *a, uint32_t word, uint32_t t, uint32_t 
 		if (off / 8 != i || ptx_token_is(m, t, "_"))
 			continue;
 		if (t + 1 >= m->nodes[a->at->place.node].end ||
-		    ptx_put_element(a->in, &a->text, a->at->place.node, first, bytes, "%gpubpf_e") < 0)
+		    ptx_emit_element(a->in, &a->text, a->at->place.node, first, bytes, "%gpubpf_e") < 0)
 			ptx_refuse(a->in, "PTX line %u has a value of unknown form", ptx_line_of(a));
 		put(a, "shl.b64 %%gpubpf_e, %%gpubpf_e, %u;\n", 8 * (off % 8));
-		put(a, "or.b64 " PTX_GIVEN "%u, " PTX_GIVEN "%u, %%gpubpf_e;\n", word, word);
+		put(a, "or.b64 " PTX_OPERAND "%u, " PTX_OPERAND "%u, %%gpubpf_e;\n", word, word);
 	}
 	put(a, "}\n");
 }
 
-void ptx_give_value(struct around *a, uint32_t word, uint32_t i)
+void ptx_emit_value(struct around *a, uint32_t word, uint32_t i)
 {
 	emit_elements(a, word, a->access.value, i);
 }
 
-void ptx_give_rmw(struct around *a, uint32_t word, uint32_t i)
+void ptx_emit_rmw(struct around *a, uint32_t word, uint32_t i)
 {
 	static const struct {
 		const char *modifier;
@@ -282,23 +282,23 @@ void ptx_give_rmw(struct around *a, uint32_t word, uint32_t i)
 	};
 
 	for (size_t k = 0; k < sizeof(ops) / sizeof(*ops); k++)
-		if (ptx_insn_has(a->in->m, a->at->place.node, ops[k].modifier)) {
-			ptx_give(a, word, ops[k].op);
+		if (ptx_has_modifiers(a->in->m, a->at->place.node, ops[k].modifier)) {
+			ptx_emit_constant(a, word, ops[k].op);
 			return;
 		}
 	ptx_refuse(a->in, "PTX line %u has an unknown atomic operation", ptx_line_of(a));
 }
 
 /* In d, [a], b, c the compared value precedes the stored one. */
-void ptx_give_operand(struct around *a, uint32_t word, uint32_t i)
+void ptx_emit_operand(struct around *a, uint32_t word, uint32_t i)
 {
-	bool compares = ptx_insn_has(a->in->m, a->at->place.node, ".cas");
+	bool compares = ptx_has_modifiers(a->in->m, a->at->place.node, ".cas");
 
 	emit_elements(a, word, compares ? ptx_operand(a->in->m, a->at->place.node, 2) : a->access.value, i);
 }
 
 /* Reads the old value, after the instruction. Only atom returns it. */
-void ptx_give_old(struct around *a, uint32_t word, uint32_t i)
+void ptx_emit_old(struct around *a, uint32_t word, uint32_t i)
 {
 	uint32_t node = a->at->place.node;
 	bool says = ptx_token_is(a->in->m, a->in->m->nodes[node].name, "atom");

@@ -17,30 +17,30 @@ static uint32_t register_at(const struct ptx_module *m, uint32_t node, uint32_t 
 }
 
 /* Reads a register before the instruction; a destination has its old value. Only the lower half of 128 bits is read. */
-void ptx_give_register(struct around *a, uint32_t word, uint32_t i)
+void ptx_emit_register(struct around *a, uint32_t word, uint32_t i)
 {
 	const struct ptx_module *m = a->in->m;
 	uint32_t bits, t = register_at(m, a->at->place.node, i, &bits);
 	int len = t == PTX_NONE ? 0 : m->tokens[t].len;
 	char to[40];
 
-	snprintf(to, sizeof(to), PTX_GIVEN "%u", word);
+	snprintf(to, sizeof(to), PTX_OPERAND "%u", word);
 	if (t == PTX_NONE)
-		ptx_give(a, word, 0);
+		ptx_emit_constant(a, word, 0);
 	else if (bits == PTX_PREDICATE)
 		put(a, "selp.b64 %s, 1, 0, %.*s;\n", to, len, ptx_token_text(m, t));
 	else if (bits == 128)
 		put(a, "{\n.reg .b64 %%gpubpf_e;\nmov.b128 {%s, %%gpubpf_e}, %.*s;\n}\n", to, len, ptx_token_text(m, t));
 	else
-		ptx_put_element(a->in, &a->text, a->at->place.node, t, 8, to);
+		ptx_emit_element(a->in, &a->text, a->at->place.node, t, 8, to);
 }
 
-void ptx_give_mark(struct around *a, uint32_t word, uint32_t i)
+void ptx_emit_mark(struct around *a, uint32_t word, uint32_t i)
 {
 	uint32_t node = a->at->place.node;
 	char to[40];
 
-	snprintf(to, sizeof(to), PTX_GIVEN "%u", word);
-	if (ptx_put_element(a->in, &a->text, node, a->in->m->nodes[node].operands, 8, to) < 0)
+	snprintf(to, sizeof(to), PTX_OPERAND "%u", word);
+	if (ptx_emit_element(a->in, &a->text, node, a->in->m->nodes[node].operands, 8, to) < 0)
 		ptx_refuse(a->in, "the mark of PTX line %u has a value of unknown form", ptx_line_of(a));
 }

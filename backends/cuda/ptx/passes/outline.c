@@ -18,8 +18,8 @@
 /* Returns true if the probe can be outlined: a function cannot access the kernel's parameters or registers. */
 static bool can_share(const struct cuda_probe *probe)
 {
-	return probe->at_insns && !probe->reads_params && !probe->ends_thread && !probe->nsums && !probe->asks_keeps &&
-	       !probe->nfirsts && !probe->asks_told && !probe->asks_side;
+	return probe->is_insn_probe && !probe->reads_params && !probe->ends_thread && !probe->nsums && !probe->reads_acc_mode &&
+	       !probe->nfirsts && !probe->reads_place_const && !probe->reads_taken_mask;
 }
 
 static size_t inlined_text_bytes(const struct gpubpf_lower_job *job, const struct cuda_probe *probes, uint32_t site)
@@ -32,12 +32,12 @@ static size_t inlined_text_bytes(const struct gpubpf_lower_job *job, const struc
 	return text;
 }
 
-bool cuda_probes_are_many(const struct gpubpf_lower_job *job, const struct cuda_probe *probes)
+bool cuda_probes_exceed_limit(const struct gpubpf_lower_job *job, const struct cuda_probe *probes)
 {
 	size_t text = 0;
 
 	for (uint32_t i = 0; i < job->ninsertions; i++)
-		if (probes[job->insertions[i].site].at_insns)
+		if (probes[job->insertions[i].site].is_insn_probe)
 			text += probes[job->insertions[i].site].body_size;
 	return text > MAX_TEXT_BYTES;
 }
@@ -61,7 +61,7 @@ static void emit_function(FILE *f, const struct cuda_probe *probe, uint32_t site
 	if (probe->reads_lane)
 		fprintf(f, ".reg .b32 %s;\nmov.u32 %s, %%laneid;\n", CUDA_LANE, CUDA_LANE);
 	if (probe->asks_came)
-		fputs(CUDA_HAS_CAME CUDA_ASK_CAME, f);
+		fputs(CUDA_DECLARE_ACTIVE CUDA_READ_ACTIVE, f);
 	fprintf(f, "{\n%.*s\n}\nret;\n}\n", (int)probe->body_size, probe->body);
 }
 
@@ -93,11 +93,11 @@ static int make_call(struct cuda_probe *probe, uint32_t site)
 	probe->body = text;
 	probe->body_size = size;
 	probe->reads_sm = probe->reads_lane = probe->asks_came = false;
-	probe->parts_lanes = true;
+	probe->may_diverge = true;
 	return 0;
 }
 
-int cuda_share_probes(const struct gpubpf_lower_job *job, struct cuda_probe *probes, char **prelude, size_t *size)
+int cuda_outline_probes(const struct gpubpf_lower_job *job, struct cuda_probe *probes, char **prelude, size_t *size)
 {
 	size_t before = *size;
 	char *text = NULL;

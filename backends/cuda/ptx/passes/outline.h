@@ -12,9 +12,9 @@
 
 /* Returns true if inlining a copy of the probes at each place exceeds the text limit. Outlined probes cannot use
  * accumulators in registers of the calling function, so the caller must emit the probes again without them. */
-bool cuda_probes_are_many(const struct gpubpf_lower_job *job, const struct cuda_probe *probes);
+bool cuda_probes_exceed_limit(const struct gpubpf_lower_job *job, const struct cuda_probe *probes);
 /* Replaces probes by calls and appends their text as functions to the prelude, which is malloc'd. Returns 0 or
  * -ENOMEM. */
-int cuda_share_probes(const struct gpubpf_lower_job *job, struct cuda_probe *probes, char **prelude, size_t *size);
+int cuda_outline_probes(const struct gpubpf_lower_job *job, struct cuda_probe *probes, char **prelude, size_t *size);
 
 #endif

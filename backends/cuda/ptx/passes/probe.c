@@ -100,7 +100,7 @@ static void edit_special(const struct ptx_module *m, uint32_t token, struct cuda
 {
 	bool sm = ptx_token_is(m, token, "%smid"), lane = ptx_token_is(m, token, "%laneid");
 
-	if (!probe->at_insns || !(sm || lane))
+	if (!probe->is_insn_probe || !(sm || lane))
 		return;
 	replace(e, token, token + 1, sm ? CUDA_SM : CUDA_LANE);
 	probe->reads_sm |= sm;
@@ -128,7 +128,7 @@ static void edit_ctaid(const struct ptx_module *m, uint32_t token, struct cuda_p
 {
 	static const char *const of[][2] = { { ".x", CUDA_CTAID "x" }, { ".y", CUDA_CTAID "y" }, { ".z", CUDA_CTAID "z" } };
 
-	if (!probe->of_blocks || !ptx_token_is(m, token, "%ctaid"))
+	if (!probe->is_block_probe || !ptx_token_is(m, token, "%ctaid"))
 		return;
 	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++)
 		if (ptx_token_is(m, token + 1, of[i][0])) {
@@ -141,7 +141,7 @@ static void edit_ctaid(const struct ptx_module *m, uint32_t token, struct cuda_p
  * probe. */
 static void edit_head(const struct ptx_module *m, uint32_t body, struct extraction *ex, struct edits *e)
 {
-	bool joins = ex->probe->of_last || (ex->probe->of_blocks && ex->probe->flat);
+	bool joins = ex->probe->is_last_lane_probe || (ex->probe->is_block_probe && ex->probe->flat);
 	uint32_t branch = joins ? ptx_head_branch(m, body) : PTX_NONE;
 	const struct ptx_token *p;
 	int size;
@@ -150,18 +150,18 @@ static void edit_head(const struct ptx_module *m, uint32_t body, struct extracti
 		return;
 	p = &m->tokens[m->nodes[branch].guard];
 	ex->head = m->nodes[branch].first;
-	ex->guarded = ex->probe->flat && ptx_may_guard(m, branch);
+	ex->guarded = ex->probe->flat && ptx_can_guard(m, branch);
 	size = ex->guarded ?
-		       snprintf(ex->joins, sizeof(ex->joins), ".reg .pred %" SKIP_PRED ";\n\tor.pred %" SKIP_PRED ", %.*s, %" CUDA_OTHERS ";",
+		       snprintf(ex->joins, sizeof(ex->joins), ".reg .pred %" SKIP_PRED ";\n\tor.pred %" SKIP_PRED ", %.*s, %" CUDA_NOT_LEADER ";",
 				(int)p->len, m->text + p->off) :
-		       snprintf(ex->joins, sizeof(ex->joins), "or.pred %.*s, %.*s, %" CUDA_OTHERS ";\n\t@", (int)p->len,
+		       snprintf(ex->joins, sizeof(ex->joins), "or.pred %.*s, %.*s, %" CUDA_NOT_LEADER ";\n\t@", (int)p->len,
 				m->text + p->off, (int)p->len, m->text + p->off);
 	if ((size_t)size >= sizeof(ex->joins)) {
 		ex->guarded = false;
 		return;
 	}
 	replace(e, m->nodes[branch].first, ex->guarded ? m->nodes[branch].end : m->nodes[branch].guard, ex->joins);
-	ex->probe->asks_others = true;
+	ex->probe->reads_not_leader = true;
 }
 
 /* Replaces "gpubpf_param_3" by the name of parameter 3. */
@@ -169,14 +169,14 @@ static void edit_operand(const struct ptx_module *m, uint32_t token, struct extr
 {
 	uint32_t number = name_number(m, token, CUDA_OPERAND, OPERAND_SIZE), param;
 
-	note_register(m, token, CUDA_SUM, ex->probe->sums, &ex->probe->nsums, CUDA_MAX_SUMS);
-	note_register(m, token, CUDA_KEY, ex->probe->keys, &ex->probe->nkeys, CUDA_MAX_KEYS);
-	note_register(m, token, CUDA_KEEPER, ex->probe->keepers, &ex->probe->nkeepers, CUDA_MAX_KEEPERS);
-	note_register(m, token, CUDA_FIRST, ex->probe->firsts, &ex->probe->nfirsts, CUDA_MAX_FIRSTS);
-	ex->probe->asks_keeps |= ptx_token_is(m, token, CUDA_KEEPS);
-	ex->probe->asks_told |= ptx_token_is(m, token, CUDA_TOLD);
-	ex->probe->asks_came |= ptx_token_is(m, token, CUDA_CAME) || ptx_token_is(m, token, CUDA_WHOLE);
-	ex->probe->asks_side |= ptx_token_is(m, token, CUDA_SIDE);
+	note_register(m, token, CUDA_ACC, ex->probe->sums, &ex->probe->nsums, CUDA_MAX_ACCS);
+	note_register(m, token, CUDA_ACC_OFFSET, ex->probe->keys, &ex->probe->nkeys, CUDA_MAX_ACC_OFFSETS);
+	note_register(m, token, CUDA_ACC_LANE, ex->probe->keepers, &ex->probe->nkeepers, CUDA_MAX_ACC_LANES);
+	note_register(m, token, CUDA_MAP_BASE, ex->probe->firsts, &ex->probe->nfirsts, CUDA_MAX_MAP_BASES);
+	ex->probe->reads_acc_mode |= ptx_token_is(m, token, CUDA_ACC_MODE);
+	ex->probe->reads_place_const |= ptx_token_is(m, token, CUDA_PLACE_CONST);
+	ex->probe->asks_came |= ptx_token_is(m, token, CUDA_ACTIVE) || ptx_token_is(m, token, CUDA_FULL_WARP);
+	ex->probe->reads_taken_mask |= ptx_token_is(m, token, CUDA_TAKEN);
 	edit_special(m, token, ex->probe, e);
 	if (!edit_axis(m, token, ex->probe, e))
 		edit_ctaid(m, token, ex->probe, e);
@@ -287,7 +287,7 @@ int cuda_probe_extract(const struct ptx_module *m, const char *name, const struc
 		probe->reads_params = ex.reads;
 		probe->reads_result = ex.reads_result;
 		probe->ends_thread = ex.ends;
-		probe->parts_lanes = ex.parts;
+		probe->may_diverge = ex.parts;
 		probe->reads = ex.operands;
 	}
 	free(text);

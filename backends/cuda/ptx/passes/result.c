@@ -52,7 +52,7 @@ static void emit_element_copy(struct ptx_splice *in, struct ptx_text *text, cons
  * Copies the first 8 bytes of each st.param to the return value (PTX ISA 9.7.9.12) into a register, since no
  * instruction can read it back. The store is [result+off], value or {value, ...}.
  */
-void ptx_keep_result(struct ptx_splice *in, uint32_t function, uint32_t node)
+void ptx_copy_result(struct ptx_splice *in, uint32_t function, uint32_t node)
 {
 	const struct ptx_module *m = in->m;
 	const struct ptx_node *insn = &m->nodes[node];
@@ -89,7 +89,7 @@ void ptx_keep_result(struct ptx_splice *in, uint32_t function, uint32_t node)
 /* Refuses functions that return in registers, as PTX without the ABI does: they have no st.param. */
 void ptx_check_result(struct ptx_splice *in, uint32_t function)
 {
-	if (!in->keeps_result)
+	if (!in->copies_result)
 		return;
 	for (uint32_t c = in->m->nodes[function].child; c != PTX_NONE; c = in->m->nodes[c].next) {
 		const struct ptx_node *n = &in->m->nodes[c];

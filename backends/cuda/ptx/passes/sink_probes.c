@@ -13,7 +13,7 @@
 
 #define MAX_LOADED 64 /* tokens: registers that the loads of a run write */
 
-bool ptx_gives_register(const struct ptx_module *m, const struct ptx_node *insn)
+bool ptx_is_register_op(const struct ptx_module *m, const struct ptx_node *insn)
 {
 	static const char *const names[] = { "mov", "cvt", "cvta", "add", "sub", "mul", "mad", "fma", "neg", "abs", "min", "max", "shl", "shr", "shf",
 					     "and", "or", "xor", "not", "lop3", "bfe", "bfi", "prmt", "setp", "set", "selp" };
@@ -93,7 +93,7 @@ static uint32_t last_load_of_run(struct ptx_splice *in, uint32_t node)
 		if (insn->kind == PTX_DIRECTIVE)
 			continue;
 		load = insn->kind == PTX_INSN && is_load(in, insn);
-		if (insn->kind != PTX_INSN || !(load || ptx_gives_register(m, insn)) || uses_loaded(m, insn, &loaded) ||
+		if (insn->kind != PTX_INSN || !(load || ptx_is_register_op(m, insn)) || uses_loaded(m, insn, &loaded) ||
 		    (load && !add_loaded(m, insn, &loaded)))
 			break;
 		if (is_far(in, insn))
@@ -117,7 +117,7 @@ static bool can_sink_all(const struct ptx_splice *in, uint32_t first, uint32_t e
 	return may;
 }
 
-void ptx_find_late(struct ptx_splice *in)
+void ptx_sink_probes(struct ptx_splice *in)
 {
 	uint32_t open = 0, end;
 	bool ends = false;

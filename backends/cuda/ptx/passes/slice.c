@@ -228,7 +228,7 @@ static uint32_t find_kernel(const struct ptx_top *top, const char *name)
 	return PTX_NONE;
 }
 
-int ptx_part(const struct ptx_top *top, const char *kernel, char **text, struct ptx_module *part)
+int ptx_slice(const struct ptx_top *top, const char *kernel, char **text, struct ptx_module *part)
 {
 	struct slicing p = { .top = top };
 	uint32_t name = find_kernel(top, kernel);

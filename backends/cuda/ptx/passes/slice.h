@@ -26,6 +26,6 @@ void ptx_top_finish(struct ptx_top *top);
  * *text is malloc'd, and *part refers to it. Returns 0, -ENOMEM, or -ENOENT if there is no such kernel or its slice
  * parses differently from the module.
  */
-int ptx_part(const struct ptx_top *top, const char *kernel, char **text, struct ptx_module *part);
+int ptx_slice(const struct ptx_top *top, const char *kernel, char **text, struct ptx_module *part);
 
 #endif

@@ -28,7 +28,7 @@ static void declare_opaque_false(struct ptx_splice *in, struct ptx_text *text)
 
 static bool needs_reconvergence(const struct cuda_probe *probe)
 {
-	return probe->parts_lanes && !probe->ends_thread;
+	return probe->may_diverge && !probe->ends_thread;
 }
 
 /* Reads special registers once at function entry; instruction probes use the copies. */
@@ -39,8 +39,8 @@ static void read_special_registers(struct ptx_splice *in, struct ptx_text *text)
 	if (in->reads_lane)
 		ptx_addf(text, &in->err, "\n.reg .b32 %s;\nmov.u32 %s, %%laneid;", CUDA_LANE, CUDA_LANE);
 	if (in->asks_came)
-		ptx_addf(text, &in->err, "\n%s", CUDA_HAS_CAME);
-	if (in->meets_often)
+		ptx_addf(text, &in->err, "\n%s", CUDA_DECLARE_ACTIVE);
+	if (in->needs_opaque_false)
 		declare_opaque_false(in, text);
 }
 
@@ -48,18 +48,18 @@ static void read_special_registers(struct ptx_splice *in, struct ptx_text *text)
  * by other threads. BSYNC releases waiting lanes at YIELD (seen on an H200), and the code after it then runs diverged.
  * The bar.warp.sync makes the lanes wait once more, but does not reconverge them. They reconverge at the end of the
  * opaque branch over OPAQUE_FALSE, in which no lane yields any more. */
-uint32_t ptx_begin_meeting(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe)
+uint32_t ptx_begin_reconverge(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe)
 {
 	ptx_addf(text, &in->err, "{\n");
 	if (!needs_reconvergence(probe))
 		return 0;
-	if (!probe->at_insns)
+	if (!probe->is_insn_probe)
 		declare_opaque_false(in, text);
 	ptx_addf(text, &in->err, ".reg .b32 " ACTIVE_LANES ";\n@" OPAQUE_FALSE " bra $gpubpf_met_%u;\nactivemask.b32 " ACTIVE_LANES ";\n", ++in->labels);
 	return in->labels;
 }
 
-void ptx_end_meeting(struct ptx_splice *in, struct ptx_text *text, uint32_t meeting)
+void ptx_end_reconverge(struct ptx_splice *in, struct ptx_text *text, uint32_t meeting)
 {
 	if (meeting)
 		ptx_addf(text, &in->err, "bar.warp.sync " ACTIVE_LANES ";\n$gpubpf_met_%u:\n", meeting);
@@ -76,10 +76,10 @@ void ptx_add_probe(struct ptx_splice *in, struct ptx_text *text, const struct cu
 /* Adds a probe after which the lanes continue in the function. */
 static void add_converged(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe)
 {
-	uint32_t meeting = ptx_begin_meeting(in, text, probe);
+	uint32_t meeting = ptx_begin_reconverge(in, text, probe);
 
 	ptx_add_probe(in, text, probe);
-	ptx_end_meeting(in, text, meeting);
+	ptx_end_reconverge(in, text, meeting);
 }
 
 void ptx_check_params(struct ptx_splice *in, const struct cuda_probe *probe, uint32_t function, uint32_t node)
@@ -103,14 +103,14 @@ static const struct site_rule {
 } site_rules[GPUBPF_NSITES] = {
 	[GPUBPF_SITE_ENTRY] = { .top = true, .add = add_converged },
 	[GPUBPF_SITE_CALL] = { .top = true, .add = add_converged },
-	[GPUBPF_SITE_BLOCK_BEGIN] = { .top = true, .add = ptx_add_first },
+	[GPUBPF_SITE_BLOCK_BEGIN] = { .top = true, .add = ptx_emit_first_lane },
 	[GPUBPF_SITE_EXIT] = { .left = true, .add = ptx_add_probe },
 	[GPUBPF_SITE_CALL_EXIT] = { .left = true, .add = add_converged },
-	[GPUBPF_SITE_BLOCK_END] = { .left = true, .add = ptx_add_last },
+	[GPUBPF_SITE_BLOCK_END] = { .left = true, .add = ptx_emit_last_lane },
 };
 
 /* Adds a probe where the kernel or function is left: the exit's own probe, or the probe of the block's last lane. */
-static void add_exit_probe(struct ptx_splice *in, struct ptx_text *text, uint32_t function, const struct ptx_placed *at)
+static void add_exit_probe(struct ptx_splice *in, struct ptx_text *text, uint32_t function, const struct ptx_site *at)
 {
 	if (at->place.kind != GPUBPF_SITE_CALL_EXIT && at->probe->reads_params && function != in->kernel_node)
 		ptx_refuse(in, "a function that it calls ends the thread, where the probe cannot read the kernel's "
@@ -121,7 +121,7 @@ static void add_exit_probe(struct ptx_splice *in, struct ptx_text *text, uint32_
 	site_rules[at->place.kind].add(in, text, at->probe);
 }
 
-static bool has_probe(const struct ptx_placed *at, uint32_t n)
+static bool has_probe(const struct ptx_site *at, uint32_t n)
 {
 	while (n && !at[n - 1].probe)
 		n--;
@@ -129,7 +129,7 @@ static bool has_probe(const struct ptx_placed *at, uint32_t n)
 }
 
 /* Replaces an exit by the probe code followed by the exit. The code for a predicated exit is skipped by a branch. */
-static void edit_exit(struct ptx_splice *in, uint32_t function, const struct ptx_placed *at, uint32_t n)
+static void edit_exit(struct ptx_splice *in, uint32_t function, const struct ptx_site *at, uint32_t n)
 {
 	const struct ptx_module *m = in->m;
 	const struct ptx_node *insn = &m->nodes[at->place.node], *exit = &m->nodes[at->place.exit];
@@ -148,7 +148,7 @@ static void edit_exit(struct ptx_splice *in, uint32_t function, const struct ptx
 		ptx_add(&text, &in->err, ptx_token_text(m, insn->guard), m->tokens[insn->guard].len);
 		ptx_addf(&text, &in->err, " bra %s;\n", skip);
 	}
-	ptx_end_sums(in, &text);
+	ptx_flush_accumulators(in, &text);
 	for (uint32_t i = 0; i < n; i++)
 		if (at[i].probe)
 			add_exit_probe(in, &text, function, &at[i]);
@@ -199,16 +199,16 @@ static void edit_const_space(struct ptx_splice *in, const struct ptx_node *insn)
 static void edit_insn(struct ptx_splice *in, uint32_t function, uint32_t node)
 {
 	const struct ptx_node *insn = &in->m->nodes[node];
-	const struct ptx_placed *at = &in->placed[in->next];
+	const struct ptx_site *at = &in->placed[in->next];
 	uint32_t n = 0, exits = 0;
 
 	while (in->next < in->nplaced && in->placed[in->next].place.node == node) {
 		exits += in->placed[in->next++].place.exit != PTX_NONE;
 		n++;
 	}
-	ptx_edit_around(in, function, at + exits, n - exits);
-	ptx_edit_behind(in, function, node);
-	if (has_probe(at, exits) || (exits && ptx_keeps(in))) {
+	ptx_edit_insn_probes(in, function, at + exits, n - exits);
+	ptx_edit_sunk_probes(in, function, node);
+	if (has_probe(at, exits) || (exits && ptx_has_accumulators(in))) {
 		edit_exit(in, function, at, exits);
 		return;
 	}
@@ -233,11 +233,11 @@ static uint32_t requested_kinds(const struct ptx_splice *in)
 
 static void collect_needs(struct ptx_splice *in, const struct cuda_probe *probe)
 {
-	in->keeps_result |= probe->reads_result;
+	in->copies_result |= probe->reads_result;
 	in->reads_sm |= probe->reads_sm;
 	in->reads_lane |= probe->reads_lane;
 	in->asks_came |= probe->asks_came;
-	in->meets_often |= probe->at_insns && needs_reconvergence(probe);
+	in->needs_opaque_false |= probe->is_insn_probe && needs_reconvergence(probe);
 }
 
 /* Finds the places of a function and the probes that run there. */
@@ -248,7 +248,7 @@ static void find_probes(struct ptx_splice *in, uint32_t function)
 	char words[256] = "";
 
 	in->nplaced = in->next = 0;
-	in->keeps_result = in->reads_sm = in->reads_lane = in->asks_came = in->meets_often = false;
+	in->copies_result = in->reads_sm = in->reads_lane = in->asks_came = in->needs_opaque_false = false;
 	free(in->placed);
 	in->placed = NULL;
 	if (ptx_places(in->m, function, requested_kinds(in), &places, &in->nplaced) == 0)
@@ -262,16 +262,16 @@ static void find_probes(struct ptx_splice *in, uint32_t function)
 	for (uint32_t i = 0; i < in->nplaced; i++) {
 		uint32_t site = gpubpf_site_at(&in->at, places[i].kind, words, places[i].id);
 
-		in->placed[i] = (struct ptx_placed){ places[i], site == UINT32_MAX ? NULL : &in->probes[site], PTX_NONE, PTX_NONE, PTX_ALONE, places[i].node };
-		if (in->meets && ptx_jumps(&places[i])) /* the probe runs at the branch's target, after the barrier */
+		in->placed[i] = (struct ptx_site){ places[i], site == UINT32_MAX ? NULL : &in->probes[site], PTX_NONE, PTX_NONE, PTX_ACTIVE_OWN, places[i].node };
+		if (in->meets && ptx_is_branch_to_exit(&places[i])) /* the probe runs at the branch's target, after the barrier */
 			in->placed[i].probe = NULL;
 		if (in->placed[i].probe)
 			collect_needs(in, in->placed[i].probe);
 	}
 	free(places);
-	ptx_find_late(in);
-	ptx_find_came(in);
-	ptx_note_sums(in, function);
+	ptx_sink_probes(in);
+	ptx_share_active_mask(in);
+	ptx_assign_accumulators(in, function);
 }
 
 /* Edits the top of a body: loads the addresses of the variables that it uses, then adds the probes. */
@@ -302,17 +302,17 @@ static void edit_top(struct ptx_splice *in, uint32_t function, uint32_t body)
 		}
 	}
 	free(used);
-	if (in->keeps_result)
+	if (in->copies_result)
 		ptx_addf(&text, &in->err, "\n.reg .b64 %s;\nmov.b64 %s, 0;", CUDA_RESULT, CUDA_RESULT);
-	ptx_begin_sums(in, &text);
+	ptx_begin_accumulators(in, &text);
 	read_special_registers(in, &text);
 	if (function == in->kernel_node) {
-		ptx_begin_blocks(in, &text);
-		ptx_begin_lanes(in, &text);
+		ptx_begin_block_probes(in, &text);
+		ptx_init_lane_count(in, &text);
 	}
 	ptx_add(&text, &in->err, "\n", 1);
 	for (; in->next < in->nplaced && site_rules[in->placed[in->next].place.kind].top; in->next++) {
-		const struct ptx_placed *at = &in->placed[in->next];
+		const struct ptx_site *at = &in->placed[in->next];
 
 		if (at->probe)
 			site_rules[at->place.kind].add(in, &text, at->probe);
@@ -323,18 +323,18 @@ static void edit_top(struct ptx_splice *in, uint32_t function, uint32_t body)
 /* Adds the remaining probes where the function runs off its end. */
 static void edit_bottom(struct ptx_splice *in, uint32_t function, uint32_t body)
 {
-	const struct ptx_placed *at = &in->placed[in->next];
+	const struct ptx_site *at = &in->placed[in->next];
 	uint32_t n = in->nplaced - in->next, last = PTX_NONE;
 	const struct ptx_module *m = in->m;
 	struct ptx_text text = { 0 };
 
-	if (!has_probe(at, n) && !(n && ptx_keeps(in)))
+	if (!has_probe(at, n) && !(n && ptx_has_accumulators(in)))
 		return;
 	for (uint32_t c = m->nodes[body].child; c != PTX_NONE; c = m->nodes[c].next)
 		if (m->nodes[c].kind == PTX_INSN || m->nodes[c].kind == PTX_LABEL || m->nodes[c].kind == PTX_BLOCK)
 			last = c;
 	ptx_add(&text, &in->err, "\n", 1);
-	ptx_end_sums(in, &text);
+	ptx_flush_accumulators(in, &text);
 	for (uint32_t i = 0; i < n; i++) {
 		if (!at[i].probe)
 			continue;
@@ -393,8 +393,8 @@ static void edit_function(struct ptx_splice *in, const struct ptx_symbol *symbol
 
 		if (n->kind == PTX_INSN || n->kind == PTX_MARK)
 			edit_insn(in, function, node);
-		if (n->kind == PTX_INSN && in->keeps_result)
-			ptx_keep_result(in, function, node);
+		if (n->kind == PTX_INSN && in->copies_result)
+			ptx_copy_result(in, function, node);
 		else if (n->kind == PTX_DIRECTIVE && ptx_word_is(in, n->name, ".loc"))
 			ptx_edit(in, PTX_REPLACE, n->first, n->end, (struct ptx_text){ 0 });
 	}
@@ -451,7 +451,7 @@ static void add_prelude(struct ptx_splice *in, const char *prelude, size_t size)
 		ptx_refuse(in, "its PTX has no .address_size");
 		return;
 	}
-	ptx_add_lanes(in, &text);
+	ptx_declare_lane_count(in, &text);
 	for (uint32_t i = 0; i < in->nbindings; i++)
 		ptx_addf(&text, &in->err, "\n.visible .const .align 8 .u64 " CUDA_BIND_PREFIX "%u;", i);
 	ptx_add(&text, &in->err, "\n", 1);
@@ -484,7 +484,7 @@ static void list_bindings(struct ptx_splice *in, struct cuda_twin *twin)
 /* Refuses probes that end threads if block ends are counted, since all lanes of a block must pass the counter. */
 static void check_thread_ends(struct ptx_splice *in)
 {
-	for (uint32_t i = 0; in->counts_lanes && i < in->at.job->nsites; i++)
+	for (uint32_t i = 0; in->counts_exits && i < in->at.job->nsites; i++)
 		if (in->probes[i].ends_thread)
 			ptx_refuse(in, "a program of gpu/%s/ ends threads (helper 507), so gpu/block_end/ cannot count "
 				       "the threads that leave",
@@ -493,9 +493,9 @@ static void check_thread_ends(struct ptx_splice *in)
 
 static void check_shared(struct ptx_splice *in)
 {
-	if (in->counts_lanes && in->asks_shared)
+	if (in->counts_exits && in->shared_size_token)
 		ptx_refuse(in, "it reads how much shared memory it has (PTX line %u), and gpu/block_end/ adds some",
-			   in->m->tokens[in->asks_shared].line);
+			   in->m->tokens[in->shared_size_token].line);
 }
 
 #define MAX_SHORT_INSNS 256 /* instructions; in a kernel this short, reading a special register once more costs much */
@@ -569,15 +569,15 @@ int cuda_inject(const struct ptx_module *module, const struct gpubpf_lower_job *
 	struct cuda_twin made = { 0 };
 	struct ptx_text text = { 0 };
 
-	in.counts_lanes = requested_kinds(&in) & GPUBPF_TAKES(BLOCK_END);
+	in.counts_exits = requested_kinds(&in) & GPUBPF_SITE_BIT(BLOCK_END);
 	in.err = ptx_symbols_init(&in.symbols, module);
 	if (!in.err)
 		ptx_find_closure(&in);
 	if (!in.err)
 		check_thread_ends(&in);
-	if (!in.err && in.counts_lanes && ptx_may_meet(&in)) {
+	if (!in.err && in.counts_exits && ptx_can_sync_before_exit(&in)) {
 		in.meets = true;
-		in.counts_lanes = false;
+		in.counts_exits = false;
 	}
 	if (!in.err)
 		check_shared(&in);
@@ -588,7 +588,7 @@ int cuda_inject(const struct ptx_module *module, const struct gpubpf_lower_job *
 	if (!in.err)
 		drop_unneeded(&in);
 	if (!in.err)
-		in.err = gpubpf_all_inserted(&in.at, diag);
+		in.err = gpubpf_check_all_inserted(&in.at, diag);
 	print_edits(&in, &text);
 	if (!in.err && probes->flat && ptx_is_short(&in) && can_be_flat(&in))
 		add_flat(&in, probes->flat, &text);

@@ -26,32 +26,32 @@ struct gpubpf_lower_job;
 #define CUDA_BIND_PREFIX "gpubpf_bind_" /* .visible .const .u64 gpubpf_bind_<i>: address of binding i */
 #define CUDA_MAX_EXITS 64               /* exits of a kernel and returns of its functions into which probe code is
 					 * inlined */
-#define CUDA_MAX_SUMS 8
-#define CUDA_SUM "%gpubpf_sum" /* .b64: an accumulator for one value of a map */
-#define CUDA_FIRST "%gpubpf_first"      /* .b64: address of a map's first value for this multiprocessor */
-#define CUDA_MAX_FIRSTS 4
-#define CUDA_TOLD "%gpubpf_told"        /* .b32: 1 if the number of accessed bytes is a constant of the place, 0 if a
+#define CUDA_MAX_ACCS 8
+#define CUDA_ACC "%gpubpf_sum" /* .b64: an accumulator for one value of a map */
+#define CUDA_MAP_BASE "%gpubpf_first"      /* .b64: address of a map's first value for this multiprocessor */
+#define CUDA_MAX_MAP_BASES 4
+#define CUDA_PLACE_CONST "%gpubpf_told"        /* .b32: 1 if the number of accessed bytes is a constant of the place, 0 if a
 					 * register holds it */
-#define CUDA_CAME "%gpubpf_came"        /* .b32: active mask of the place; CUDA_WHOLE, .pred: the whole warp is
+#define CUDA_ACTIVE "%gpubpf_came"        /* .b32: active mask of the place; CUDA_FULL_WARP, .pred: the whole warp is
 					 * active */
-#define CUDA_WHOLE "%gpubpf_whole"
-#define CUDA_HAS_CAME ".reg .b32 " CUDA_CAME ";\n.reg .pred " CUDA_WHOLE ";\n"
-#define CUDA_ASK_CAME "activemask.b32 " CUDA_CAME ";\nsetp.eq.u32 " CUDA_WHOLE ", " CUDA_CAME ", 0xffffffff;\n"
-#define CUDA_SIDE "%gpubpf_side"        /* .b32, at branches: mask of the lanes that take the same direction as this
+#define CUDA_FULL_WARP "%gpubpf_whole"
+#define CUDA_DECLARE_ACTIVE ".reg .b32 " CUDA_ACTIVE ";\n.reg .pred " CUDA_FULL_WARP ";\n"
+#define CUDA_READ_ACTIVE "activemask.b32 " CUDA_ACTIVE ";\nsetp.eq.u32 " CUDA_FULL_WARP ", " CUDA_ACTIVE ", 0xffffffff;\n"
+#define CUDA_TAKEN "%gpubpf_side"        /* .b32, at branches: mask of the lanes that take the same direction as this
 					 * one */
-#define CUDA_MAX_KEYS 2
-#define CUDA_KEY "%gpubpf_key"          /* .b32: map offset of the value that CUDA_KEPT accumulates; CUDA_KEEPS is their
+#define CUDA_MAX_ACC_OFFSETS 2
+#define CUDA_ACC_OFFSET "%gpubpf_key"          /* .b32: map offset of the value that CUDA_ACC_VALUE accumulates; CUDA_ACC_MODE is their
 					 * mode (accumulators.c) */
-#define CUDA_KEPT "%gpubpf_kept"
-#define CUDA_KEEPS "%gpubpf_keeps"
-#define CUDA_MAX_KEEPERS 8
-#define CUDA_KEEPER "%gpubpf_keeper"    /* .b32 each: the lane that accumulates for the warp, one for each add of a
-					 * probe; used if CUDA_KEEPS is 2 */
+#define CUDA_ACC_VALUE "%gpubpf_kept"
+#define CUDA_ACC_MODE "%gpubpf_keeps"
+#define CUDA_MAX_ACC_LANES 8
+#define CUDA_ACC_LANE "%gpubpf_keeper"    /* .b32 each: the lane that accumulates for the warp, one for each add of a
+					 * probe; used if CUDA_ACC_MODE is 2 */
 #define CUDA_SM "%gpubpf_sm"            /* .b32: copies of %smid and %laneid for instruction probes, */
 #define CUDA_LANE "%gpubpf_lane"        /* read once at the function's top because each read is slow */
 #define CUDA_CTAID "%gpubpf_ctaid_"     /* .b32, x, y and z: copies of %ctaid for probes that the first or last lane of
 					 * a block runs */
-#define CUDA_OTHERS "%gpubpf_others"    /* .pred, at such a probe: this lane is not the one that runs it */
+#define CUDA_NOT_LEADER "%gpubpf_others"    /* .pred, at such a probe: this lane is not the one that runs it */
 #define CUDA_RESULT "%gpubpf_result"    /* .b64, if a probe reads it: the first 8 bytes of the function's return
 					 * value */
 
@@ -67,22 +67,22 @@ struct cuda_probe {
 				  * kernel calls */
 	bool reads_result;       /* reads CUDA_RESULT */
 	bool ends_thread;        /* it may end the thread (helper 507) */
-	bool parts_lanes;        /* lanes may diverge in it: it has loops */
-	bool at_insns;           /* it runs at single instructions; set before extraction */
+	bool may_diverge;        /* lanes may diverge in it: it has loops */
+	bool is_insn_probe;           /* it runs at single instructions; set before extraction */
 	bool adds_alone;         /* it only adds to summed map values, so it may be sunk (sink_probes.c); set before extraction */
 	bool reads_sm, reads_lane; /* reads CUDA_SM, CUDA_LANE */
-	bool of_blocks, of_last; /* one lane of a block runs it, with of_last the last lane; set before extraction */
+	bool is_block_probe, is_last_lane_probe; /* one lane of a block runs it, with of_last the last lane; set before extraction */
 	bool reads_ctaid;        /* reads CUDA_CTAID */
-	bool asks_others;        /* reads CUDA_OTHERS: all lanes may enter it, and it sends the others to its end */
-	struct cuda_sum {        /* accumulators that it uses, CUDA_SUM <name> (core/lower/llvm/accumulators.c) */
+	bool reads_not_leader;        /* reads CUDA_NOT_LEADER: all lanes may enter it, and it sends the others to its end */
+	struct cuda_sum {        /* accumulators that it uses, CUDA_ACC <name> (core/lower/llvm/accumulators.c) */
 		char name[32];   /* "<bytes>_<map>_<offset>"; keys have no offset */
-	} sums[CUDA_MAX_SUMS], keys[CUDA_MAX_KEYS], firsts[CUDA_MAX_FIRSTS]; /* firsts: "<map>", for CUDA_FIRST */
+	} sums[CUDA_MAX_ACCS], keys[CUDA_MAX_ACC_OFFSETS], firsts[CUDA_MAX_MAP_BASES]; /* firsts: "<map>", for CUDA_MAP_BASE */
 	uint32_t nsums, nkeys, nfirsts;
-	struct cuda_sum keepers[CUDA_MAX_KEEPERS]; /* CUDA_KEEPER "<number>" */
+	struct cuda_sum keepers[CUDA_MAX_ACC_LANES]; /* CUDA_ACC_LANE "<number>" */
 	uint32_t nkeepers;
-	bool asks_told, asks_side; /* reads CUDA_TOLD, CUDA_SIDE */
-	bool asks_came;          /* reads CUDA_CAME or CUDA_WHOLE */
-	bool asks_keeps;         /* reads CUDA_KEEPS; the code that used it may have been optimized away */
+	bool reads_place_const, reads_taken_mask; /* reads CUDA_PLACE_CONST, CUDA_TAKEN */
+	bool asks_came;          /* reads CUDA_ACTIVE or CUDA_FULL_WARP */
+	bool reads_acc_mode;         /* reads CUDA_ACC_MODE; the code that used it may have been optimized away */
 	uint64_t reads;          /* bit i: reads CUDA_OPERAND "<i>", word i of the context's operands
 				  * (core/lower/ctx.h) */
 };

@@ -204,19 +204,19 @@ enum sass_finding { SASS_ADDRESS_TAKEN = 1, SASS_MAY_BE_CALLED = 2 };
 
 static int add_all_address_taken(const struct sass_cubin *c, uint8_t *called)
 {
-	uint8_t *pointed = c->found_out->pointed ? NULL : calloc(c->nsections, 1);
+	uint8_t *pointed = c->section_results->pointed ? NULL : calloc(c->nsections, 1);
 
-	if (!c->found_out->pointed && !pointed)
+	if (!c->section_results->pointed && !pointed)
 		return -ENOMEM;
 	if (pointed)
 		find_address_taken(c, pointed);
 	for (uint32_t i = 1; i < c->nsections; i++) {
-		c->found_out->section[i] |= pointed && pointed[i] ? SASS_ADDRESS_TAKEN : 0;
-		called[i] |= c->found_out->section[i] & SASS_ADDRESS_TAKEN;
+		c->section_results->section[i] |= pointed && pointed[i] ? SASS_ADDRESS_TAKEN : 0;
+		called[i] |= c->section_results->section[i] & SASS_ADDRESS_TAKEN;
 	}
 	for (uint32_t i = 0; i < c->nkernels; i++)
 		called[c->kernels[i].text] = 0;
-	c->found_out->pointed = true;
+	c->section_results->pointed = true;
 	free(pointed);
 	return 0;
 }
@@ -224,10 +224,10 @@ static int add_all_address_taken(const struct sass_cubin *c, uint8_t *called)
 /* Checks a section once; only a good result is stored. */
 static int check_section(const struct sass_cubin *c, uint32_t section, struct gpubpf_diag *diag)
 {
-	int err = c->found_out->section[section] & SASS_MAY_BE_CALLED ? 0 : check_code(&c->sections[section], diag);
+	int err = c->section_results->section[section] & SASS_MAY_BE_CALLED ? 0 : check_code(&c->sections[section], diag);
 
 	if (!err)
-		c->found_out->section[section] |= SASS_MAY_BE_CALLED;
+		c->section_results->section[section] |= SASS_MAY_BE_CALLED;
 	return err;
 }
 
@@ -266,12 +266,12 @@ int sass_callees_check(const struct sass_cubin *c, const struct sass_kernel *k, 
 static bool reads_shared_size(const struct sass_section *text)
 {
 	for (size_t at = 0; text->data && at + SASS_INSN <= text->size; at += SASS_INSN)
-		if (sass_asks_shared(sass_read(text->data + at)))
+		if (sass_reads_shared_size(sass_read(text->data + at)))
 			return true;
 	return false;
 }
 
-int sass_callees_ask_shared(const struct sass_cubin *c, const struct sass_kernel *k, bool by_pointer, struct gpubpf_diag *diag)
+int sass_callees_check_shared_size(const struct sass_cubin *c, const struct sass_kernel *k, bool by_pointer, struct gpubpf_diag *diag)
 {
 	uint8_t *called;
 	int err = find_called(c, k, by_pointer, &called, diag);

@@ -38,7 +38,7 @@ int sass_callees_check(const struct sass_cubin *cubin, const struct sass_kernel 
 		       struct gpubpf_diag *diag);
 
 /* 0; -EINVAL if the kernel, or a function that it may call, reads the size of the block's shared memory; -ENOMEM. */
-int sass_callees_ask_shared(const struct sass_cubin *cubin, const struct sass_kernel *kernel, bool by_pointer,
+int sass_callees_check_shared_size(const struct sass_cubin *cubin, const struct sass_kernel *kernel, bool by_pointer,
 			    struct gpubpf_diag *diag);
 
 #endif

@@ -170,7 +170,7 @@ static int check_call(const struct sass_cubin *c, struct sass_code *code, uint32
 	bool named = sass_opcode(sass_code_at(code, at)) == OP_CALL_NAMED;
 	uint32_t reg = sass_field(sass_code_at(code, at), 24, 8);
 
-	if (named && code->entered[at] & SASS_FILLED)
+	if (named && code->entered[at] & SASS_RELOCATED)
 		return 0;
 	if (named)
 		return refuse(diag, "it calls an absolute address without a relocation");
@@ -206,19 +206,19 @@ static int add_constant(struct sass_code *code, uint32_t i, struct gpubpf_diag *
 	struct sass_constant k;
 	bool may_be_less;
 
-	if (!sass_constant_of(insn, &k))
+	if (!sass_decode_constant_read(insn, &k))
 		return refuse(diag, "its instruction at 0x%x (%s) reads a __constant__ variable in a form that twins "
 				    "do not support", i * SASS_INSN,
 			      sass_op_find(sass_opcode(insn))->name);
 	may_be_less = k.index != SASS_RZ && k.off >= SASS_CONSTANT_NEGATIVE;
 	if (k.bytes > code->constants_size || (k.off > code->constants_size - k.bytes && !may_be_less) ||
-	    code->constants_size > SASS_CONSTANTS_MOST)
+	    code->constants_size > SASS_CONSTANTS_MAX_BYTES)
 		return refuse(diag, "it reads a __constant__ variable that is not in the image");
-	if (code->entered[i] & SASS_FILLED)
+	if (code->entered[i] & SASS_RELOCATED)
 		return refuse(diag, "its instruction at 0x%x cannot execute at another address, as a twin "
 				    "requires", i * SASS_INSN);
 	code->constants[code->nconstants++] = i;
-	code->entry_moves &= i != code->begin;
+	code->entry_is_relocatable &= i != code->begin;
 	return 0;
 }
 
@@ -282,7 +282,7 @@ static int decode_insn(const struct sass_cubin *c, struct sass_code *code, uint3
 	case SASS_BRANCH:
 		if (sass_opcode(insn) == OP_CALL_REGISTER)
 			break;
-		code->entry_moves &= i < code->begin || branch_target(code, i) != code->begin;
+		code->entry_is_relocatable &= i < code->begin || branch_target(code, i) != code->begin;
 		break;
 	case SASS_FIXED: case SASS_SLOW: case SASS_LOAD: case SASS_STORE: case SASS_ASYNC: case SASS_SYNC: case SASS_INDIRECT:
 		break;
@@ -301,7 +301,7 @@ static bool is_movable(struct sass_insn first)
 	return false;
 }
 
-bool sass_may_precede(struct sass_insn insn)
+bool sass_may_precede_entry(struct sass_insn insn)
 {
 	bool carry = OPERATION(sass_opcode(insn)) == 0x024 /* IMAD */ && sass_field(insn, 81, 3) != SASS_PT;
 
@@ -314,7 +314,7 @@ static uint32_t find_late_entry(const struct sass_code *code)
 {
 	uint32_t i = code->begin;
 
-	while (i + 1 < code->n && sass_may_precede(sass_code_at(code, i)) && !sass_waits(sass_code_at(code, i)) &&
+	while (i + 1 < code->n && sass_may_precede_entry(sass_code_at(code, i)) && !sass_wait_mask(sass_code_at(code, i)) &&
 	       !code->entered[i + 1] && sass_constant_bank(sass_code_at(code, i + 1)) != SASS_CONSTANTS_BANK)
 		i++;
 	if (i > code->begin && (!is_movable(sass_code_at(code, i)) || sass_field(sass_code_at(code, i), SASS_REUSE_AT, 4)))
@@ -335,7 +335,7 @@ static uint32_t find_tail(const struct sass_code *code)
 {
 	uint32_t last = code->nexits ? code->exits[code->nexits - 1] : SASS_NONE;
 
-	if (last == SASS_NONE || !sass_unconditional(sass_code_at(code, last)) || code->jumps)
+	if (last == SASS_NONE || !sass_is_unconditional(sass_code_at(code, last)) || code->jumps)
 		return SASS_NONE;
 	for (uint32_t i = last + 1; i < code->n; i++)
 		if (!is_padding(code, i))
@@ -370,8 +370,8 @@ static int read_relocation(void *arg, const struct sass_relocation *r)
 
 	if (!s || i >= code->n || r->off % SASS_INSN)
 		return refuse(f->diag, "the relocations of its code are invalid");
-	code->entered[i] |= SASS_FILLED;
-	code->entry_moves &= i != code->begin;
+	code->entered[i] |= SASS_RELOCATED;
+	code->entry_is_relocatable &= i != code->begin;
 	if (s->section == f->text && to < code->n)
 		code->entered[to] |= SASS_ENTERED;
 	code->calls |= r->type == SASS_RELOCATION_CALL;
@@ -394,8 +394,8 @@ static int read_insn_note(struct sass_code *code, const uint8_t *mark, struct gp
 		return refuse(diag, "the image has an unknown note about its instruction at 0x%x (attribute "
 				    "0x%02x)", off,
 			      SASS_ATTR_INSTR_REG_MAP);
-	code->entered[i] |= SASS_FILLED;
-	code->entry_moves &= i != code->begin;
+	code->entered[i] |= SASS_RELOCATED;
+	code->entry_is_relocatable &= i != code->begin;
 	return 0;
 }
 
@@ -437,7 +437,7 @@ static int open_code(const struct sass_cubin *c, const struct sass_kernel *k, st
 	code->bytes = text->data;
 	code->n = text->size / SASS_INSN;
 	code->begin = sass_preamble(code->arch, code->bytes, code->n);
-	code->entry_moves = is_movable(sass_code_at(code, code->begin));
+	code->entry_is_relocatable = is_movable(sass_code_at(code, code->begin));
 	code->constants_size = c->sections[sass_section_find(c, SASS_CONSTANTS)].head.sh_size;
 	code->exits = calloc(code->n, sizeof(*code->exits));
 	code->constants = calloc(code->n, sizeof(*code->constants));
@@ -472,7 +472,7 @@ static bool writes_slow_predicate(const struct sass_code *code)
 	if (code->calls)
 		return true;
 	for (uint32_t i = 0; i < code->n; i++)
-		if (sass_predicate_is_late(sass_code_at(code, i)))
+		if (sass_predicate_is_slow(sass_code_at(code, i)))
 			return true;
 	return false;
 }
@@ -492,8 +492,8 @@ int sass_code_read(const struct sass_cubin *cubin, const struct sass_kernel *ker
 	code->barrier |= code->calls;
 	if (!err) {
 		code->tail = find_tail(code);
-		code->late_entry = find_late_entry(code);
-		code->predicates_late = writes_slow_predicate(code);
+		code->entry_limit = find_late_entry(code);
+		code->slow_predicates = writes_slow_predicate(code);
 		code->barriers_used = find_barriers_used(code);
 	}
 	if (err < 0)
@@ -505,8 +505,8 @@ void sass_code_reserve(struct sass_code *code, uint32_t at)
 {
 	if (at == code->tail)
 		code->tail = SASS_NONE;
-	if (at == code->late_entry && at > code->begin)
-		code->late_entry--;
+	if (at == code->entry_limit && at > code->begin)
+		code->entry_limit--;
 }
 
 void sass_code_finish(struct sass_code *code)

@@ -18,7 +18,7 @@
 struct gpubpf_diag;
 
 /* flags of an instruction: control may reach it other than by falling through; the driver patches it */
-enum sass_entered { SASS_ENTERED = 1, SASS_FILLED = 2 };
+enum sass_entered { SASS_ENTERED = 1, SASS_RELOCATED = 2 };
 
 struct sass_code {
 	const struct sass_arch *arch;
@@ -33,12 +33,12 @@ struct sass_code {
 	                            * USETMAXREG */
 	bool calls, by_pointer;    /* it calls functions in other sections (backends/cuda/sass/analysis/callees.h); it calls through pointers */
 	bool barrier;              /* it waits for other threads of its block or cluster */
-	bool predicates_late;      /* it, or a callee, may write a predicate with variable latency */
+	bool slow_predicates;      /* it, or a callee, may write a predicate with variable latency */
 	unsigned barriers_used;    /* convergence barriers that it uses, as bits */
 	uint32_t begin;            /* its first instruction after the architecture's preamble */
-	bool entry_moves;          /* the first instruction can execute at another address, and nothing branches to
+	bool entry_is_relocatable;          /* the first instruction can execute at another address, and nothing branches to
 	                            * it */
-	uint32_t late_entry;       /* the last instruction that the entry's probe can replace: before it are only reads
+	uint32_t entry_limit;       /* the last instruction that the entry's probe can replace: before it are only reads
 	                            * and moves that write no predicate; else begin */
 	uint32_t tail;             /* its last EXIT, if that EXIT is unconditional and no code after it ever executes;
 	                            * else SASS_NONE */
@@ -51,7 +51,7 @@ static inline struct sass_insn sass_code_at(const struct sass_code *code, uint32
 
 /* Can the entry's probe stand after this instruction of the kernel's start? It must be a slow read or a move, write no
  * predicate, and keep no operand for the next instruction. */
-bool sass_may_precede(struct sass_insn insn);
+bool sass_may_precede_entry(struct sass_insn insn);
 
 /* The constant bank that the instruction reads, -1 if none. */
 int sass_constant_bank(struct sass_insn insn);

@@ -72,7 +72,7 @@ static bool find_load(struct sass_insn insn, struct sass_constant *k)
 	}
 }
 
-bool sass_constant_of(struct sass_insn insn, struct sass_constant *k)
+bool sass_decode_constant_read(struct sass_insn insn, struct sass_constant *k)
 {
 	*k = (struct sass_constant){ .off = sass_constant_offset(insn), .index = SASS_RZ };
 	if (!find_operand(insn, k) && !find_load(insn, k))
@@ -80,25 +80,25 @@ bool sass_constant_of(struct sass_insn insn, struct sass_constant *k)
 	return k->off % k->bytes == 0;
 }
 
-struct sass_insn sass_constant_by(struct sass_insn insn, enum sass_constant_way way, unsigned reg)
+struct sass_insn sass_constant_to_register(struct sass_insn insn, enum sass_constant_way way, unsigned reg)
 {
 	uint32_t b = sass_field(insn, 64, 8), sign_of_b = sass_field(insn, 74, 2), sign = sass_field(insn, 62, 2);
 
-	insn = sass_with(insn, 0, 12, (sass_opcode(insn) & ~FORM) | REGISTERS);
-	insn = sass_with(insn, SASS_REUSE_AT, 4, 0);
+	insn = sass_with_field(insn, 0, 12, (sass_opcode(insn) & ~FORM) | REGISTERS);
+	insn = sass_with_field(insn, SASS_REUSE_AT, 4, 0);
 	if (sass_is_slow(insn) && !sass_boards_set(insn))
 		insn = sass_with_board(insn, SASS_CONSTANT_BOARD);
 	if (way == SASS_CONSTANT_B)
-		return sass_with(insn, 32, 30, reg); /* the bits for its sign follow it in both forms */
-	insn = sass_with(sass_with(insn, 32, 32, b), 62, 2, sign_of_b);
-	return sass_with(sass_with(insn, 64, 8, reg), 74, 2, sign);
+		return sass_with_field(insn, 32, 30, reg); /* the bits for its sign follow it in both forms */
+	insn = sass_with_field(sass_with_field(insn, 32, 32, b), 62, 2, sign_of_b);
+	return sass_with_field(sass_with_field(insn, 64, 8, reg), 74, 2, sign);
 }
 
 /* -- stubs -- */
 
 struct stub_writer {
 	const struct sass_code *code;
-	struct sass_grafted *out;
+	struct sass_patched_code *out;
 	unsigned pending;
 	uint32_t regs;             /* the first register of stubs */
 };
@@ -111,7 +111,7 @@ static void emit(struct stub_writer *p, struct sass_insn insn)
 static void emit_half_address(struct stub_writer *p, bool high, uint32_t off)
 {
 	p->out->addresses[p->out->naddresses++] = (struct sass_constant_address){ p->out->n, off, high };
-	emit(p, sass_move_number(p->regs + SASS_CONSTANT_ADDRESS + high, 0));
+	emit(p, sass_move_imm(p->regs + SASS_CONSTANT_ADDRESS + high, 0));
 }
 
 /* An index beyond the end of the bank becomes 0, so a stub reads no memory that the kernel may not use. The index
@@ -122,12 +122,12 @@ static void emit_index(struct stub_writer *p, const struct sass_constant *k)
 	uint32_t index = p->regs + SASS_CONSTANT_INDEX, beyond = p->regs + SASS_CONSTANT_BEYOND;
 
 	emit(p, k->uniform_index ? sass_move_uniform(index, k->index) : sass_move(index, k->index));
-	emit(p, sass_sum(index, k->off));
-	emit(p, sass_cut(index, index, SASS_CONSTANTS_MOST - 1));
-	emit(p, sass_difference(beyond, p->code->constants_size - k->bytes, index));
-	emit(p, sass_sign(beyond, beyond));
-	emit(p, sass_without(index, index, beyond));
-	emit(p, sass_sum_wide(p->regs, index, 1, p->regs));
+	emit(p, sass_add_imm(index, k->off));
+	emit(p, sass_and_imm(index, index, SASS_CONSTANTS_MAX_BYTES - 1));
+	emit(p, sass_sub_from_imm(beyond, p->code->constants_size - k->bytes, index));
+	emit(p, sass_sign_mask(beyond, beyond));
+	emit(p, sass_and_not(index, index, beyond));
+	emit(p, sass_mul_add_wide(p->regs, index, 1, p->regs));
 }
 
 /* The load of an LDC is under its predicate; the load of an operand is unconditional. */
@@ -137,15 +137,15 @@ static void emit_load(struct stub_writer *p, const struct sass_constant *k, stru
 	unsigned width = k->way <= SASS_CONSTANT_UNIFORM ? sass_field(own, 73, 3) : k->bytes == 8 ? SASS_WIDTH_64 : SASS_WIDTH_32;
 	struct sass_insn load = sass_load(p->code->arch, loaded ? sass_field(own, 16, 8) : p->regs + SASS_CONSTANT_VALUE, p->regs, width);
 
-	emit(p, sass_nop(0, SASS_SEEN));
-	emit(p, sass_with(sass_with(load, SASS_WRITE_AT, 3, SASS_CONSTANT_BOARD), 12, 4, loaded ? sass_field(own, 12, 4) : SASS_PT));
-	emit(p, sass_nop(1u << SASS_CONSTANT_BOARD, SASS_SEEN));
+	emit(p, sass_nop(0, SASS_SCOREBOARD_CYCLES));
+	emit(p, sass_with_field(sass_with_field(load, SASS_WRITE_AT, 3, SASS_CONSTANT_BOARD), 12, 4, loaded ? sass_field(own, 12, 4) : SASS_PT));
+	emit(p, sass_nop(1u << SASS_CONSTANT_BOARD, SASS_SCOREBOARD_CYCLES));
 }
 
 static void emit_uniform(struct stub_writer *p, const struct sass_constant *k, struct sass_insn own)
 {
 	for (uint32_t i = 0; i < (k->bytes + 3) / 4; i++)
-		emit(p, sass_make_uniform(p->code->arch, sass_field(own, 16, 6) + i,
+		emit(p, sass_move_to_uniform(p->code->arch, sass_field(own, 16, 6) + i,
 					  p->regs + SASS_CONSTANT_VALUE + i));
 	emit(p, sass_nop(1u << SASS_CONSTANT_BOARD, UNIFORM_CYCLES));
 }
@@ -153,12 +153,12 @@ static void emit_uniform(struct stub_writer *p, const struct sass_constant *k, s
 /* A slow instruction reads its registers after issue, so the stub waits for it. */
 static void emit_own(struct stub_writer *p, const struct sass_constant *k, struct sass_insn own)
 {
-	struct sass_insn by = sass_constant_by(own, k->way, p->regs + SASS_CONSTANT_VALUE);
+	struct sass_insn by = sass_constant_to_register(own, k->way, p->regs + SASS_CONSTANT_VALUE);
 
 	emit(p, by);
 	if (!sass_is_slow(by))
 		return;
-	emit(p, sass_nop(0, SASS_SEEN));
+	emit(p, sass_nop(0, SASS_SCOREBOARD_CYCLES));
 	emit(p, sass_nop(sass_boards_set(by), 1));
 }
 
@@ -166,12 +166,12 @@ static void emit_stub(struct stub_writer *p, uint32_t at)
 {
 	uint32_t stands = p->out->stands[at];
 	struct sass_insn own = sass_code_at(p->code, at);
-	unsigned waits = sass_waits(own) | p->pending | (p->code->predicates_late ? ALL_BOARDS : 0);
+	unsigned waits = sass_wait_mask(own) | p->pending | (p->code->slow_predicates ? ALL_BOARDS : 0);
 	struct sass_constant k;
 
-	sass_constant_of(own, &k); /* it succeeds: sass_code_read() has checked it */
+	sass_decode_constant_read(own, &k); /* it succeeds: sass_code_read() has checked it */
 	p->out->insns[stands] = sass_bra(p->code->arch, ((int64_t)p->out->n - stands - 1) * SASS_INSN);
-	emit(p, sass_nop(waits, SASS_PREDICATE_TIME - MIN_BRANCH_CYCLES));
+	emit(p, sass_nop(waits, SASS_PREDICATE_CYCLES - MIN_BRANCH_CYCLES));
 	for (int high = 0; high < 2; high++)
 		emit_half_address(p, high, k.index == SASS_RZ ? k.off : 0);
 	if (k.index != SASS_RZ)
@@ -184,12 +184,12 @@ static void emit_stub(struct stub_writer *p, uint32_t at)
 	emit(p, sass_bra(p->code->arch, ((int64_t)stands - p->out->n) * SASS_INSN));
 }
 
-size_t sass_constants_room(const struct sass_code *code)
+size_t sass_constants_max_insns(const struct sass_code *code)
 {
 	return (size_t)code->nconstants * MAX_STUB_INSNS;
 }
 
-int sass_constants_put(const struct sass_code *code, unsigned left, struct sass_grafted *out)
+int sass_emit_constant_stubs(const struct sass_code *code, unsigned left, struct sass_patched_code *out)
 {
 	struct stub_writer p = { code, out, left, out->base };
 

@@ -17,11 +17,11 @@
 #include "code.h"
 #include "backends/cuda/sass/isa/form.h"
 
-struct sass_grafted;
+struct sass_patched_code;
 
 #define SASS_CONSTANTS ".nv.constant3" /* the section, */
 #define SASS_CONSTANTS_BANK 3
-#define SASS_CONSTANTS_MOST 0x10000 /* and its largest size */
+#define SASS_CONSTANTS_MAX_BYTES 0x10000 /* and its largest size */
 
 enum sass_constant_way {
 	SASS_CONSTANT_LOADED,      /* LDC: loads into registers */
@@ -41,9 +41,9 @@ struct sass_constant {
 #define SASS_CONSTANT_NEGATIVE 0x8000 /* with an index, offsets from here on may be negative */
 
 /* Decodes an instruction that reads c[0x3]. False: the form of the read is unknown. */
-bool sass_constant_of(struct sass_insn insn, struct sass_constant *constant);
+bool sass_decode_constant_read(struct sass_insn insn, struct sass_constant *constant);
 /* The arithmetic instruction with a register in the place of the constant. A slow one has a scoreboard to wait for. */
-struct sass_insn sass_constant_by(struct sass_insn insn, enum sass_constant_way way, unsigned reg);
+struct sass_insn sass_constant_to_register(struct sass_insn insn, enum sass_constant_way way, unsigned reg);
 
 /* half of an address in the bank's memory, an immediate of instruction `at` */
 struct sass_constant_address {
@@ -58,8 +58,8 @@ enum sass_constant_register { SASS_CONSTANT_ADDRESS, SASS_CONSTANT_INDEX = 2, SA
 #define SASS_CONSTANT_BOARD 5      /* scoreboard that says when the value is ready */
 
 /* Upper bound of the instructions of all stubs. */
-size_t sass_constants_room(const struct sass_code *code);
+size_t sass_constants_max_insns(const struct sass_code *code);
 /* Appends the stubs to `out`. Each waits for the scoreboards in `left` first. -ENOMEM. */
-int sass_constants_put(const struct sass_code *code, unsigned left, struct sass_grafted *out);
+int sass_emit_constant_stubs(const struct sass_code *code, unsigned left, struct sass_patched_code *out);
 
 #endif

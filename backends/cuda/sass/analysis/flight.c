@@ -45,9 +45,9 @@ static bool is_uniform_result(struct sass_insn insn)
 	}
 }
 
-struct sass_late sass_flight_uses(const struct sass_arch *arch, struct sass_insn insn)
+struct sass_late_uses sass_flight_uses(const struct sass_arch *arch, struct sass_insn insn)
 {
-	struct sass_late late = { 0 };
+	struct sass_late_uses late = { 0 };
 	bool to_barrier = (sass_opcode(insn) & 0x1ff) == OP_BMOV_TO;
 	bool stores = sass_op_find(sass_opcode(insn))->class == SASS_STORE || to_barrier;
 	bool unguarded = sass_write_board(insn) == SASS_NO_SCOREBOARD;
@@ -57,13 +57,13 @@ struct sass_late sass_flight_uses(const struct sass_arch *arch, struct sass_insn
 	late.written = !stores && sass_field(insn, 16, 8) != SASS_RZ;
 	late.uniform = late.written && is_uniform_result(insn);
 	late.read = unguarded && sass_read_board(insn) == SASS_NO_SCOREBOARD;
-	late.predicate = sass_predicate_is_late(insn);
+	late.predicate = sass_predicate_is_slow(insn);
 	return late;
 }
 
-bool sass_flight_meets(const struct sass_arch *arch, struct sass_insn insn, uint32_t n)
+bool sass_flight_touches(const struct sass_arch *arch, struct sass_insn insn, uint32_t n)
 {
-	struct sass_late late = sass_flight_uses(arch, insn);
+	struct sass_late_uses late = sass_flight_uses(arch, insn);
 	bool touches = late.written && !late.uniform && sass_field(insn, sass_operand_at[0], 8) < n;
 
 	for (unsigned i = 1; i < SASS_OPERANDS && late.read && (i == 1 || sass_opcode(insn) != SASS_OP_LDC); i++)
@@ -74,7 +74,7 @@ bool sass_flight_meets(const struct sass_arch *arch, struct sass_insn insn, uint
 static void find_operations(const struct sass_code *code, uint32_t regs, struct sass_flights *f)
 {
 	for (uint32_t i = 0; i < code->n; i++)
-		if (sass_flight_meets(code->arch, sass_code_at(code, i), regs))
+		if (sass_flight_touches(code->arch, sass_code_at(code, i), regs))
 			f->at[f->n++] = i;
 }
 
@@ -106,7 +106,7 @@ static uint8_t unit_board(struct sass_insn insn)
 static void apply_insn(const struct flight_analysis *w, uint32_t i, const uint8_t *before)
 {
 	struct sass_insn insn = sass_code_at(w->code, i);
-	uint8_t waits = sass_waits(insn), board = unit_board(insn);
+	uint8_t waits = sass_wait_mask(insn), board = unit_board(insn);
 	uint32_t operation = sass_opcode(insn) & 0x1ff;
 
 	for (uint32_t k = 0; k < w->f->n; k++) {
@@ -180,7 +180,7 @@ static void visit_insn(struct flight_analysis *w, uint32_t i)
 {
 	struct sass_insn insn = sass_code_at(w->code, i);
 	enum sass_class class = sass_op_find(sass_opcode(insn))->class;
-	bool ends = sass_unconditional(insn) && (class == SASS_EXIT || (sass_opcode(insn) & 0x1ff) == (SASS_OP_BRA & 0x1ff));
+	bool ends = sass_is_unconditional(insn) && (class == SASS_EXIT || (sass_opcode(insn) & 0x1ff) == (SASS_OP_BRA & 0x1ff));
 
 	apply_insn(w, i, state_before(w, i));
 	if (has_unknown_target(insn))

@@ -23,7 +23,7 @@ struct sass_flights {
 	                            * be in flight everywhere. */
 };
 
-/* Finds the operations that touch one of the first `regs` registers (sass_flight_meets()). 0, -ENOMEM. */
+/* Finds the operations that touch one of the first `regs` registers (sass_flight_touches()). 0, -ENOMEM. */
 int sass_flights_find(const struct sass_code *code, uint32_t regs, struct sass_flights *flights);
 void sass_flights_finish(struct sass_flights *flights);
 
@@ -33,14 +33,14 @@ bool sass_flight_at(const struct sass_flights *flights, uint32_t i, uint32_t k, 
 bool sass_flight_at_exit(const struct sass_code *code, const struct sass_flights *flights, uint32_t k);
 
 /* the registers and predicates that an operation writes or reads after issue */
-struct sass_late {
+struct sass_late_uses {
 	bool written, read;        /* the destination register is written; the sources are read */
 	bool uniform, predicate;   /* the destination is a uniform register; it also writes a predicate */
 };
 /* The uses that no scoreboard guards. There are none if the operation has a fixed latency on the architecture or ends
  * at issue. */
-struct sass_late sass_flight_uses(const struct sass_arch *arch, struct sass_insn insn);
+struct sass_late_uses sass_flight_uses(const struct sass_arch *arch, struct sass_insn insn);
 /* Does it write or read a register below n after issue? Fields with another meaning count too. */
-bool sass_flight_meets(const struct sass_arch *arch, struct sass_insn insn, uint32_t n);
+bool sass_flight_touches(const struct sass_arch *arch, struct sass_insn insn, uint32_t n);
 
 #endif

@@ -23,7 +23,7 @@ static bool ends_path(struct sass_insn insn)
 {
 	uint32_t opcode = sass_opcode(insn);
 
-	return sass_unconditional(insn) && (opcode == SASS_OP_BRA || opcode == SASS_OP_EXIT || (opcode & 0x1ff) == OP_RET);
+	return sass_is_unconditional(insn) && (opcode == SASS_OP_BRA || opcode == SASS_OP_EXIT || (opcode & 0x1ff) == OP_RET);
 }
 
 /* Compilers may insert padding after an instruction that ends a path. */
@@ -150,9 +150,9 @@ int sass_function_places(const struct sass_code *code, const struct sass_functio
 	struct sass_place leave = { .kind = GPUBPF_SITE_CALL_EXIT, .second = SASS_PT };
 	int err = 0;
 
-	if (kinds & GPUBPF_TAKES(CALL))
+	if (kinds & GPUBPF_SITE_BIT(CALL))
 		err = fn(arg, &call);
-	for (uint32_t i = function->begin; kinds & GPUBPF_TAKES(CALL_EXIT) && !err && i < function->end; i++) {
+	for (uint32_t i = function->begin; kinds & GPUBPF_SITE_BIT(CALL_EXIT) && !err && i < function->end; i++) {
 		if (operation(code, i) != OP_RET)
 			continue;
 		leave.at = i;

@@ -30,7 +30,7 @@ static uint32_t max_free_regs(uint32_t regs)
 	return rounded > FREE_REGS ? rounded : FREE_REGS;
 }
 
-uint32_t sass_live_most(const struct sass_code *code, uint32_t regs)
+uint32_t sass_max_regs_above(const struct sass_code *code, uint32_t regs)
 {
 	uint32_t base = round_up(regs, 4), most = max_free_regs(regs);
 
@@ -38,7 +38,7 @@ uint32_t sass_live_most(const struct sass_code *code, uint32_t regs)
 	return code->maxreg || base + REGCOUNT_EXTRA - 1 > most ? 0 : most - base - (REGCOUNT_EXTRA - 1);
 }
 
-int sass_live_room(const struct sass_code *code, uint32_t regs, uint32_t need, struct sass_room *room, struct gpubpf_diag *diag)
+int sass_alloc_reg_window(const struct sass_code *code, uint32_t regs, uint32_t need, struct sass_reg_window *room, struct gpubpf_diag *diag)
 {
 	uint32_t base = round_up(regs, 4), above = base + need + REGCOUNT_EXTRA - 1, low = need + REGCOUNT_EXTRA - 1;
 
@@ -53,11 +53,11 @@ int sass_live_room(const struct sass_code *code, uint32_t regs, uint32_t need, s
 	return 0;
 }
 
-int sass_live_above(const struct sass_code *code, uint32_t regs, uint32_t need, struct sass_room *room, struct gpubpf_diag *diag)
+int sass_alloc_regs_above(const struct sass_code *code, uint32_t regs, uint32_t need, struct sass_reg_window *room, struct gpubpf_diag *diag)
 {
 	uint32_t base = round_up(regs, 4), above = base + need + REGCOUNT_EXTRA - 1;
 
-	*room = (struct sass_room){ .above = true, .base = base, .regs = above };
+	*room = (struct sass_reg_window){ .above = true, .base = base, .regs = above };
 	if (code->maxreg)
 		return refuse(diag, "its warps release registers (USETMAXREG), and probes at instructions need %u "
 				    "above them", need);
@@ -67,7 +67,7 @@ int sass_live_above(const struct sass_code *code, uint32_t regs, uint32_t need, 
 	return 0;
 }
 
-unsigned sass_barrier_free(const struct sass_code *code)
+unsigned sass_find_free_barrier(const struct sass_code *code)
 {
 	for (unsigned b = SASS_BARRIERS; b--;)
 		if (!(code->barriers_used >> b & 1))
@@ -95,7 +95,7 @@ unsigned sass_predicates_used(const struct sass_code *code)
 #define OP_DSETP 0x02a
 #define OP_ATOMS_CAST 0x38d        /* the whole opcode; the other forms return in a predicate whether they succeeded */
 
-bool sass_predicate_is_late(struct sass_insn insn)
+bool sass_predicate_is_slow(struct sass_insn insn)
 {
 	bool first = sass_field(insn, 81, 3) != SASS_PT;
 
@@ -116,18 +116,18 @@ bool sass_predicate_is_late(struct sass_insn insn)
 }
 
 /* A dead load writes its predicate after issue too. A stub or an exit's probe may use the predicate meanwhile. */
-bool sass_predicate_is_untold(const struct sass_arch *arch, struct sass_insn insn)
+bool sass_predicate_lacks_board(const struct sass_arch *arch, struct sass_insn insn)
 {
 	bool timed = (sass_opcode(insn) & 0x1ff) == OP_DSETP && arch->timed_doubles;
 	enum sass_class class = sass_op_find(sass_opcode(insn))->class;
 
 	return (class == SASS_SLOW || class == SASS_LOAD) && sass_write_board(insn) == SASS_NO_SCOREBOARD && !timed &&
-	       sass_predicate_is_late(insn);
+	       sass_predicate_is_slow(insn);
 }
 
-struct sass_insn sass_predicate_told(struct sass_insn insn)
+struct sass_insn sass_with_predicate_board(struct sass_insn insn)
 {
-	return sass_with(insn, SASS_WRITE_AT, 3, SASS_GIVEN_BOARD);
+	return sass_with_field(insn, SASS_WRITE_AT, 3, SASS_PROBE_SB);
 }
 
 bool sass_has_bar(const struct sass_code *code)

@@ -18,7 +18,7 @@ static bool is_access(const struct sass_code *code, struct sass_place *p, bool s
 {
 	const struct gpubpf_place_kind *k = gpubpf_place_kind(p->kind);
 
-	if (!(second ? sass_second_access_of : sass_access_of)(code->arch, sass_code_at(code, p->at), &p->access))
+	if (!(second ? sass_decode_second_access : sass_decode_access)(code->arch, sass_code_at(code, p->at), &p->access))
 		return false;
 	p->why = p->access.why;
 	if (!p->why && p->access.spaces & ~k->spaces)
@@ -37,7 +37,7 @@ static bool is_constant(const struct sass_code *code, struct sass_place *p)
 	if (!(k->spaces & GPUBPF_IN(CONSTANT)) || !(k->accesses >> GPUBPF_LOAD & 1) ||
 	    sass_constant_bank(sass_code_at(code, p->at)) != SASS_CONSTANTS_BANK)
 		return false;
-	known = sass_constant_of(sass_code_at(code, p->at), &constant);
+	known = sass_decode_constant_read(sass_code_at(code, p->at), &constant);
 	p->access = (struct sass_access){ .access = GPUBPF_LOAD, .spaces = GPUBPF_IN(CONSTANT), .bytes = constant.bytes, .near = true,
 					  .address = constant.uniform_index ? SASS_RZ : constant.index, .scale = 1,
 					  .uniform = constant.uniform_index ? constant.index : SASS_URZ, .offset = constant.off,
@@ -84,10 +84,10 @@ static bool is_wait(const struct sass_code *code, struct sass_place *p)
 #define OP_ENDCOLLECTIVE 0x11b
 #define BRA_MODE_AT 91             /* BRA: .DIV, .CONV */
 
-bool sass_is_choice(struct sass_insn insn)
+bool sass_is_cond_branch(struct sass_insn insn)
 {
 	return sass_opcode(insn) == SASS_OP_BRA_U ||
-	       (sass_opcode(insn) == SASS_OP_BRA && !sass_unconditional(insn) && !sass_field(insn, BRA_MODE_AT, 14));
+	       (sass_opcode(insn) == SASS_OP_BRA && !sass_is_unconditional(insn) && !sass_field(insn, BRA_MODE_AT, 14));
 }
 
 /* Calls, returns and jumps with a distance from themselves, taken by all active lanes, that do not count the call
@@ -115,20 +115,20 @@ static bool is_branch(const struct sass_code *code, struct sass_place *p)
 
 	p->why = jumps && !(is_relative_transfer(insn) && sass_field(insn, 12, 4) == SASS_PT) ? "an indirect branch under a predicate" :
 												NULL;
-	return jumps || sass_is_choice(insn);
+	return jumps || sass_is_cond_branch(insn);
 }
 
-bool sass_is_by_distance(struct sass_insn insn)
+bool sass_is_relative(struct sass_insn insn)
 {
 	return sass_has_target(insn) || is_relative_transfer(insn);
 }
 
-bool sass_goes_anywhere(const struct sass_code *code, uint32_t at)
+bool sass_is_relocatable(const struct sass_code *code, uint32_t at)
 {
 	struct sass_insn insn = sass_code_at(code, at);
 	uint32_t operation = sass_opcode(insn) & 0x1ff;
 
-	if (at < code->begin || code->entered[at] & SASS_FILLED)
+	if (at < code->begin || code->entered[at] & SASS_RELOCATED)
 		return false;
 	switch (sass_op_find(sass_opcode(insn))->class) {
 	case SASS_FIXED:
@@ -136,7 +136,7 @@ bool sass_goes_anywhere(const struct sass_code *code, uint32_t at)
 	case SASS_SLOW: case SASS_LOAD: case SASS_STORE: case SASS_ASYNC: case SASS_EXIT:
 		return true;
 	case SASS_BRANCH: case SASS_INDIRECT:
-		return sass_is_by_distance(insn);
+		return sass_is_relative(insn);
 	case SASS_SYNC:
 		return operation != OP_BPT && operation != OP_ENDCOLLECTIVE &&
 		       (operation != OP_WARPSYNC || sass_opcode(insn) == SASS_OP_WARPSYNC_ALL ||
@@ -177,7 +177,7 @@ static bool has_uniform_guard(struct sass_insn insn)
 static bool is_any(const struct sass_code *code, struct sass_place *p)
 {
 	p->why = has_uniform_guard(sass_code_at(code, p->at)) ? "an instruction under a uniform predicate" :
-		 sass_goes_anywhere(code, p->at) ? NULL : "an instruction that works only at its address";
+		 sass_is_relocatable(code, p->at) ? NULL : "an instruction that works only at its address";
 	return true;
 }
 

@@ -27,10 +27,10 @@ int sass_places_each(const struct sass_code *code, uint32_t kinds, const struct 
 void sass_place_name(const struct sass_code *code, const struct sass_place *place, char *name, size_t size);
 
 /* Is the instruction a conditional relative branch, by predicates of the lane or a uniform one? */
-bool sass_is_choice(struct sass_insn insn);
+bool sass_is_cond_branch(struct sass_insn insn);
 /* Does it name another instruction by its distance, in the field where branches have the distance? */
-bool sass_is_by_distance(struct sass_insn insn);
+bool sass_is_relative(struct sass_insn insn);
 /* Does it do the same at any address, if its distance is adjusted? */
-bool sass_goes_anywhere(const struct sass_code *code, uint32_t at);
+bool sass_is_relocatable(const struct sass_code *code, uint32_t at);
 
 #endif

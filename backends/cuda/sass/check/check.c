@@ -22,7 +22,7 @@
 #define REGCOUNT_EXTRA 3
 #define MIN_BRANCH_CYCLES 5        /* minimum number of cycles from a branch to its target */
 
-int sass_check_wrong(struct checked *c, uint32_t at, const char *what)
+int sass_check_fail(struct checked *c, uint32_t at, const char *what)
 {
 	return gpubpf_diag_set(c->diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "the twin is not what it should be at 0x%x: %s",
 			       at * SASS_INSN, what);
@@ -41,19 +41,19 @@ int64_t sass_check_target(const struct checked *c, uint32_t i)
 /* The instruction as a branch to `to`, with the same predicates and control bits. */
 static struct sass_insn to_branch(const struct checked *c, uint32_t i, uint32_t to)
 {
-	struct sass_insn insn = sass_with(sass_code_at(c->code, i), 0, 12, SASS_OP_BRA);
+	struct sass_insn insn = sass_with_field(sass_code_at(c->code, i), 0, 12, SASS_OP_BRA);
 
 	return sass_with_branch(c->code->arch, insn, ((int64_t)to - i - 1) * SASS_INSN);
 }
 
 static bool has_added_board(struct sass_insn was, struct sass_insn is)
 {
-	return sass_lacks_board(was) && same(is, sass_with_board(was, SASS_GIVEN_BOARD));
+	return sass_lacks_board(was) && same(is, sass_with_board(was, SASS_PROBE_SB));
 }
 
 static bool has_added_predicate_board(const struct checked *c, struct sass_insn was, struct sass_insn is)
 {
-	return sass_predicate_is_untold(c->code->arch, was) && same(is, sass_predicate_told(was));
+	return sass_predicate_lacks_board(c->code->arch, was) && same(is, sass_with_predicate_board(was));
 }
 
 /* Is it unchanged, or does it only have an added scoreboard? */
@@ -75,15 +75,15 @@ static int check_kernel_insns(struct checked *c)
 
 		if (i == c->at && c->entry != SASS_NONE) {
 			if (!same(is, sass_bra(c->code->arch, ((int64_t)c->entry - i - 1) * SASS_INSN)))
-				return sass_check_wrong(c, i, "the entry does not branch to its probe");
+				return sass_check_fail(c, i, "the entry does not branch to its probe");
 		} else if (c->placed[i]) {
 			if (!is_bare_branch(c, i))
-				return sass_check_wrong(c, i, "an instruction does not branch to its stub");
+				return sass_check_fail(c, i, "an instruction does not branch to its stub");
 		} else if (sass_opcode(was) == SASS_OP_EXIT && c->exit != SASS_NONE) {
 			if (!same(is, to_branch(c, i, c->exit)))
-				return sass_check_wrong(c, i, "an exit does not branch to its probe");
+				return sass_check_fail(c, i, "an exit does not branch to its probe");
 		} else if (!is_unchanged(c, was, is)) {
-			return sass_check_wrong(c, i, "an instruction of the kernel was changed");
+			return sass_check_fail(c, i, "an instruction of the kernel was changed");
 		}
 	}
 	return 0;
@@ -93,7 +93,7 @@ static int check_kernel_insns(struct checked *c)
 
 bool sass_check_is_moved(const struct checked *c, uint32_t i)
 {
-	return i < c->n ? c->entry != SASS_NONE && i == c->moved : c->met[i - c->n] & SASS_MET_OWN;
+	return i < c->n ? c->entry != SASS_NONE && i == c->moved : c->met[i - c->n] & SASS_IN_STUB_OWN;
 }
 
 static int check_uniform(struct checked *c)
@@ -103,10 +103,10 @@ static int check_uniform(struct checked *c)
 
 		if (sass_check_is_moved(c, i))
 			continue;
-		if (!sass_is_plain(c->code->arch, insn) && !sass_is_counting(insn))
-			return sass_check_wrong(c, i, "a probe has an unknown instruction");
+		if (!sass_is_probe_insn(c->code->arch, insn) && !sass_is_count_insn(insn))
+			return sass_check_fail(c, i, "a probe has an unknown instruction");
 		if (sass_is_uniform(insn))
-			return sass_check_wrong(c, i, "a probe uses the uniform datapath");
+			return sass_check_fail(c, i, "a probe uses the uniform datapath");
 	}
 	return 0;
 }
@@ -131,7 +131,7 @@ static unsigned broken_barriers(const struct checked *c)
 	for (uint32_t i = c->moved; c->entry != SASS_NONE && i-- > c->entry;) {
 		uint32_t opcode = sass_opcode(insn_at(c, i));
 
-		if (!sass_unconditional(insn_at(c, i)) || (opcode != SASS_OP_BREAK && opcode != SASS_OP_WARPSYNC_ALL))
+		if (!sass_is_unconditional(insn_at(c, i)) || (opcode != SASS_OP_BREAK && opcode != SASS_OP_WARPSYNC_ALL))
 			break;
 		left |= opcode == SASS_OP_BREAK ? 1u << sass_field(insn_at(c, i), 16, 4) : 0;
 	}
@@ -147,15 +147,15 @@ static int check_barriers(struct checked *c)
 		unsigned field = sass_barrier_at(insn_at(c, i));
 
 		if (is_lane_code(c, i) && (opcode == SASS_OP_VOTE || opcode == SASS_OP_MATCH || opcode == SASS_OP_WARPSYNC_ALL))
-			return sass_check_wrong(c, i, "code for single lanes at an exit votes or reconverges");
+			return sass_check_fail(c, i, "code for single lanes at an exit votes or reconverges");
 		if (!field)
 			continue;
 		if (is_warp_code(c, i))
 			continue;
 		if (c->entry == SASS_NONE || i < c->entry)
-			return sass_check_wrong(c, i, "lanes that reach an exit separately use a convergence barrier");
+			return sass_check_fail(c, i, "lanes that reach an exit separately use a convergence barrier");
 		if (used >> sass_field(insn_at(c, i), field, 4) & 1)
-			return sass_check_wrong(c, i, "a probe uses a convergence barrier of the kernel");
+			return sass_check_fail(c, i, "a probe uses a convergence barrier of the kernel");
 	}
 	return 0;
 }
@@ -166,7 +166,7 @@ static bool falls_through_to(const struct checked *c, uint32_t at)
 {
 	uint32_t opcode = sass_opcode(insn_at(c, at - 1));
 
-	return !sass_unconditional(insn_at(c, at - 1)) || (opcode != SASS_OP_BRA && opcode != SASS_OP_EXIT);
+	return !sass_is_unconditional(insn_at(c, at - 1)) || (opcode != SASS_OP_BRA && opcode != SASS_OP_EXIT);
 }
 
 static int check_branches(struct checked *c)
@@ -174,9 +174,9 @@ static int check_branches(struct checked *c)
 	bool back = c->entry == SASS_NONE, both = c->entry != SASS_NONE && c->exit != SASS_NONE;
 
 	if (both && (c->entry <= c->exit || falls_through_to(c, c->entry)))
-		return sass_check_wrong(c, c->entry, "the exit's probe falls through to the entry's");
+		return sass_check_fail(c, c->entry, "the exit's probe falls through to the entry's");
 	if (c->apart != SASS_NONE && falls_through_to(c, c->apart))
-		return sass_check_wrong(c, c->apart, "code for the whole warp falls through to code for single lanes");
+		return sass_check_fail(c, c->apart, "code for the whole warp falls through to code for single lanes");
 
 	for (uint32_t i = c->stubs; i < c->n; i++) {
 		int64_t to;
@@ -185,14 +185,14 @@ static int check_branches(struct checked *c)
 			continue;
 		to = sass_check_target(c, i);
 		if (i && sass_check_is_moved(c, i - 1) && to == (int64_t)c->at + 1)
-			back = sass_unconditional(insn_at(c, i));
+			back = sass_is_unconditional(insn_at(c, i));
 		else if (to < c->stubs || to >= c->n || (both && (i < c->entry) != (to < c->entry)))
-			return sass_check_wrong(c, i, "a probe branches out of its code");
+			return sass_check_fail(c, i, "a probe branches out of its code");
 		else if (is_warp_code(c, i) != is_warp_code(c, to) && i != c->asks)
-			return sass_check_wrong(c, i, "a branch mixes code for the whole warp and code for single "
+			return sass_check_fail(c, i, "a branch mixes code for the whole warp and code for single "
 						      "lanes");
 	}
-	return back ? 0 : sass_check_wrong(c, c->entry, "the entry's probe does not branch back to the kernel");
+	return back ? 0 : sass_check_fail(c, c->entry, "the entry's probe does not branch back to the kernel");
 }
 
 /* -- pass: registers -- */
@@ -222,11 +222,11 @@ static int check_registers(struct checked *c)
 
 	find_reg_span(c, c->stubs, c->n, &low, &top);
 	if (top && top + REGCOUNT_EXTRA - 1 > c->new_regs)
-		return sass_check_wrong(c, c->stubs, "probes use more registers than the twin declares");
+		return sass_check_fail(c, c->stubs, "probes use more registers than the twin declares");
 	if (c->new_regs < c->regs || c->new_regs > SASS_REGS_MAX)
-		return sass_check_wrong(c, 0, "the twin declares an impossible number of registers");
+		return sass_check_fail(c, 0, "the twin declares an impossible number of registers");
 	if (c->code->maxreg && (top > c->code->maxreg || c->new_regs != c->regs))
-		return sass_check_wrong(c, c->stubs, "probes use more registers than USETMAXREG leaves");
+		return sass_check_fail(c, c->stubs, "probes use more registers than USETMAXREG leaves");
 	return 0;
 }
 
@@ -241,15 +241,15 @@ static uint32_t wait_index(const struct checked *c)
 
 unsigned sass_check_exit_waits(const struct checked *c)
 {
-	return sass_waits(insn_at(c, c->exit)) | sass_waits(insn_at(c, wait_index(c)));
+	return sass_wait_mask(insn_at(c, c->exit)) | sass_wait_mask(insn_at(c, wait_index(c)));
 }
 
-unsigned sass_check_left_by_entry(const struct checked *c)
+unsigned sass_check_entry_pending(const struct checked *c)
 {
 	unsigned left = 0;
 
 	for (uint32_t i = c->entry; c->entry != SASS_NONE && i < c->moved; i++)
-		left = sass_boards_left(left, insn_at(c, i));
+		left = sass_pending_boards(left, insn_at(c, i));
 	return left;
 }
 
@@ -258,9 +258,9 @@ static int check_entry_pending(struct checked *c)
 {
 	for (uint32_t i = c->entry; i < c->moved; i++)
 		if (sass_lacks_board(insn_at(c, i)))
-			return sass_check_wrong(c, i, "the entry's probe leaves work in flight without a scoreboard");
-	if (c->exit != SASS_NONE && sass_check_left_by_entry(c) & ~sass_check_exit_waits(c))
-		return sass_check_wrong(c, c->exit, "an exit's probe does not wait for the work of the entry's probe");
+			return sass_check_fail(c, i, "the entry's probe leaves work in flight without a scoreboard");
+	if (c->exit != SASS_NONE && sass_check_entry_pending(c) & ~sass_check_exit_waits(c))
+		return sass_check_fail(c, c->exit, "an exit's probe does not wait for the work of the entry's probe");
 	return 0;
 }
 
@@ -272,13 +272,13 @@ static int check_entry(struct checked *c)
 		return 0;
 	if (c->placed[c->at] ? !is_bare_branch(c, c->moved) :
 			       !is_unchanged(c, sass_code_at(c->code, c->at), insn_at(c, c->moved)))
-		return sass_check_wrong(c, c->moved, "the instruction at the entry does not execute after the probe");
+		return sass_check_fail(c, c->moved, "the instruction at the entry does not execute after the probe");
 	for (uint32_t i = c->code->begin; i < c->at; i++)
-		if (!sass_may_precede(sass_code_at(c->code, i)) || c->code->entered[i + 1])
-			return sass_check_wrong(c, i, "the kernel does more than read before its entry's probe");
+		if (!sass_may_precede_entry(sass_code_at(c->code, i)) || c->code->entered[i + 1])
+			return sass_check_fail(c, i, "the kernel does more than read before its entry's probe");
 	find_reg_span(c, c->entry, c->n, &low, &top);
 	if (c->at > c->code->begin && low < c->regs)
-		return sass_check_wrong(c, c->entry, "the entry's probe overwrites registers that the kernel has "
+		return sass_check_fail(c, c->entry, "the entry's probe overwrites registers that the kernel has "
 						     "loaded");
 	return c->exit == SASS_NONE && !c->around->n ? 0 : check_entry_pending(c);
 }
@@ -301,7 +301,7 @@ static unsigned cycles_until(const struct checked *c, uint32_t at)
 	unsigned time = c->stubs == c->code->tail ? 0 : MIN_BRANCH_CYCLES;
 
 	for (uint32_t i = c->exit; i < at; i++)
-		time += sass_passes(insn_at(c, i));
+		time += sass_min_cycles(insn_at(c, i));
 	return time;
 }
 
@@ -318,16 +318,16 @@ static bool waits_for_all(const struct checked *c)
 {
 	struct sass_insn first = insn_at(c, c->exit), waits = insn_at(c, wait_index(c));
 
-	if (wait_index(c) != c->exit && (sass_opcode(first) != SASS_OP_NOP || sass_stall(first) < SASS_SEEN))
+	if (wait_index(c) != c->exit && (sass_opcode(first) != SASS_OP_NOP || sass_stall(first) < SASS_SCOREBOARD_CYCLES))
 		return false;
-	return sass_waits(waits) == ALL_BOARDS;
+	return sass_wait_mask(waits) == ALL_BOARDS;
 }
 
-int sass_check_told(struct checked *c)
+int sass_check_predicate_boards(struct checked *c)
 {
 	for (uint32_t i = 0; i < c->code->n && i < c->stubs; i++)
-		if (!c->placed[i] && sass_predicate_is_untold(c->code->arch, insn_at(c, i)))
-			return sass_check_wrong(c, i, "the kernel writes a predicate without a scoreboard");
+		if (!c->placed[i] && sass_predicate_lacks_board(c->code->arch, insn_at(c, i)))
+			return sass_check_fail(c, i, "the kernel writes a predicate without a scoreboard");
 	return 0;
 }
 
@@ -338,23 +338,23 @@ static int check_in_flight(struct checked *c)
 
 	if (c->exit == SASS_NONE)
 		return 0;
-	if (c->stubs == c->code->tail && sass_waits(sass_code_at(c->code, c->stubs)) &
-						 ~(sass_waits(insn_at(c, c->exit)) | sass_waits(insn_at(c, wait_index(c)))))
-		return sass_check_wrong(c, c->exit, "the last exit does not wait as it did in the kernel");
+	if (c->stubs == c->code->tail && sass_wait_mask(sass_code_at(c->code, c->stubs)) &
+						 ~(sass_wait_mask(insn_at(c, c->exit)) | sass_wait_mask(insn_at(c, wait_index(c)))))
+		return sass_check_fail(c, c->exit, "the last exit does not wait as it did in the kernel");
 	find_reg_span(c, c->exit, end, &low, &top);
 	if (low < c->regs && (!waits_for_all(c) || !stalls_for_results(c)))
-		return sass_check_wrong(c, c->exit, "an exit's probe does not wait for the kernel's operations in "
+		return sass_check_fail(c, c->exit, "an exit's probe does not wait for the kernel's operations in "
 						    "flight");
 	writes = find_predicate_write(c, c->exit, end);
 	if (writes == end)
 		return 0;
-	err = sass_check_told(c);
+	err = sass_check_predicate_boards(c);
 	if (err < 0)
 		return err;
-	if (low >= c->regs && c->code->predicates_late && !waits_for_all(c))
-		return sass_check_wrong(c, c->exit, "the kernel may write a predicate after an exit's probe began");
-	if (cycles_until(c, writes) < SASS_PREDICATE_TIME)
-		return sass_check_wrong(c, writes, "an exit's probe writes a predicate too soon after the kernel");
+	if (low >= c->regs && c->code->slow_predicates && !waits_for_all(c))
+		return sass_check_fail(c, c->exit, "the kernel may write a predicate after an exit's probe began");
+	if (cycles_until(c, writes) < SASS_PREDICATE_CYCLES)
+		return sass_check_fail(c, writes, "an exit's probe writes a predicate too soon after the kernel");
 	return 0;
 }
 
@@ -362,18 +362,18 @@ static int check_in_flight(struct checked *c)
 
 static int check_seen(struct checked *c)
 {
-	uint32_t set[SASS_SCOREBOARDS] = { 0 }, now = SASS_SEEN; /* set: the first cycle in which a wait sees it */
+	uint32_t set[SASS_SCOREBOARDS] = { 0 }, now = SASS_SCOREBOARD_CYCLES; /* set: the first cycle in which a wait sees it */
 
 	for (uint32_t i = c->stubs; i < c->all; i++) {
 		struct sass_insn insn = insn_at(c, i);
 
 		for (unsigned b = 0; b < SASS_SCOREBOARDS; b++) {
-			if (sass_waits(insn) >> b & 1 && now < set[b])
-				return sass_check_wrong(c, i, "a probe waits for a scoreboard too soon after it was set");
+			if (sass_wait_mask(insn) >> b & 1 && now < set[b])
+				return sass_check_fail(c, i, "a probe waits for a scoreboard too soon after it was set");
 			if (sass_boards_set(insn) >> b & 1)
-				set[b] = now + SASS_SEEN;
+				set[b] = now + SASS_SCOREBOARD_CYCLES;
 		}
-		now += sass_passes(insn);
+		now += sass_min_cycles(insn);
 	}
 	return 0;
 }
@@ -410,10 +410,10 @@ static int check_times(struct checked *c)
 
 			for (unsigned k = 0; k < x.n; k++)
 				if (now + wide_half_cycles(insn) < reg[(x.reg + k) & 255])
-					return sass_check_wrong(c, i, "a probe reads a register before its result is ready");
+					return sass_check_fail(c, i, "a probe reads a register before its result is ready");
 		}
 		if (now < predicate[sass_field(insn, 12, 3)])
-			return sass_check_wrong(c, i, "a probe reads a predicate before it is ready");
+			return sass_check_fail(c, i, "a probe reads a predicate before it is ready");
 		result = sass_operand(form, insn, 0);
 		for (unsigned k = 0; k < result.n; k++)
 			reg[(result.reg + k) & 255] = fixed ? now + MIN_RESULT_CYCLES - wide_half_cycles(insn) : 0;
@@ -421,7 +421,7 @@ static int check_times(struct checked *c)
 		for (unsigned p = 0; p < SASS_PT; p++)
 			if (written >> p & 1)
 				predicate[p] = now + MIN_GUARD_CYCLES;
-		now += sass_passes(insn);
+		now += sass_min_cycles(insn);
 	}
 	return 0;
 }
@@ -434,7 +434,7 @@ static uint32_t find_entry_branch(const struct checked *c)
 {
 	bool stubs = c->around->n || c->code->nconstants;
 
-	return !stubs && sass_opcode(insn_at(c, c->code->begin)) == SASS_OP_BRA ? c->code->begin : c->code->late_entry;
+	return !stubs && sass_opcode(insn_at(c, c->code->begin)) == SASS_OP_BRA ? c->code->begin : c->code->entry_limit;
 }
 
 /* Finds the entry's probe, which follows the exit's. */
@@ -463,7 +463,7 @@ static void find_lane_code(struct checked *c)
 		return;
 	reg = sass_field(insn_at(c, i), 16, 8);
 	to = sass_check_target(c, i + 2);
-	if (!same(insn_at(c, i), sass_vote(reg)) || !same(insn_at(c, i + 1), sass_is(0, reg, UINT32_MAX, false)) ||
+	if (!same(insn_at(c, i), sass_vote(reg)) || !same(insn_at(c, i + 1), sass_isetp_imm(0, reg, UINT32_MAX, false)) ||
 	    sass_opcode(insn_at(c, i + 2)) != SASS_OP_BRA || sass_field(insn_at(c, i + 2), 12, 4) || to <= i || to >= c->n)
 		return;
 	c->asks = i + 2;
@@ -509,15 +509,15 @@ static int open_twin(struct checked *c, const struct sass_kernel *kernel, const 
 		return err;
 	k = c->twin.nkernels == 1 ? &c->twin.kernels[0] : NULL;
 	if (!k || !is_twin_of(c->twin.symbols[k->symbol].name, name) || !k->info)
-		return sass_check_wrong(c, 0, "it does not consist of exactly this kernel");
+		return sass_check_fail(c, 0, "it does not consist of exactly this kernel");
 	c->bytes = c->twin.sections[k->text].data;
 	c->all = c->n = c->twin.sections[k->text].size / SASS_INSN;
 	c->stubs = exit && c->code->tail != SASS_NONE ? c->code->tail : (c->code->n + PAD - 1) / PAD * PAD;
 	c->new_regs = k->regs;
 	if (c->n <= c->stubs || c->twin.symbols[k->symbol].head.st_size != c->n * SASS_INSN)
-		return sass_check_wrong(c, 0, "its symbol's size is not the size of its code");
+		return sass_check_fail(c, 0, "its symbol's size is not the size of its code");
 	if (k->stack < kernel->stack || k->frame < kernel->frame)
-		return sass_check_wrong(c, 0, "it declares less stack than the kernel");
+		return sass_check_fail(c, 0, "it declares less stack than the kernel");
 	c->met = calloc(c->all, 1);
 	c->placed = calloc(c->code->n, sizeof(*c->placed));
 	c->stands = calloc(c->code->n, sizeof(*c->stands));
@@ -593,7 +593,7 @@ static int check_relocation(void *arg, const struct sass_relocation *r)
 	f->found = false;
 	f->expected++;
 	sass_relocations_each(&f->c->twin, f->text, match_relocation, f);
-	return f->found ? 0 : sass_check_wrong(f->c, r->off / SASS_INSN, "a relocation does not refer to the twin's code");
+	return f->found ? 0 : sass_check_fail(f->c, r->off / SASS_INSN, "a relocation does not refer to the twin's code");
 }
 
 static int check_text(struct checked *c, const struct sass_cubin *app, const struct sass_kernel *kernel, uint32_t section)
@@ -605,10 +605,10 @@ static int check_text(struct checked *c, const struct sass_cubin *app, const str
 	int err;
 
 	if (!own && (!text || is->size != was->size || memcmp(is->data, was->data, was->size)))
-		return sass_check_wrong(c, 0, "a function that it calls was changed");
+		return sass_check_fail(c, 0, "a function that it calls was changed");
 	err = sass_relocations_each(app, section, check_relocation, &f);
 	sass_relocations_each(&c->twin, text, count_relocation, &f);
-	return !err && f.n != f.expected ? sass_check_wrong(c, 0, "it has relocations that the kernel does not have") : err;
+	return !err && f.n != f.expected ? sass_check_fail(c, 0, "it has relocations that the kernel does not have") : err;
 }
 
 static int check_texts(struct checked *c, const struct sass_cubin *app, const struct sass_kernel *kernel)
@@ -625,11 +625,11 @@ static int check_texts(struct checked *c, const struct sass_cubin *app, const st
 }
 
 int sass_check(const struct sass_cubin *app, const struct sass_kernel *kernel, const struct sass_code *code,
-	       const struct sass_twin *twin, const struct sass_has *has, const struct sass_arounds *around, struct gpubpf_diag *diag)
+	       const struct sass_twin *twin, const struct sass_twin_contents *has, const struct sass_insn_probes *around, struct gpubpf_diag *diag)
 {
 	static int (*const passes[])(struct checked *c) = {
-		check_kernel_insns, sass_check_around, sass_check_constant, sass_check_rest, sass_check_counting, check_uniform, check_barriers, check_branches, check_registers, check_entry,
-		check_in_flight, sass_check_flight, sass_check_kept, sass_check_pending, check_seen, check_times, sass_check_said,
+		check_kernel_insns, sass_check_insn_probes, sass_check_constant, sass_check_unclaimed, sass_check_counting, check_uniform, check_barriers, check_branches, check_registers, check_entry,
+		check_in_flight, sass_check_flight, sass_check_reused_values, sass_check_pending, check_seen, check_times, sass_check_exit_list,
 	};
 	struct checked c = { .code = code, .regs = kernel->regs, .text = kernel->text, .info = kernel->info, .around = around, .app = app,
 			     .bindings = twin->bindings, .nbindings = twin->nbindings, .counts = has->counts, .diag = diag };
@@ -640,7 +640,7 @@ int sass_check(const struct sass_cubin *app, const struct sass_kernel *kernel, c
 	if (!err)
 		err = check_texts(&c, app, kernel);
 	if (!err)
-		err = sass_check_asked(&c, kernel);
+		err = sass_check_callee_sizes(&c, kernel);
 	free(c.met);
 	free(c.placed);
 	free(c.stands);

@@ -19,12 +19,12 @@
 struct gpubpf_diag;
 
 /* the probes that a twin has; counts: it counts a block's lanes */
-struct sass_has {
+struct sass_twin_contents {
 	bool entry, exit, counts;
 };
 
 /* Checks the twin of the kernel with this code. 0; -EINVAL and the fault (a bug of this target); -ENOMEM. */
 int sass_check(const struct sass_cubin *app, const struct sass_kernel *kernel, const struct sass_code *code,
-	       const struct sass_twin *twin, const struct sass_has *has, const struct sass_arounds *around, struct gpubpf_diag *diag);
+	       const struct sass_twin *twin, const struct sass_twin_contents *has, const struct sass_insn_probes *around, struct gpubpf_diag *diag);
 
 #endif

@@ -39,7 +39,7 @@ static bool same_except_control(struct sass_insn a, struct sass_insn b)
 
 static int wrong(const struct stub_walk *w, uint32_t i, const char *what)
 {
-	return sass_check_wrong(w->c, i, what);
+	return sass_check_fail(w->c, i, what);
 }
 
 /* Does the agent fill in this immediate? *off: the offset in the bank of the address. */
@@ -78,7 +78,7 @@ static int set_known(struct stub_walk *w, unsigned reg, enum known what)
 
 static int check_half(struct stub_walk *w, uint32_t i, struct sass_insn insn, bool high)
 {
-	if (!same_except_control(insn, sass_move_number(w->base + high, 0)) || !is_filled_in(w, i, high, &w->off[high]))
+	if (!same_except_control(insn, sass_move_imm(w->base + high, 0)) || !is_filled_in(w, i, high, &w->off[high]))
 		return 0;
 	return set_known(w, high, high ? HALF_HIGH : HALF_LOW);
 }
@@ -92,18 +92,18 @@ static int check_index(struct stub_walk *w, struct sass_insn insn)
 	if (same_except_control(insn, w->k.uniform_index ? sass_move_uniform(index, w->k.index) :
 							   sass_move(index, w->k.index)))
 		return set_known(w, SASS_CONSTANT_INDEX, MOVED);
-	if (same_except_control(insn, sass_sum(index, w->k.off)) && holds(w, SASS_CONSTANT_INDEX, MOVED))
+	if (same_except_control(insn, sass_add_imm(index, w->k.off)) && holds(w, SASS_CONSTANT_INDEX, MOVED))
 		return set_known(w, SASS_CONSTANT_INDEX, INDEX);
-	if (same_except_control(insn, sass_cut(index, index, 0xffff)) && holds(w, SASS_CONSTANT_INDEX, INDEX))
+	if (same_except_control(insn, sass_and_imm(index, index, 0xffff)) && holds(w, SASS_CONSTANT_INDEX, INDEX))
 		return set_known(w, SASS_CONSTANT_INDEX, CUT);
-	if (same_except_control(insn, sass_difference(beyond, room, index)) && holds(w, SASS_CONSTANT_INDEX, CUT))
+	if (same_except_control(insn, sass_sub_from_imm(beyond, room, index)) && holds(w, SASS_CONSTANT_INDEX, CUT))
 		return set_known(w, SASS_CONSTANT_BEYOND, ROOM);
-	if (same_except_control(insn, sass_sign(beyond, beyond)) && holds(w, SASS_CONSTANT_BEYOND, ROOM))
+	if (same_except_control(insn, sass_sign_mask(beyond, beyond)) && holds(w, SASS_CONSTANT_BEYOND, ROOM))
 		return set_known(w, SASS_CONSTANT_BEYOND, BEYOND);
-	if (same_except_control(insn, sass_without(index, index, beyond)) && holds(w, SASS_CONSTANT_INDEX, CUT) &&
+	if (same_except_control(insn, sass_and_not(index, index, beyond)) && holds(w, SASS_CONSTANT_INDEX, CUT) &&
 	    holds(w, SASS_CONSTANT_BEYOND, BEYOND))
 		return set_known(w, SASS_CONSTANT_INDEX, WITHIN);
-	if (!same_except_control(insn, sass_sum_wide(w->base, index, 1, w->base)) ||
+	if (!same_except_control(insn, sass_mul_add_wide(w->base, index, 1, w->base)) ||
 	    !holds(w, SASS_CONSTANT_INDEX, WITHIN) ||
 	    !holds(w, 0, HALF_LOW) || !holds(w, 1, HALF_HIGH) || w->off[0] || w->off[1])
 		return 0;
@@ -129,7 +129,7 @@ static int check_load(struct stub_walk *w, uint32_t i, struct sass_insn insn)
 	uint32_t to = loaded ? sass_field(w->own, 16, 8) : w->base + SASS_CONSTANT_VALUE;
 	unsigned guard = loaded ? sass_field(w->own, 12, 4) : SASS_PT, board = sass_write_board(insn);
 
-	if (!same_except_control(insn, sass_with(sass_load(w->c->code->arch, to, w->base, width), 12, 4, guard)))
+	if (!same_except_control(insn, sass_with_field(sass_load(w->c->code->arch, to, w->base, width), 12, 4, guard)))
 		return 0;
 	if (!has_address(w) || w->loaded || board == SASS_NO_SCOREBOARD)
 		return wrong(w, i, "a constant is loaded from a wrong address or without a scoreboard");
@@ -144,8 +144,8 @@ static int check_passed_on(struct stub_walk *w, uint32_t i, struct sass_insn ins
 	bool uniform = w->k.way == SASS_CONSTANT_UNIFORM;
 	uint32_t value = w->base + SASS_CONSTANT_VALUE, part = w->passed_on;
 	unsigned was = sass_boards_set(w->own), is = sass_boards_set(insn);
-	struct sass_insn as = uniform ? sass_make_uniform(w->c->code->arch, sass_field(w->own, 16, 6) + part, value + part) :
-					sass_constant_by(w->own, w->k.way, value);
+	struct sass_insn as = uniform ? sass_move_to_uniform(w->c->code->arch, sass_field(w->own, 16, 6) + part, value + part) :
+					sass_constant_to_register(w->own, w->k.way, value);
 
 	if (w->k.way == SASS_CONSTANT_LOADED || !same_except_control(insn, as))
 		return 0;
@@ -156,7 +156,7 @@ static int check_passed_on(struct stub_walk *w, uint32_t i, struct sass_insn ins
 	w->passed_on++;
 	w->cycles_since = 0;
 	w->use_boards |= sass_boards_set(insn);
-	w->c->met[i - w->c->n] |= SASS_MET_OWN;
+	w->c->met[i - w->c->n] |= SASS_IN_STUB_OWN;
 	return 1;
 }
 
@@ -175,9 +175,9 @@ static int check_insn(struct stub_walk *w, uint32_t i, struct sass_insn insn)
 {
 	int err;
 
-	w->load_board &= ~sass_waits(insn);
-	w->use_boards &= ~sass_waits(insn);
-	w->cycles_since += sass_passes(insn);
+	w->load_board &= ~sass_wait_mask(insn);
+	w->use_boards &= ~sass_wait_mask(insn);
+	w->cycles_since += sass_min_cycles(insn);
 	if (same_except_control(insn, sass_nop(0, 0)))
 		return 0;
 	if ((err = check_half(w, i, insn, false)) || (err = check_half(w, i, insn, true)) ||
@@ -190,18 +190,18 @@ static int check_insn(struct stub_walk *w, uint32_t i, struct sass_insn insn)
 static int check_stub(struct stub_walk *w, uint32_t from, unsigned left)
 {
 	struct checked *c = w->c;
-	unsigned waits = sass_waits(w->own) | left | (c->code->predicates_late ? ALL_BOARDS : 0);
+	unsigned waits = sass_wait_mask(w->own) | left | (c->code->slow_predicates ? ALL_BOARDS : 0);
 	int err = 0;
 
-	if (sass_opcode(insn_at(c, from)) != SASS_OP_NOP || waits & ~sass_waits(insn_at(c, from)) ||
-	    sass_stall(insn_at(c, from)) < SASS_CHECK_SETTLED)
+	if (sass_opcode(insn_at(c, from)) != SASS_OP_NOP || waits & ~sass_wait_mask(insn_at(c, from)) ||
+	    sass_stall(insn_at(c, from)) < SASS_CHECK_PREDICATE_CYCLES)
 		return wrong(w, from, "a stub does not wait for operations in flight");
 	for (uint32_t i = from; !err && i < c->all && i < from + MAX_STUB_INSNS; i++) {
 		struct sass_insn insn = insn_at(c, i);
 
 		if (c->met[i - c->n])
 			return wrong(w, i, "two instructions branch to the same stub");
-		c->met[i - c->n] = SASS_MET;
+		c->met[i - c->n] = SASS_IN_STUB;
 		if (same(insn, sass_bra(c->code->arch, ((int64_t)w->from - i) * SASS_INSN)))
 			return check_back(w, i);
 		err = check_insn(w, i, insn);
@@ -211,7 +211,7 @@ static int check_stub(struct stub_walk *w, uint32_t from, unsigned left)
 
 int sass_check_constant(struct checked *c)
 {
-	unsigned left = sass_check_left_by_entry(c) | sass_around_left(c->around);
+	unsigned left = sass_check_entry_pending(c) | sass_insn_probes_pending(c->around);
 	uint32_t found = 0;
 	int err = 0;
 
@@ -222,11 +222,11 @@ int sass_check_constant(struct checked *c)
 		if (sass_constant_bank(w.own) != SASS_CONSTANTS_BANK)
 			continue;
 		found++;
-		if (!c->placed[at] || !sass_constant_of(w.own, &w.k) || to < c->n || to >= c->all ||
+		if (!c->placed[at] || !sass_decode_constant_read(w.own, &w.k) || to < c->n || to >= c->all ||
 		    !same(insn_at(c, w.from), sass_bra(c->code->arch, (to - w.from - 1) * SASS_INSN)) ||
 		    w.base + SASS_CONSTANT_REGISTERS + REGCOUNT_EXTRA - 1 > c->new_regs)
-			return sass_check_wrong(c, at, "it reads a bank of constants that the twin does not have");
+			return sass_check_fail(c, at, "it reads a bank of constants that the twin does not have");
 		err = check_stub(&w, to, left);
 	}
-	return !err && found != c->code->nconstants ? sass_check_wrong(c, 0, "it has reads of constants without a stub") : err;
+	return !err && found != c->code->nconstants ? sass_check_fail(c, 0, "it has reads of constants without a stub") : err;
 }

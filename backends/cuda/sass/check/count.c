@@ -48,17 +48,17 @@ static int check_paths(struct checked *c, uint32_t from, uint32_t to, uint32_t b
 {
 	for (uint32_t i = from; i < to; i++) {
 		if (i < begin && sass_opcode(insn_at(c, i)) == SASS_OP_EXIT)
-			return sass_check_wrong(c, i, "lanes leave before they are counted");
+			return sass_check_fail(c, i, "lanes leave before they are counted");
 		if (i != c->asks && sass_has_target(insn_at(c, i)) && sass_check_target(c, i) >= from && sass_check_target(c, i) < to &&
 		    is_bypass(c, i, begin, end))
-			return sass_check_wrong(c, i, "a branch skips the code that counts lanes");
+			return sass_check_fail(c, i, "a branch skips the code that counts lanes");
 	}
 	return 0;
 }
 
 static int check_exit_code(struct checked *c, uint32_t from, uint32_t to)
 {
-	struct sass_insn insns[SASS_COUNT_MOST];
+	struct sass_insn insns[SASS_COUNT_MAX_INSNS];
 	uint32_t n = sass_count_end(c->code->arch, 0, insns), at = 0, adds = from;
 
 	while (sass_opcode(insns[at]) != SASS_OP_ATOMS)
@@ -66,10 +66,10 @@ static int check_exit_code(struct checked *c, uint32_t from, uint32_t to)
 	while (adds < to && sass_opcode(insn_at(c, adds)) != SASS_OP_ATOMS)
 		adds++;
 	if (adds >= to || adds - from < at)
-		return sass_check_wrong(c, from, "lanes that leave are not counted");
+		return sass_check_fail(c, from, "lanes that leave are not counted");
 	sass_count_end(c->code->arch, sass_field(insn_at(c, adds), 16, 8) - sass_field(insns[at], 16, 8), insns);
 	if (!matches_at(c, adds - at, insns, n))
-		return sass_check_wrong(c, adds, "the code that counts leaving lanes is wrong");
+		return sass_check_fail(c, adds, "the code that counts leaving lanes is wrong");
 	return check_paths(c, from, to, adds - at, adds - at + n);
 }
 
@@ -79,7 +79,7 @@ static int check_exit(struct checked *c)
 	int err;
 
 	if (c->exit == SASS_NONE)
-		return c->code->nexits ? sass_check_wrong(c, 0, "lanes that leave are not counted") : 0;
+		return c->code->nexits ? sass_check_fail(c, 0, "lanes that leave are not counted") : 0;
 	if (c->apart == SASS_NONE)
 		return check_exit_code(c, c->exit, end);
 	err = check_exit_code(c, c->exit, c->apart);
@@ -88,13 +88,13 @@ static int check_exit(struct checked *c)
 
 static int check_begin(struct checked *c)
 {
-	struct sass_insn insns[SASS_COUNT_MOST];
+	struct sass_insn insns[SASS_COUNT_MAX_INSNS];
 	uint32_t n = sass_count_begin(c->code->arch, 0, insns);
 	unsigned base = c->entry != SASS_NONE ? sass_field(insn_at(c, c->entry), 16, 8) - sass_field(insns[0], 16, 8) : 0;
 
 	sass_count_begin(c->code->arch, base, insns);
 	if (c->entry == SASS_NONE || !matches_at(c, c->entry, insns, n))
-		return sass_check_wrong(c, c->entry == SASS_NONE ? 0 : c->entry, "lanes are not counted at the entry");
+		return sass_check_fail(c, c->entry == SASS_NONE ? 0 : c->entry, "lanes are not counted at the entry");
 	return check_paths(c, c->entry, c->n, c->entry, c->entry + n);
 }
 
@@ -104,9 +104,9 @@ static int check_no_other_uses(struct checked *c)
 	uint32_t expected = c->counts ? 2 + (c->exit != SASS_NONE) + (c->apart != SASS_NONE && c->exit != SASS_NONE) : 0, n = 0;
 
 	for (uint32_t i = c->stubs; i < c->all; i++) {
-		n += sass_is_counting(insn_at(c, i)) && !sass_check_is_moved(c, i);
+		n += sass_is_count_insn(insn_at(c, i)) && !sass_check_is_moved(c, i);
 		if (n > expected)
-			return sass_check_wrong(c, i, "a probe uses the block's shared memory, or its barriers");
+			return sass_check_fail(c, i, "a probe uses the block's shared memory, or its barriers");
 	}
 	return 0;
 }
@@ -145,14 +145,14 @@ static int check_shared_size(struct checked *c)
 {
 	const Elf64_Shdr *was = shared_section(c->app, c->text),
 			 *is = shared_section(&c->twin, c->twin.kernels[0].text);
-	uint64_t had = was->sh_type || !c->counts || c->code->arch->sm < SASS_COUNT_RANKED ? was->sh_size : SASS_COUNT_SYSTEM;
+	uint64_t had = was->sh_type || !c->counts || c->code->arch->sm < SASS_COUNT_MIN_SM_RANK ? was->sh_size : SASS_COUNT_SYSTEM_BYTES;
 
 	if (c->counts ? !has_count_word(had, is->sh_size, was->sh_addralign) : is->sh_size != had)
-		return sass_check_wrong(c, 0, "it declares a wrong size of shared memory");
+		return sass_check_fail(c, 0, "it declares a wrong size of shared memory");
 	for (uint32_t i = 0; c->counts && i < c->code->n; i++)
-		if (sass_asks_shared(sass_code_at(c->code, i)))
-			return sass_check_wrong(c, i, "it reads the size of its shared memory");
-	return !c->counts || states_barrier(c) ? 0 : sass_check_wrong(c, 0, "it does not declare the barrier at which its lanes wait");
+		if (sass_reads_shared_size(sass_code_at(c->code, i)))
+			return sass_check_fail(c, i, "it reads the size of its shared memory");
+	return !c->counts || states_barrier(c) ? 0 : sass_check_fail(c, 0, "it does not declare the barrier at which its lanes wait");
 }
 
 int sass_check_counting(struct checked *c)
@@ -166,12 +166,12 @@ int sass_check_counting(struct checked *c)
 	return err || !c->counts ? err : check_exit(c);
 }
 
-int sass_check_asked(struct checked *c, const struct sass_kernel *kernel)
+int sass_check_callee_sizes(struct checked *c, const struct sass_kernel *kernel)
 {
 	struct gpubpf_diag why;
 	int err;
 
 	gpubpf_diag_init(&why);
-	err = c->counts ? sass_callees_ask_shared(c->app, kernel, c->code->by_pointer, &why) : 0;
-	return !err || err == -ENOMEM ? err : sass_check_wrong(c, 0, "a function that it calls reads the size of shared memory");
+	err = c->counts ? sass_callees_check_shared_size(c->app, kernel, c->code->by_pointer, &why) : 0;
+	return !err || err == -ENOMEM ? err : sass_check_fail(c, 0, "a function that it calls reads the size of shared memory");
 }

@@ -17,8 +17,8 @@ static int check_exits(struct checked *c, const struct sass_item *item)
 
 	for (uint32_t k = 0; item->data && k + 4 <= item->size; k += 4, i++)
 		if (!next_exit(c, &i) || sass_get32(item->data + k) != i * SASS_INSN)
-			return sass_check_wrong(c, i, "its list of exits does not match its EXIT instructions");
-	return item->data && item->size % 4 == 0 && !next_exit(c, &i) ? 0 : sass_check_wrong(c, i, "its list of exits is incomplete");
+			return sass_check_fail(c, i, "its list of exits does not match its EXIT instructions");
+	return item->data && item->size % 4 == 0 && !next_exit(c, &i) ? 0 : sass_check_fail(c, i, "its list of exits is incomplete");
 }
 
 /* The item with the list; false: there is no list. */
@@ -32,13 +32,13 @@ static bool find_exits(const struct sass_section *info, struct sass_item *item)
 	return false;
 }
 
-int sass_check_said(struct checked *c)
+int sass_check_exit_list(struct checked *c)
 {
 	struct sass_item was, is;
 
 	if (!find_exits(&c->app->sections[c->info], &was))
 		return 0;
 	if (!find_exits(&c->twin.sections[c->twin.kernels[0].info], &is))
-		return sass_check_wrong(c, 0, "it has no list of exits");
+		return sass_check_fail(c, 0, "it has no list of exits");
 	return check_exits(c, &is);
 }

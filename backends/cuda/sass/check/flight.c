@@ -125,7 +125,7 @@ static bool push_successors(struct flight_walk *w, uint32_t number, uint32_t i)
 		push(w, number, sass_check_target(w->c, i));
 	if (operation_at(w->c, i) == OP_BSYNC)
 		push_reconvergence(w, number, i);
-	if (!sass_unconditional(insn) || (class != SASS_EXIT && operation_at(w->c, i) != OP_BRA))
+	if (!sass_is_unconditional(insn) || (class != SASS_EXIT && operation_at(w->c, i) != OP_BRA))
 		push(w, number, (int64_t)i + 1);
 	return true;
 }
@@ -152,7 +152,7 @@ static int check_all(struct flight_walk *w)
 		bool own = i >= w->from && i < w->end;
 
 		if (!own && touches_unguarded(w, i) && reaches_probe(w, i))
-			return sass_check_wrong(w->c, i, "it has no scoreboard and touches a register of the exit's "
+			return sass_check_fail(w->c, i, "it has no scoreboard and touches a register of the exit's "
 							 "probe while in flight");
 	}
 	return 0;

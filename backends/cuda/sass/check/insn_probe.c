@@ -51,12 +51,12 @@ static bool same_except_control(struct sass_insn a, struct sass_insn b)
 /* The kernel's instruction as it must be at index i. An EXIT may be a branch to its probe. */
 static struct sass_insn expected_own(const struct stub *s, uint32_t i)
 {
-	struct sass_insn own = sass_predicate_is_untold(s->c->code->arch, s->own) ? sass_predicate_told(s->own) : s->own;
+	struct sass_insn own = sass_predicate_lacks_board(s->c->code->arch, s->own) ? sass_with_predicate_board(s->own) : s->own;
 
 	if (sass_opcode(own) == SASS_OP_EXIT && s->c->exit != SASS_NONE)
-		own = sass_with_branch(s->c->code->arch, sass_with(own, 0, 12, SASS_OP_BRA),
+		own = sass_with_branch(s->c->code->arch, sass_with_field(own, 0, 12, SASS_OP_BRA),
 				       ((int64_t)s->c->exit - s->at - 1) * SASS_INSN);
-	return sass_around_own(s->c->code->arch, own, s->at, i);
+	return sass_relocate_own_insn(s->c->code->arch, own, s->at, i);
 }
 
 /* The predicate under which the instruction executes. It is SASS_PT for a branch, whose predicate selects the target,
@@ -111,15 +111,15 @@ static int check_registers(struct stub *s, uint32_t i, struct sass_insn insn)
 		if (!x.n || x.uniform)
 			continue;
 		if (s->result_board && !x.written && uses_own_result(s, &x))
-			return sass_check_wrong(s->c, i, "a probe does not wait for the result of the kernel's "
+			return sass_check_fail(s->c, i, "a probe does not wait for the result of the kernel's "
 							 "instruction");
 		if ((x.written || !fixed) && x.reg < s->c->regs)
-			return sass_check_wrong(s->c, i, "a probe writes a register of the kernel, or reads one after "
+			return sass_check_fail(s->c, i, "a probe writes a register of the kernel, or reads one after "
 							 "issue");
 		if ((uint32_t)x.reg + x.n + REGCOUNT_EXTRA - 1 > s->c->new_regs)
-			return sass_check_wrong(s->c, i, "a probe uses more registers than the twin declares");
+			return sass_check_fail(s->c, i, "a probe uses more registers than the twin declares");
 		if (x.written && x.reg <= s->saved_reg && s->saved_reg < (uint32_t)x.reg + x.n)
-			return sass_check_wrong(s->c, i, "a probe overwrites the saved predicates");
+			return sass_check_fail(s->c, i, "a probe overwrites the saved predicates");
 	}
 	return 0;
 }
@@ -142,7 +142,7 @@ static int check_bssy(struct stub *s, uint32_t i, struct sass_insn insn)
 	if (s->bsync != SASS_NONE || s->saved_reg != NO_REGISTER || behind <= (int64_t)i + 1 || behind > s->c->all ||
 	    s->c->code->barriers_used >> barrier & 1 || !same_except_control(insn, sass_bssy(barrier, (behind - i - 1) * SASS_INSN)) ||
 	    !same_except_control(insn_at(s->c, behind - 1), sass_bsync(barrier)))
-		return sass_check_wrong(s->c, i, "lanes of a probe diverge without a BSYNC that reconverges them");
+		return sass_check_fail(s->c, i, "lanes of a probe diverge without a BSYNC that reconverges them");
 	s->bsync = behind - 1;
 	return 0;
 }
@@ -151,17 +151,17 @@ static int check_branch(struct stub *s, uint32_t i, struct sass_insn insn)
 {
 	int64_t to = sass_check_target(s->c, i);
 
-	if (!sass_is_plain(s->c->code->arch, insn) || s->bsync == SASS_NONE)
-		return sass_check_wrong(s->c, i, "lanes of a probe diverge by an unknown branch, or outside of BSSY "
+	if (!sass_is_probe_insn(s->c->code->arch, insn) || s->bsync == SASS_NONE)
+		return sass_check_fail(s->c, i, "lanes of a probe diverge by an unknown branch, or outside of BSSY "
 						 "and BSYNC");
 	if (s->saved_reg == NO_REGISTER) {
 		if (to != s->bsync)
-			return sass_check_wrong(s->c, i, "a branch around a probe does not go to its BSYNC");
+			return sass_check_fail(s->c, i, "a branch around a probe does not go to its BSYNC");
 		s->around = s->around == SASS_NONE && branches_over_body(s, insn) ? to : s->around;
 		return 0;
 	}
 	if (to <= s->saved_at || to >= s->bsync)
-		return sass_check_wrong(s->c, i, "a probe branches out of its code");
+		return sass_check_fail(s->c, i, "a probe branches out of its code");
 	s->last_target = to > s->last_target ? to : s->last_target;
 	return 0;
 }
@@ -169,7 +169,7 @@ static int check_branch(struct stub *s, uint32_t i, struct sass_insn insn)
 static int check_bsync(struct stub *s, uint32_t i)
 {
 	if (s->saved_reg != NO_REGISTER || s->written)
-		return sass_check_wrong(s->c, i, "lanes of a probe reconverge before the predicates are restored");
+		return sass_check_fail(s->c, i, "lanes of a probe reconverge before the predicates are restored");
 	s->bsync = s->around = SASS_NONE;
 	return 0;
 }
@@ -179,9 +179,9 @@ static int check_predicates(struct stub *s, uint32_t i, struct sass_insn insn)
 	unsigned written = sass_predicates_written(insn), narrowed = is_conjunction(s, insn) ? 1u << sass_field(insn, 81, 3) : 0;
 
 	if (written && s->saved_reg == NO_REGISTER)
-		return sass_check_wrong(s->c, i, "a probe writes a predicate that is not saved");
+		return sass_check_fail(s->c, i, "a probe writes a predicate that is not saved");
 	if (sass_has_effect(insn) && !is_counted_literal(s, sass_field(insn, 12, 3), sass_field(insn, 15, 1)))
-		return sass_check_wrong(s->c, i, "a probe has an effect for lanes that do not execute the kernel's "
+		return sass_check_fail(s->c, i, "a probe has an effect for lanes that do not execute the kernel's "
 						 "instruction");
 	s->written |= written;
 	s->meant = (s->meant & ~written) | (narrowed & written);
@@ -190,8 +190,8 @@ static int check_predicates(struct stub *s, uint32_t i, struct sass_insn insn)
 
 static int check_save(struct stub *s, uint32_t i, uint32_t reg)
 {
-	if (s->written || s->predicate_boards || s->time < SASS_CHECK_SETTLED || reg < s->c->regs || reg + REGCOUNT_EXTRA > s->c->new_regs)
-		return sass_check_wrong(s->c, i, "predicates are saved when they are not the kernel's");
+	if (s->written || s->predicate_boards || s->time < SASS_CHECK_PREDICATE_CYCLES || reg < s->c->regs || reg + REGCOUNT_EXTRA > s->c->new_regs)
+		return sass_check_fail(s->c, i, "predicates are saved when they are not the kernel's");
 	s->saved_reg = reg;
 	s->saved_at = i;
 	s->last_target = 0;
@@ -200,8 +200,8 @@ static int check_save(struct stub *s, uint32_t i, uint32_t reg)
 
 static int check_restore(struct stub *s, uint32_t i, uint32_t reg)
 {
-	if (reg != s->saved_reg || sass_stall(insn_at(s->c, i)) < SASS_PREDICATE_TIME || s->last_target > i)
-		return sass_check_wrong(s->c, i, "predicates are not restored");
+	if (reg != s->saved_reg || sass_stall(insn_at(s->c, i)) < SASS_PREDICATE_CYCLES || s->last_target > i)
+		return sass_check_fail(s->c, i, "predicates are not restored");
 	s->saved_reg = NO_REGISTER;
 	s->written = s->meant = 0;
 	return 0;
@@ -212,7 +212,7 @@ static int check_body_insn(struct stub *s, uint32_t i, struct sass_insn insn)
 	uint32_t to = sass_field(insn, 16, 8), from = sass_field(insn, 24, 8);
 	int err;
 
-	if (same_except_control(insn, sass_keep_predicates(to)))
+	if (same_except_control(insn, sass_save_predicates(to)))
 		return check_save(s, i, to);
 	if (same_except_control(insn, sass_restore_predicates(from)))
 		return check_restore(s, i, from);
@@ -223,14 +223,14 @@ static int check_body_insn(struct stub *s, uint32_t i, struct sass_insn insn)
 	if (sass_opcode(insn) == SASS_OP_BRA)
 		return check_branch(s, i, insn);
 	if (!same_except_control(insn, sass_move_uniform(to, sass_field(insn, 32, 6))) &&
-	    !same_except_control(insn, sass_both_and_warps(sass_field(insn, 81, 3), sass_field(insn, 87, 4), sass_field(insn, 77, 4),
+	    !same_except_control(insn, sass_and_predicates_uniform(sass_field(insn, 81, 3), sass_field(insn, 87, 4), sass_field(insn, 77, 4),
 							   sass_field(insn, 68, 4))) &&
-	    (!sass_is_plain(s->c->code->arch, insn) || sass_is_uniform(insn)))
-		return sass_check_wrong(s->c, i, "a probe has an instruction that is unknown or uniform");
-	if (!sass_stands_alone(insn) && sass_opcode(insn) != SASS_OP_YIELD)
-		return sass_check_wrong(s->c, i, "a probe has an instruction that depends on other lanes");
+	    (!sass_is_probe_insn(s->c->code->arch, insn) || sass_is_uniform(insn)))
+		return sass_check_fail(s->c, i, "a probe has an instruction that is unknown or uniform");
+	if (!sass_is_lane_independent(insn) && sass_opcode(insn) != SASS_OP_YIELD)
+		return sass_check_fail(s->c, i, "a probe has an instruction that depends on other lanes");
 	err = check_registers(s, i, insn);
-	s->pending = sass_boards_left(s->pending, s->bsync == SASS_NONE ? insn : sass_with(insn, SASS_WAIT_AT, 6, 0));
+	s->pending = sass_pending_boards(s->pending, s->bsync == SASS_NONE ? insn : sass_with_field(insn, SASS_WAIT_AT, 6, 0));
 	return err ? err : check_predicates(s, i, insn);
 }
 
@@ -254,10 +254,10 @@ static bool is_own_insn(const struct stub *s, uint32_t i, struct sass_insn insn)
 static void record_own(struct stub *s, uint32_t i)
 {
 	s->executed = true;
-	s->predicate_boards = sass_predicate_is_late(insn_at(s->c, i)) ? sass_boards_set(insn_at(s->c, i)) : 0;
+	s->predicate_boards = sass_predicate_is_slow(insn_at(s->c, i)) ? sass_boards_set(insn_at(s->c, i)) : 0;
 	s->result_board = sass_write_board(s->own) == SASS_NO_SCOREBOARD || reads_constant(s) ? 0 : 1u << sass_write_board(s->own);
 	s->c->stands[s->at] = i;
-	s->c->met[i - s->c->n] |= SASS_MET_OWN;
+	s->c->met[i - s->c->n] |= SASS_IN_STUB_OWN;
 }
 
 static bool is_branch_back(const struct stub *s, uint32_t i, struct sass_insn insn)
@@ -270,10 +270,10 @@ static bool is_branch_back(const struct stub *s, uint32_t i, struct sass_insn in
 static int check_start(struct stub *s, uint32_t i, unsigned left)
 {
 	struct sass_insn first = insn_at(s->c, i);
-	unsigned waits = sass_waits(s->own) | left | (s->c->code->predicates_late ? ALL_BOARDS : 0);
+	unsigned waits = sass_wait_mask(s->own) | left | (s->c->code->slow_predicates ? ALL_BOARDS : 0);
 
-	if (sass_opcode(first) != SASS_OP_NOP || waits & ~sass_waits(first))
-		return sass_check_wrong(s->c, i, "a stub does not wait for operations in flight");
+	if (sass_opcode(first) != SASS_OP_NOP || waits & ~sass_wait_mask(first))
+		return sass_check_fail(s->c, i, "a stub does not wait for operations in flight");
 	return 0;
 }
 
@@ -285,49 +285,49 @@ static int check_stub(struct stub *s, uint32_t from, unsigned left)
 		struct sass_insn insn = insn_at(s->c, i);
 
 		if (s->c->met[i - s->c->n])
-			return sass_check_wrong(s->c, i, "two instructions branch to the same stub");
-		s->c->met[i - s->c->n] = SASS_MET;
-		s->result_board &= s->bsync == SASS_NONE ? ~sass_waits(insn) : UINT32_MAX;
-		s->predicate_boards &= ~sass_waits(insn);
+			return sass_check_fail(s->c, i, "two instructions branch to the same stub");
+		s->c->met[i - s->c->n] = SASS_IN_STUB;
+		s->result_board &= s->bsync == SASS_NONE ? ~sass_wait_mask(insn) : UINT32_MAX;
+		s->predicate_boards &= ~sass_wait_mask(insn);
 		if (is_branch_back(s, i, insn))
 			return s->executed && !s->written && s->saved_reg == NO_REGISTER && s->bsync == SASS_NONE ? 0 :
-			       sass_check_wrong(s->c, i, "a stub branches back before the instruction executed or the "
+			       sass_check_fail(s->c, i, "a stub branches back before the instruction executed or the "
 							 "predicates are restored");
 		if (is_own_insn(s, i, insn))
 			record_own(s, i);
 		else
 			err = check_body_insn(s, i, insn);
-		s->time += sass_passes(insn);
+		s->time += sass_min_cycles(insn);
 	}
-	return err ? err : sass_check_wrong(s->c, from, "a stub does not branch back to the kernel");
+	return err ? err : sass_check_fail(s->c, from, "a stub does not branch back to the kernel");
 }
 
 /* A stub waits between its bodies too. */
 static int check_between(struct checked *c, uint32_t from, unsigned left)
 {
-	for (uint32_t i = from; i < c->all && c->met[i - c->n] && !(c->met[i - c->n] & SASS_MET_OWN); i++)
-		if (same_except_control(insn_at(c, i), sass_nop(0, 0)) && (sass_waits(insn_at(c, i)) & left) == left)
+	for (uint32_t i = from; i < c->all && c->met[i - c->n] && !(c->met[i - c->n] & SASS_IN_STUB_OWN); i++)
+		if (same_except_control(insn_at(c, i), sass_nop(0, 0)) && (sass_wait_mask(insn_at(c, i)) & left) == left)
 			return 0;
-	return left ? sass_check_wrong(c, from, "a body does not wait for the body before it") : 0;
+	return left ? sass_check_fail(c, from, "a body does not wait for the body before it") : 0;
 }
 
-int sass_check_rest(struct checked *c)
+int sass_check_unclaimed(struct checked *c)
 {
 	for (uint32_t i = c->n; i < c->all; i++) {
 		struct sass_insn insn = insn_at(c, i);
 
 		if (!c->met[i - c->n] && !same_except_control(insn, sass_nop(0, 0)) && !same(insn, sass_bra(c->code->arch, -SASS_INSN)))
-			return sass_check_wrong(c, i, "an instruction belongs to no stub");
+			return sass_check_fail(c, i, "an instruction belongs to no stub");
 	}
 	return 0;
 }
 
-int sass_check_around(struct checked *c)
+int sass_check_insn_probes(struct checked *c)
 {
-	unsigned left = sass_check_left_by_entry(c) | sass_around_left(c->around);
+	unsigned left = sass_check_entry_pending(c) | sass_insn_probes_pending(c->around);
 	unsigned found = 0;
 	uint32_t before = SASS_NONE;
-	int err = c->around->n ? sass_check_told(c) : 0;
+	int err = c->around->n ? sass_check_predicate_boards(c) : 0;
 
 	for (uint32_t k = 0; !err && k < c->around->n; k++) {
 		uint32_t at = c->around->list[k].place.at;
@@ -339,16 +339,16 @@ int sass_check_around(struct checked *c)
 			continue;
 		before = at;
 		if (to < c->n || to >= c->all)
-			return sass_check_wrong(c, at, "an instruction does not branch to its stub");
+			return sass_check_fail(c, at, "an instruction does not branch to its stub");
 		err = check_stub(&s, to, left);
 		if (!err)
 			err = check_between(c, to, left);
 		found |= s.pending;
 	}
 	if (!err && found & ~left)
-		err = sass_check_wrong(c, c->n, "a body leaves work in flight that other probes do not wait for");
+		err = sass_check_fail(c, c->n, "a body leaves work in flight that other probes do not wait for");
 	if (!err && c->exit != SASS_NONE && left & ~sass_check_exit_waits(c))
-		err = sass_check_wrong(c, c->exit, "an exit's probe does not wait for work that other probes left in "
+		err = sass_check_fail(c, c->exit, "an exit's probe does not wait for work that other probes left in "
 						   "flight");
 	return err;
 }

@@ -114,7 +114,7 @@ static void find_left(const struct checked *c, struct left_values *l)
 		if (i < c->moved)
 			update_left(l, insn_at(c, i));
 		for (unsigned r = 0; r < 256; r++)
-			l->time[r] += sass_passes(insn_at(c, i));
+			l->time[r] += sass_min_cycles(insn_at(c, i));
 	}
 }
 
@@ -136,7 +136,7 @@ static bool kernel_uses(const struct checked *c, const bool inputs[256])
 	return false;
 }
 
-int sass_check_kept(struct checked *c)
+int sass_check_reused_values(struct checked *c)
 {
 	bool inputs[256] = { false };
 	struct left_values left = { .predicate_lasts[SASS_PT] = true };
@@ -144,13 +144,13 @@ int sass_check_kept(struct checked *c)
 	if (c->exit == SASS_NONE || !is_straight(c, c->exit, exit_end(c)) || !find_inputs(c, inputs))
 		return 0;
 	if (c->entry == SASS_NONE || !is_straight(c, c->entry, c->moved))
-		return sass_check_wrong(c, c->exit, "an exit's probe reads a register that no probe has written");
+		return sass_check_fail(c, c->exit, "an exit's probe reads a register that no probe has written");
 	if (c->around->n || c->code->nconstants || c->code->calls || c->code->by_pointer || c->code->maxreg || kernel_uses(c, inputs))
-		return sass_check_wrong(c, c->exit, "an exit's probe reads a register that other code may write");
+		return sass_check_fail(c, c->exit, "an exit's probe reads a register that other code may write");
 	find_left(c, &left);
 	for (unsigned r = 0; r < 256; r++)
 		if (inputs[r] && (r < c->regs || !left.written[r] || !left.lasts[r] || left.time[r] < MIN_CYCLES))
-			return sass_check_wrong(c, c->exit, "an exit's probe reads a value of the entry's probe that "
+			return sass_check_fail(c, c->exit, "an exit's probe reads a value of the entry's probe that "
 							    "is not ready or does not last");
 	return 0;
 }

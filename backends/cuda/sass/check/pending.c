@@ -162,7 +162,7 @@ static int check_operands(struct checked *c, struct pending *p, uint32_t i)
 		operands[o] = sass_operand(form, insn, o);
 		for (unsigned r = x->reg; r < (unsigned)x->reg + x->n && r < 256; r++)
 			if (p->written.boards[r] || (x->written && is_still_read(c, &p->read, r, i)))
-				return sass_check_wrong(c, i, "a probe does not wait for its own operation on a register");
+				return sass_check_fail(c, i, "a probe does not wait for its own operation on a register");
 	}
 	if (sass_boards_set(insn))
 		for (unsigned o = 0; o < SASS_OPERANDS; o++)
@@ -192,9 +192,9 @@ int sass_check_pending(struct checked *c)
 			clear_pending(&pending);
 		if (moved)
 			continue;
-		apply_waits(c, &pending, sass_waits(insn));
+		apply_waits(c, &pending, sass_wait_mask(insn));
 		err = check_operands(c, &pending, i);
-		if ((opcode == SASS_OP_BRA || opcode == SASS_OP_EXIT) && sass_unconditional(insn))
+		if ((opcode == SASS_OP_BRA || opcode == SASS_OP_EXIT) && sass_is_unconditional(insn))
 			clear_pending(&pending);
 	}
 	return err;

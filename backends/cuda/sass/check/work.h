@@ -6,7 +6,7 @@
 #include "check.h"
 #include "backends/cuda/sass/isa/form.h"
 
-#define SASS_CHECK_SETTLED 8       /* cycles in a stub, after the branch to it, until the kernel's writes of predicates
+#define SASS_CHECK_PREDICATE_CYCLES 8       /* cycles in a stub, after the branch to it, until the kernel's writes of predicates
                                     * are complete */
 
 struct checked {
@@ -24,30 +24,30 @@ struct checked {
 	uint32_t asks, apart;              /* the branch of an exit's probe for lanes without their whole warp, and its
 	                                    * target; SASS_NONE: none */
 	bool counts;                       /* it counts a block's lanes */
-	const struct sass_arounds *around;
+	const struct sass_insn_probes *around;
 	const struct sass_cubin *app;
 	const struct sass_binding *bindings; /* addresses that the agent fills in */
 	uint32_t nbindings;
-	uint8_t *met;                      /* malloc'd: flags of enum sass_met, per instruction from n on */
+	uint8_t *met;                      /* malloc'd: flags of enum sass_stub_flag, per instruction from n on */
 	bool *placed;                      /* malloc'd: per instruction of the kernel, whether it branches to a stub */
 	uint32_t *stands;                  /* malloc'd: the instruction that branches there: itself, or its copy in
 	                                    * another probe */
 	struct gpubpf_diag *diag;
 };
 
-enum sass_met { SASS_MET = 1, SASS_MET_OWN = 2 }; /* it belongs to a stub; it is the kernel's instruction, executed
+enum sass_stub_flag { SASS_IN_STUB = 1, SASS_IN_STUB_OWN = 2 }; /* it belongs to a stub; it is the kernel's instruction, executed
                                                    * there */
 
-int sass_check_wrong(struct checked *c, uint32_t at, const char *what);
+int sass_check_fail(struct checked *c, uint32_t at, const char *what);
 int64_t sass_check_target(const struct checked *c, uint32_t i);
 /* Scoreboards that an exit's probe waits for at its start; scoreboards that guard what the entry's probe leaves in
  * flight. */
 unsigned sass_check_exit_waits(const struct checked *c);
-unsigned sass_check_left_by_entry(const struct checked *c);
+unsigned sass_check_entry_pending(const struct checked *c);
 
 /* Every predicate that the kernel writes with variable latency has a scoreboard, except in instructions moved into a
  * stub. */
-int sass_check_told(struct checked *c);
+int sass_check_predicate_boards(struct checked *c);
 
 /* Is it the kernel's instruction, executed where a probe has put it? */
 bool sass_check_is_moved(const struct checked *c, uint32_t i);
@@ -63,29 +63,29 @@ static inline bool same(struct sass_insn a, struct sass_insn b)
 }
 
 /* -- pass: stubs of instruction probes -- */
-int sass_check_around(struct checked *c);
+int sass_check_insn_probes(struct checked *c);
 
 /* -- pass: stubs of reads of __constant__ variables -- */
 int sass_check_constant(struct checked *c);
 
 /* -- pass: after the other code there are only stubs of these two passes -- */
-int sass_check_rest(struct checked *c);
+int sass_check_unclaimed(struct checked *c);
 
 /* -- pass: the code counts a block's lanes on every path, in memory that nothing else uses -- */
 int sass_check_counting(struct checked *c);
 /* -- pass: no callee of the kernel reads the size of that memory -- */
-int sass_check_asked(struct checked *c, const struct sass_kernel *kernel);
+int sass_check_callee_sizes(struct checked *c, const struct sass_kernel *kernel);
 
 /* -- pass: no operation without a scoreboard is in flight where an exit's probe writes its registers -- */
 int sass_check_flight(struct checked *c);
 
 /* -- pass: registers that an exit's probe only reads hold lasting values of the entry's probe -- */
-int sass_check_kept(struct checked *c);
+int sass_check_reused_values(struct checked *c);
 
 /* -- pass: a probe waits for its own operations in flight -- */
 int sass_check_pending(struct checked *c);
 
 /* -- pass: the twin's list of exits matches its code -- */
-int sass_check_said(struct checked *c);
+int sass_check_exit_list(struct checked *c);
 
 #endif

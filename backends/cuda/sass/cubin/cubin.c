@@ -329,8 +329,8 @@ int sass_cubin_open(const void *data, size_t size, struct sass_cubin *cubin, str
 	if (!err)
 		err = read_kernels(cubin);
 	if (!err)
-		cubin->found_out = calloc(1, sizeof(*cubin->found_out) + cubin->nsections);
-	if (!err && !cubin->found_out)
+		cubin->section_results = calloc(1, sizeof(*cubin->section_results) + cubin->nsections);
+	if (!err && !cubin->section_results)
 		err = -ENOMEM;
 	if (err < 0)
 		sass_cubin_finish(cubin);
@@ -350,7 +350,7 @@ void sass_cubin_finish(struct sass_cubin *cubin)
 	free(cubin->called.first);
 	free(cubin->items.first);
 	free(cubin->item_at);
-	free(cubin->found_out);
+	free(cubin->section_results);
 	*cubin = (struct sass_cubin){ 0 };
 }
 

@@ -96,11 +96,11 @@ struct sass_cubin {
 	                                    * nsymbols */
 	uint32_t *item_at;                 /* where each item begins */
 	uint64_t said[4];                  /* a bit for each attribute that an item with a symbol has */
-	struct sass_found_out *found_out;  /* malloc'd */
+	struct sass_section_results *section_results;  /* malloc'd */
 };
 
 /* results of backends/cuda/sass/analysis/callees.c about sections of code, shared by the kernels that call the same functions */
-struct sass_found_out {
+struct sass_section_results {
 	bool pointed;                      /* find_address_taken() has run */
 	uint8_t section[];                 /* flags of enum sass_finding */
 };

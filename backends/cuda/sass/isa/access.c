@@ -241,7 +241,7 @@ static const char *read_access(const struct sass_arch *arch, const struct row *r
 	return row->spaces & GPUBPF_IN(GLOBAL) ? read_address(arch, row, insn, a) : read_near_address(row, insn, a);
 }
 
-bool sass_access_of(const struct sass_arch *arch, struct sass_insn insn, struct sass_access *a)
+bool sass_decode_access(const struct sass_arch *arch, struct sass_insn insn, struct sass_access *a)
 {
 	const struct row *row = find_row(OPERATION(sass_opcode(insn)));
 
@@ -253,12 +253,12 @@ bool sass_access_of(const struct sass_arch *arch, struct sass_insn insn, struct 
 	return true;
 }
 
-bool sass_second_access_of(const struct sass_arch *arch, struct sass_insn insn, struct sass_access *a)
+bool sass_decode_second_access(const struct sass_arch *arch, struct sass_insn insn, struct sass_access *a)
 {
 	struct sass_access first;
 	const struct row *row = find_row(OPERATION(sass_opcode(insn)));
 
-	if (!sass_access_of(arch, insn, &first) || row->width != COPIED)
+	if (!sass_decode_access(arch, insn, &first) || row->width != COPIED)
 		return false;
 	*a = (struct sass_access){ .access = GPUBPF_STORE, .spaces = GPUBPF_IN(SHARED), .near = true };
 	a->why = read_copy(arch, insn, a);

@@ -27,10 +27,10 @@ struct sass_access {
 };
 
 /* Does the instruction access memory? Constants do not count: instructions read them as operands (backends/cuda/sass/analysis/places.c). */
-bool sass_access_of(const struct sass_arch *arch, struct sass_insn insn, struct sass_access *access);
+bool sass_decode_access(const struct sass_arch *arch, struct sass_insn insn, struct sass_access *access);
 
 /* Does it have a second access? LDGSTS, a lane's copy to shared memory, also stores. */
-bool sass_second_access_of(const struct sass_arch *arch, struct sass_insn insn, struct sass_access *access);
+bool sass_decode_second_access(const struct sass_arch *arch, struct sass_insn insn, struct sass_access *access);
 
 /* Is the operation in the table? */
 bool sass_access_known(uint32_t operation);

@@ -98,9 +98,9 @@ bool sass_is_wide(struct sass_insn insn)
 	return find_wide(insn);
 }
 
-unsigned sass_predicate_time(struct sass_insn insn)
+unsigned sass_predicate_cycles(struct sass_insn insn)
 {
-	return SASS_PREDICATE_TIME + sass_is_wide(insn);
+	return SASS_PREDICATE_CYCLES + sass_is_wide(insn);
 }
 
 /* RED has the same opcode with and without a descriptor: sass_is_uniform() tells them apart. */
@@ -143,7 +143,7 @@ unsigned sass_width(enum sass_width by, struct sass_insn insn)
 
 #define ALWAYS_TRUE (1u << SASS_PT | 1u << (SASS_WARPS + SASS_PT))
 
-bool sass_predicate_is_warps(const struct sass_form *form, struct sass_insn insn, unsigned field)
+bool sass_predicate_is_uniform(const struct sass_form *form, struct sass_insn insn, unsigned field)
 {
 	switch (form->predicates[field]) {
 	case 'u': case 'v':
@@ -167,7 +167,7 @@ static unsigned predicate_set(struct sass_insn insn, unsigned fields)
 			set |= sass_field(insn, sass_predicate_at[f], SASS_PT);
 		else
 			set |= 1u << ((form->predicates[f] == 'i' ? SASS_PT - p : p) +
-				      (sass_predicate_is_warps(form, insn, f) ? SASS_WARPS : 0));
+				      (sass_predicate_is_uniform(form, insn, f) ? SASS_WARPS : 0));
 	}
 	return set & ~ALWAYS_TRUE;
 }
@@ -188,7 +188,7 @@ static bool is_idle_lds(struct sass_insn insn)
 	       sass_field(insn, 24, 8) == SASS_RZ && !sass_field(insn, 32, 32);
 }
 
-bool sass_is_plain(const struct sass_arch *arch, struct sass_insn insn)
+bool sass_is_probe_insn(const struct sass_arch *arch, struct sass_insn insn)
 {
 	const struct wide *wide = find_wide(insn);
 
@@ -207,7 +207,7 @@ bool sass_is_plain(const struct sass_arch *arch, struct sass_insn insn)
 		return arch->sm >= 90;
 	case SASS_OP_BMOV_CLEAR:
 		return (insn.hi & REST) == 0x100000;
-	case SASS_OP_BMOV_BACK:
+	case SASS_OP_BMOV_FILL:
 		return !(insn.hi & REST);
 	case SASS_OP_BRA:
 		return !sass_field(insn, 24, 10) && !sass_field(insn, 82, 5) && !sass_field(insn, 91, 14);
@@ -216,7 +216,7 @@ bool sass_is_plain(const struct sass_arch *arch, struct sass_insn insn)
 	}
 }
 
-bool sass_is_divergence(struct sass_insn insn)
+bool sass_is_bra_div(struct sass_insn insn)
 {
 	return sass_opcode(insn) == SASS_OP_BRA && sass_field(insn, 87, 4) == SASS_PT && sass_field(insn, 91, 14) == 1 &&
 	       sass_field(insn, 30, 4) == 8 && !sass_field(insn, 82, 5);
@@ -245,7 +245,7 @@ bool sass_is_access(struct sass_insn insn)
 /* Does it read registers after issue, and write none? */
 static bool only_reads(struct sass_insn insn)
 {
-	return sass_op_find(sass_opcode(insn))->class == SASS_STORE || sass_opcode(insn) == SASS_OP_BMOV_BACK;
+	return sass_op_find(sass_opcode(insn))->class == SASS_STORE || sass_opcode(insn) == SASS_OP_BMOV_FILL;
 }
 
 bool sass_lacks_board(struct sass_insn insn)
@@ -256,5 +256,5 @@ bool sass_lacks_board(struct sass_insn insn)
 
 struct sass_insn sass_with_board(struct sass_insn insn, unsigned board)
 {
-	return sass_with(insn, only_reads(insn) ? SASS_READ_AT : SASS_WRITE_AT, 3, board);
+	return sass_with_field(insn, only_reads(insn) ? SASS_READ_AT : SASS_WRITE_AT, 3, board);
 }

@@ -104,17 +104,17 @@ static inline struct sass_operand sass_operand(const struct sass_form *form, str
 unsigned sass_predicates_read(struct sass_insn insn);
 unsigned sass_predicates_written(struct sass_insn insn);
 /* Does the field name a uniform predicate? */
-bool sass_predicate_is_warps(const struct sass_form *form, struct sass_insn insn, unsigned field);
+bool sass_predicate_is_uniform(const struct sass_form *form, struct sass_insn insn, unsigned field);
 /* Does it work on 64 bits at once, as some instructions do from sm_120 on? */
 bool sass_is_wide(struct sass_insn insn);
 /* Cycles until a predicate that it writes can guard an instruction. */
-unsigned sass_predicate_time(struct sass_insn insn);
+unsigned sass_predicate_cycles(struct sass_insn insn);
 /* Is the instruction known in all its bits, so that a probe may have it? LDS must never execute. BRA must be relative
  * and under predicates, not BRA.DIV, which reads a uniform register. BMOV must empty or fill a barrier. Instructions
  * that count a block's lanes do not qualify. */
-bool sass_is_plain(const struct sass_arch *arch, struct sass_insn insn);
+bool sass_is_probe_insn(const struct sass_arch *arch, struct sass_insn insn);
 /* BRA.DIV UR, target: do the active lanes differ from the mask in a uniform register (24..29)? */
-bool sass_is_divergence(struct sass_insn insn);
+bool sass_is_bra_div(struct sass_insn insn);
 /* Does it have variable latency, so that a scoreboard says when its result is ready? */
 bool sass_is_slow(struct sass_insn insn);
 /* Is it a load, of shared memory too, or a store? Compilers omit their scoreboard if nothing waits for it. */

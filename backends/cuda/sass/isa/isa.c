@@ -48,12 +48,12 @@ struct sass_insn sass_with_branch(const struct sass_arch *arch, struct sass_insn
 
 	assert(offset % 4 == 0);
 	if (sass_opcode(i) == SASS_OP_BSSY)
-		return sass_with(i, 34, 30, n);
+		return sass_with_field(i, 34, 30, n);
 	if (arch->wide_branch) {
-		i = sass_with(i, 16, 8, n);
+		i = sass_with_field(i, 16, 8, n);
 		n = (uint64_t)((int64_t)n >> 8);
 	}
-	return sass_with(sass_with(i, 34, 30, n), 64, 18, n >> 30);
+	return sass_with_field(sass_with_field(i, 34, 30, n), 64, 18, n >> 30);
 }
 
 /* ISETP P0, UR2 != 0; @P0 BRA; B0 = ~0; B1..B15, each a copy of the one before; B15 = 0; UR2 = 1 */
@@ -85,10 +85,10 @@ uint32_t sass_preamble(const struct sass_arch *arch, const uint8_t *bytes, uint3
 
 struct sass_insn sass_with_control(struct sass_insn i, unsigned waits, unsigned stall)
 {
-	i = sass_with(i, SASS_STALL_AT, 4, stall);
-	i = sass_with(i, SASS_WRITE_AT, 3, SASS_NO_SCOREBOARD);
-	i = sass_with(i, SASS_READ_AT, 3, SASS_NO_SCOREBOARD);
-	return sass_with(i, SASS_WAIT_AT, 6, waits);
+	i = sass_with_field(i, SASS_STALL_AT, 4, stall);
+	i = sass_with_field(i, SASS_WRITE_AT, 3, SASS_NO_SCOREBOARD);
+	i = sass_with_field(i, SASS_READ_AT, 3, SASS_NO_SCOREBOARD);
+	return sass_with_field(i, SASS_WAIT_AT, 6, waits);
 }
 
 struct sass_insn sass_nop(unsigned waits, unsigned stall)
@@ -120,7 +120,7 @@ struct sass_insn sass_bssy(unsigned barrier, int64_t offset)
 	struct sass_insn i = { SASS_OP_BSSY | SASS_PT << 12 | barrier << 16, SECOND_PT };
 
 	assert(offset >= 0 && offset % 4 == 0);
-	return sass_with_control(sass_with(i, 34, 30, (uint64_t)offset >> 2), 0, 5);
+	return sass_with_control(sass_with_field(i, 34, 30, (uint64_t)offset >> 2), 0, 5);
 }
 
 struct sass_insn sass_bsync(unsigned barrier)
@@ -131,17 +131,17 @@ struct sass_insn sass_bsync(unsigned barrier)
 struct sass_insn sass_vote(unsigned reg)
 {
 	return sass_with_control((struct sass_insn){ SASS_OP_VOTE | SASS_PT << 12 | (uint64_t)reg << 16, 0x038e0100 }, 0,
-				 SASS_VOTE_TIME);
+				 SASS_VOTE_CYCLES);
 }
 
 struct sass_insn sass_special(unsigned to, enum sass_special what, unsigned board)
 {
 	struct sass_insn i = { SASS_OP_S2R | SASS_PT << 12 | (uint64_t)to << 16, (uint64_t)what << 8 };
 
-	return sass_with(sass_with_control(i, 0, 1), SASS_WRITE_AT, 3, board);
+	return sass_with_field(sass_with_control(i, 0, 1), SASS_WRITE_AT, 3, board);
 }
 
-struct sass_insn sass_own_lane(unsigned reg)
+struct sass_insn sass_lane_bit(unsigned reg)
 {
 	return sass_special(reg, SASS_SR_EQMASK, 0);
 }
@@ -152,7 +152,7 @@ static struct sass_insn build_select(struct sass_insn of, unsigned reg, uint64_t
 	struct sass_insn i = { 0x207 | sass_field(of, 12, 4) << 12 | sass_field(of, 16, 8) << 16 | (uint64_t)reg << 24 |
 			       (uint64_t)SASS_RZ << 32, predicate << 23 };
 
-	return sass_with_control(i, sass_waits(of), stall);
+	return sass_with_control(i, sass_wait_mask(of), stall);
 }
 
 struct sass_insn sass_vote_alone(struct sass_insn vote, unsigned own)
@@ -167,52 +167,52 @@ struct sass_insn sass_match_alone(struct sass_insn match, unsigned own)
 	return build_select(match, own, SASS_PT, sass_stall(match) > SELECT_TIME ? sass_stall(match) : SELECT_TIME);
 }
 
-struct sass_insn sass_is(unsigned predicate, unsigned reg, uint32_t number, bool equal)
+struct sass_insn sass_isetp_imm(unsigned predicate, unsigned reg, uint32_t number, bool equal)
 {
 	struct sass_insn i = { 0x80c | SASS_PT << 12 | (uint64_t)reg << 24 | (uint64_t)number << 32,
 			       equal ? 0x03f02070 : 0x03f05070 };
 
-	return sass_with_control(sass_with(i, 81, 3, predicate), 0, SASS_PREDICATE_TIME);
+	return sass_with_control(sass_with_field(i, 81, 3, predicate), 0, SASS_PREDICATE_CYCLES);
 }
 
 /* PLOP3.LUT to, PT, a, b, PT, 0x80 */
-struct sass_insn sass_both(unsigned to, unsigned a, bool a_negated, unsigned b, bool b_negated)
+struct sass_insn sass_and_predicates(unsigned to, unsigned a, bool a_negated, unsigned b, bool b_negated)
 {
 	struct sass_insn i = { 0x81c | SASS_PT << 12, 0x00701070 };
 
-	i = sass_with(sass_with(i, 87, 3, a), 90, 1, a_negated);
-	i = sass_with(sass_with(i, 77, 3, b), 80, 1, b_negated);
-	return sass_with_control(sass_with(i, 81, 3, to), 0, SASS_PREDICATE_TIME);
+	i = sass_with_field(sass_with_field(i, 87, 3, a), 90, 1, a_negated);
+	i = sass_with_field(sass_with_field(i, 77, 3, b), 80, 1, b_negated);
+	return sass_with_control(sass_with_field(i, 81, 3, to), 0, SASS_PREDICATE_CYCLES);
 }
 
 /* PLOP3.LUT to, PT, a, b, UPwarps, 0x80 */
-struct sass_insn sass_both_and_warps(unsigned to, unsigned a, unsigned b, unsigned warps)
+struct sass_insn sass_and_predicates_uniform(unsigned to, unsigned a, unsigned b, unsigned warps)
 {
-	return sass_with(sass_with(sass_both(to, a & 7, a >> 3, b & 7, b >> 3), 67, 1, 1), 68, 4, warps);
+	return sass_with_field(sass_with_field(sass_and_predicates(to, a & 7, a >> 3, b & 7, b >> 3), 67, 1, 1), 68, 4, warps);
 }
 
 #define ALL_PREDICATES 0x7full
 
 /* P2R reg, PR, RZ, 0x7f */
-struct sass_insn sass_keep_predicates(unsigned reg)
+struct sass_insn sass_save_predicates(unsigned reg)
 {
-	struct sass_insn i = { SASS_OP_KEEP_PREDICATES | SASS_PT << 12 | (uint64_t)reg << 16 | (uint64_t)SASS_RZ << 24 |
+	struct sass_insn i = { SASS_OP_P2R | SASS_PT << 12 | (uint64_t)reg << 16 | (uint64_t)SASS_RZ << 24 |
 			       ALL_PREDICATES << 32, 0 };
 
-	return sass_with_control(i, 0, SASS_MOVE_TIME);
+	return sass_with_control(i, 0, SASS_MOVE_CYCLES);
 }
 
 /* R2P PR, reg, 0x7f */
 struct sass_insn sass_restore_predicates(unsigned reg)
 {
-	struct sass_insn i = { SASS_OP_RESTORE_PREDICATES | SASS_PT << 12 | (uint64_t)reg << 24 | ALL_PREDICATES << 32, 0 };
+	struct sass_insn i = { SASS_OP_R2P | SASS_PT << 12 | (uint64_t)reg << 24 | ALL_PREDICATES << 32, 0 };
 
-	return sass_with_control(i, 0, SASS_PREDICATE_TIME);
+	return sass_with_control(i, 0, SASS_PREDICATE_CYCLES);
 }
 
 static struct sass_insn build_alu(uint64_t lo, uint64_t hi)
 {
-	return sass_with_control((struct sass_insn){ lo | SASS_PT << 12, hi }, 0, SASS_MOVE_TIME);
+	return sass_with_control((struct sass_insn){ lo | SASS_PT << 12, hi }, 0, SASS_MOVE_CYCLES);
 }
 
 struct sass_insn sass_move(unsigned to, unsigned from)
@@ -225,13 +225,13 @@ struct sass_insn sass_move_uniform(unsigned to, unsigned from)
 	return build_alu(0xc02 | (uint64_t)to << 16 | (uint64_t)from << 32, 0x08000f00);
 }
 
-struct sass_insn sass_move_number(unsigned to, uint32_t number)
+struct sass_insn sass_move_imm(unsigned to, uint32_t number)
 {
 	return build_alu(0x802 | (uint64_t)to << 16 | (uint64_t)number << 32, 0xf00);
 }
 
 /* LOP3.LUT to, from, mask, RZ, 0xc0, !PT */
-struct sass_insn sass_cut(unsigned to, unsigned from, uint32_t mask)
+struct sass_insn sass_and_imm(unsigned to, unsigned from, uint32_t mask)
 {
 	return build_alu(0x812 | (uint64_t)to << 16 | (uint64_t)from << 24 | (uint64_t)mask << 32,
 			 0x078ec000 | SASS_RZ);
@@ -244,67 +244,67 @@ struct sass_insn sass_and(unsigned to, unsigned a, unsigned b)
 }
 
 /* IMAD.WIDE to, one, number, from */
-struct sass_insn sass_sum_wide(unsigned to, unsigned one, int32_t number, unsigned from)
+struct sass_insn sass_mul_add_wide(unsigned to, unsigned one, int32_t number, unsigned from)
 {
 	return build_alu(0x825 | (uint64_t)to << 16 | (uint64_t)one << 24 | (uint64_t)(uint32_t)number << 32,
 			 0x078e0200 | from);
 }
 
 /* IMAD to, from, scale, and */
-struct sass_insn sass_scaled_sum(unsigned to, unsigned from, uint32_t scale, unsigned and)
+struct sass_insn sass_mul_add(unsigned to, unsigned from, uint32_t scale, unsigned and)
 {
 	return build_alu(0x824 | (uint64_t)to << 16 | (uint64_t)from << 24 | (uint64_t)scale << 32, 0x078e0200 | and);
 }
 
 /* IADD3 to, to, number, RZ */
-struct sass_insn sass_sum(unsigned to, int32_t number)
+struct sass_insn sass_add_imm(unsigned to, int32_t number)
 {
 	return build_alu(0x810 | (uint64_t)to << 16 | (uint64_t)to << 24 | (uint64_t)(uint32_t)number << 32,
 			 0x07ffe000 | SASS_RZ);
 }
 
 /* IADD3 to, -without, number, RZ */
-struct sass_insn sass_difference(unsigned to, int32_t number, unsigned without)
+struct sass_insn sass_sub_from_imm(unsigned to, int32_t number, unsigned without)
 {
 	return build_alu(0x810 | (uint64_t)to << 16 | (uint64_t)without << 24 | (uint64_t)(uint32_t)number << 32,
 			 0x07ffe100 | SASS_RZ);
 }
 
 /* IADD3 to, -without, from, RZ */
-struct sass_insn sass_minus(unsigned to, unsigned from, unsigned without)
+struct sass_insn sass_sub(unsigned to, unsigned from, unsigned without)
 {
 	return build_alu(0x210 | (uint64_t)to << 16 | (uint64_t)without << 24 | (uint64_t)from << 32,
 			 0x07ffe100 | SASS_RZ);
 }
 
 /* IMAD to, a, b, RZ */
-struct sass_insn sass_product(unsigned to, unsigned a, unsigned b)
+struct sass_insn sass_mul(unsigned to, unsigned a, unsigned b)
 {
 	return build_alu(0x224 | (uint64_t)to << 16 | (uint64_t)a << 24 | (uint64_t)b << 32, 0x078e0200 | SASS_RZ);
 }
 
 /* ISETP.NE.U32.AND predicate, PT, a, b, PT */
-struct sass_insn sass_differ(unsigned predicate, unsigned a, unsigned b)
+struct sass_insn sass_isetp_ne(unsigned predicate, unsigned a, unsigned b)
 {
 	struct sass_insn i = { 0x20c | SASS_PT << 12 | (uint64_t)a << 24 | (uint64_t)b << 32, 0x03f05070 };
 
-	return sass_with_control(sass_with(i, 81, 3, predicate), 0, SASS_PREDICATE_TIME);
+	return sass_with_control(sass_with_field(i, 81, 3, predicate), 0, SASS_PREDICATE_CYCLES);
 }
 
 static struct sass_insn build_slow(uint64_t lo, uint64_t hi, unsigned board)
 {
-	return sass_with(sass_with_control((struct sass_insn){ lo | SASS_PT << 12, hi }, 0, SASS_SEEN), SASS_WRITE_AT, 3, board);
+	return sass_with_field(sass_with_control((struct sass_insn){ lo | SASS_PT << 12, hi }, 0, SASS_SCOREBOARD_CYCLES), SASS_WRITE_AT, 3, board);
 }
 
 /* LDC to, c[0x0][off] */
-struct sass_insn sass_launch_word(unsigned to, unsigned off, unsigned board)
+struct sass_insn sass_load_launch_word(unsigned to, unsigned off, unsigned board)
 {
 	return build_slow(SASS_OP_LDC | (uint64_t)to << 16 | (uint64_t)SASS_RZ << 24 | (uint64_t)off << 38,
 			  0x800, board);
 }
 
 /* POPC to, of */
-struct sass_insn sass_how_many(unsigned to, unsigned of, unsigned board)
+struct sass_insn sass_popc(unsigned to, unsigned of, unsigned board)
 {
 	return build_slow(0x309 | (uint64_t)to << 16 | (uint64_t)of << 32, 0, board);
 }
@@ -315,13 +315,13 @@ static uint64_t address_bits(unsigned address, int32_t off)
 }
 
 /* STS [address + off], value */
-struct sass_insn sass_put_shared(unsigned address, int32_t off, unsigned value)
+struct sass_insn sass_store_shared(unsigned address, int32_t off, unsigned value)
 {
 	return build_slow(SASS_OP_STS | address_bits(address, off) | (uint64_t)value << 32, 0x800, SASS_NO_SCOREBOARD);
 }
 
 /* ATOMS.ADD to, [address + off], value. Architectures with descriptors have no RZ in the field of the third operand. */
-struct sass_insn sass_add_shared(const struct sass_arch *arch, unsigned to, unsigned address, int32_t off, unsigned value,
+struct sass_insn sass_atomic_add_shared(const struct sass_arch *arch, unsigned to, unsigned address, int32_t off, unsigned value,
 				 unsigned board)
 {
 	return build_slow(SASS_OP_ATOMS | (uint64_t)to << 16 | address_bits(address, off) | (uint64_t)value << 32,
@@ -329,25 +329,25 @@ struct sass_insn sass_add_shared(const struct sass_arch *arch, unsigned to, unsi
 }
 
 /* BAR.SYNC 0; from sm_80 on with .DEFER_BLOCKING */
-struct sass_insn sass_meet(const struct sass_arch *arch)
+struct sass_insn sass_bar_sync(const struct sass_arch *arch)
 {
 	return sass_with_control((struct sass_insn){ SASS_OP_BAR | SASS_PT << 12, arch->descriptor ? 0x10000 : 0 }, 0, 5);
 }
 
 /* @predicate EXIT */
-struct sass_insn sass_end_if(unsigned predicate)
+struct sass_insn sass_exit_if(unsigned predicate)
 {
 	return sass_with_control((struct sass_insn){ SASS_OP_EXIT | (uint64_t)predicate << 12, SECOND_PT }, 0, 5);
 }
 
 /* SHF.R.S32.HI to, RZ, 31, of */
-struct sass_insn sass_sign(unsigned to, unsigned of)
+struct sass_insn sass_sign_mask(unsigned to, unsigned of)
 {
 	return build_alu(0x819 | (uint64_t)to << 16 | (uint64_t)SASS_RZ << 24 | 31ull << 32, 0x00011400 | of);
 }
 
 /* LOP3.LUT to, from, mask, RZ, 0x30, !PT */
-struct sass_insn sass_without(unsigned to, unsigned from, unsigned mask)
+struct sass_insn sass_and_not(unsigned to, unsigned from, unsigned mask)
 {
 	return build_alu(0x212 | (uint64_t)to << 16 | (uint64_t)from << 24 | (uint64_t)mask << 32,
 			 0x078e3000 | SASS_RZ);
@@ -360,17 +360,17 @@ struct sass_insn sass_load(const struct sass_arch *arch, unsigned to, unsigned a
 	struct sass_insn i = build_alu(0x381 | (uint64_t)to << 16 | (uint64_t)address << 24,
 				       arch->descriptor ? 0x001e0100 : 0x001ee100);
 
-	return sass_with(sass_with(i, 73, 3, width), SASS_STALL_AT, 4, SASS_SEEN);
+	return sass_with_field(sass_with_field(i, 73, 3, width), SASS_STALL_AT, 4, SASS_SCOREBOARD_CYCLES);
 }
 
 #define MIN_SM_FAST_R2UR 90        /* the first architecture where R2UR has a fixed latency */
 #define UNIFORM_BOARD 5
 
 /* R2UR to, from */
-struct sass_insn sass_make_uniform(const struct sass_arch *arch, unsigned to, unsigned from)
+struct sass_insn sass_move_to_uniform(const struct sass_arch *arch, unsigned to, unsigned from)
 {
 	bool known = arch->sm >= MIN_SM_FAST_R2UR;
 	struct sass_insn i = build_alu((known ? 0x2ca : 0x3c2) | (uint64_t)to << 16 | (uint64_t)from << 24, 0x000e0000);
 
-	return known ? i : sass_with(i, SASS_WRITE_AT, 3, UNIFORM_BOARD);
+	return known ? i : sass_with_field(i, SASS_WRITE_AT, 3, UNIFORM_BOARD);
 }

@@ -66,8 +66,8 @@ struct sass_arch {
 enum sass_opcode {
 	SASS_OP_BRA = 0x947, SASS_OP_BRA_U = 0x547, SASS_OP_EXIT = 0x94d, SASS_OP_NOP = 0x918, SASS_OP_BSSY = 0x945,
 	SASS_OP_BSYNC = 0x941, SASS_OP_CALL_REL = 0x944, SASS_OP_BREAK = 0x942, SASS_OP_WARPSYNC_ALL = 0x948, SASS_OP_YIELD = 0x946, SASS_OP_CALL_ABS = 0x343,
-	SASS_OP_VOTE = 0x806, SASS_OP_LDC = 0xb82, SASS_OP_BRX = 0x949, SASS_OP_BRXU = 0x958, SASS_OP_RET = 0x950, SASS_OP_BMOV_CLEAR = 0x355, SASS_OP_BMOV_BACK = 0x356,
-	SASS_OP_KEEP_PREDICATES = 0x803, SASS_OP_RESTORE_PREDICATES = 0x804,
+	SASS_OP_VOTE = 0x806, SASS_OP_LDC = 0xb82, SASS_OP_BRX = 0x949, SASS_OP_BRXU = 0x958, SASS_OP_RET = 0x950, SASS_OP_BMOV_CLEAR = 0x355, SASS_OP_BMOV_FILL = 0x356,
+	SASS_OP_P2R = 0x803, SASS_OP_R2P = 0x804,
 	SASS_OP_S2R = 0x919, SASS_OP_STS = 0x388, SASS_OP_ATOMS = 0x38c, SASS_OP_BAR = 0xb1d,
 	SASS_OP_MATCH = 0x3a1, SASS_OP_REDUX = 0x3c4, SASS_OP_R2UR = 0x2ca, SASS_OP_PLOP3 = 0x81c,
 };
@@ -94,7 +94,7 @@ static inline uint64_t sass_field(struct sass_insn i, unsigned at, unsigned bits
 	return (at < 64 ? i.lo >> at : i.hi >> (at - 64)) & ((1ull << bits) - 1);
 }
 
-static inline struct sass_insn sass_with(struct sass_insn i, unsigned at, unsigned bits, uint64_t value)
+static inline struct sass_insn sass_with_field(struct sass_insn i, unsigned at, unsigned bits, uint64_t value)
 {
 	uint64_t *word = at < 64 ? &i.lo : &i.hi, mask = ((1ull << bits) - 1) << at % 64;
 
@@ -110,7 +110,7 @@ enum sass_control {
 };
 #define SASS_NO_SCOREBOARD 7
 #define SASS_SCOREBOARDS 6
-#define SASS_SEEN 2                /* cycles until an instruction can wait for a scoreboard that was just set */
+#define SASS_SCOREBOARD_CYCLES 2                /* cycles until an instruction can wait for a scoreboard that was just set */
 #define SASS_STALL_MAX 15
 
 static inline unsigned sass_stall(struct sass_insn i)
@@ -123,7 +123,7 @@ static inline unsigned sass_stall(struct sass_insn i)
  * result with a fixed latency takes. */
 #define SASS_STALL_LONG 16
 
-static inline unsigned sass_passes(struct sass_insn i)
+static inline unsigned sass_min_cycles(struct sass_insn i)
 {
 	return sass_stall(i) || sass_field(i, SASS_YIELD_AT, 1) ? sass_stall(i) : SASS_STALL_LONG;
 }
@@ -138,7 +138,7 @@ static inline unsigned sass_read_board(struct sass_insn i)
 	return sass_field(i, SASS_READ_AT, 3);
 }
 
-static inline unsigned sass_waits(struct sass_insn i)
+static inline unsigned sass_wait_mask(struct sass_insn i)
 {
 	return sass_field(i, SASS_WAIT_AT, 6);
 }
@@ -156,7 +156,7 @@ static inline unsigned sass_barrier_at(struct sass_insn i)
 	switch (sass_opcode(i)) {
 	case SASS_OP_BSSY: case SASS_OP_BSYNC: case SASS_OP_BREAK:
 		return 16;
-	case SASS_OP_BMOV_CLEAR: case SASS_OP_BMOV_BACK:
+	case SASS_OP_BMOV_CLEAR: case SASS_OP_BMOV_FILL:
 		return 24;
 	default:
 		return 0;
@@ -164,7 +164,7 @@ static inline unsigned sass_barrier_at(struct sass_insn i)
 }
 
 /* Does the instruction always execute? */
-static inline bool sass_unconditional(struct sass_insn i)
+static inline bool sass_is_unconditional(struct sass_insn i)
 {
 	return sass_field(i, 12, 4) == SASS_PT && sass_field(i, 87, 4) == SASS_PT;
 }
@@ -191,65 +191,65 @@ struct sass_insn sass_break(unsigned barrier);
  * instruction at which they continue. */
 struct sass_insn sass_bssy(unsigned barrier, int64_t offset);
 struct sass_insn sass_bsync(unsigned barrier);
-/* VOTE: the mask of the lanes that are converged here, readable SASS_VOTE_TIME cycles later. */
+/* VOTE: the mask of the lanes that are converged here, readable SASS_VOTE_CYCLES cycles later. */
 struct sass_insn sass_vote(unsigned reg);
-#define SASS_VOTE_TIME 12
+#define SASS_VOTE_CYCLES 12
 /* S2R: a special register; the scoreboard says when it is readable. */
 enum sass_special { SASS_SR_SHARED_SIZE = 0x32, SASS_SR_EQMASK = 0x38, SASS_SR_LTMASK = 0x39, SASS_SR_RANK = 0x88 };
 struct sass_insn sass_special(unsigned to, enum sass_special what, unsigned board);
 /* S2R of the mask with the lane's bit alone; scoreboard 0 says when it is readable. */
-struct sass_insn sass_own_lane(unsigned reg);
+struct sass_insn sass_lane_bit(unsigned reg);
 /* The result of a vote in which the lane is alone: `own` where its predicate holds, else 0. */
 struct sass_insn sass_vote_alone(struct sass_insn vote, unsigned own);
 /* The result of a MATCH.ANY in which the lane is alone: `own`. */
 struct sass_insn sass_match_alone(struct sass_insn match, unsigned own);
-/* ISETP: is the register equal to the number, or is it different? The predicate is readable SASS_PREDICATE_TIME cycles
+/* ISETP: is the register equal to the number, or is it different? The predicate is readable SASS_PREDICATE_CYCLES cycles
  * later. */
-struct sass_insn sass_is(unsigned predicate, unsigned reg, uint32_t number, bool equal);
-#define SASS_PREDICATE_TIME 13
+struct sass_insn sass_isetp_imm(unsigned predicate, unsigned reg, uint32_t number, bool equal);
+#define SASS_PREDICATE_CYCLES 13
 /* PLOP3: do both predicates hold? Same latency. */
-struct sass_insn sass_both(unsigned to, unsigned a, bool a_negated, unsigned b, bool b_negated);
+struct sass_insn sass_and_predicates(unsigned to, unsigned a, bool a_negated, unsigned b, bool b_negated);
 /* PLOP3: do two predicates of the lane, negated by their bit 3, and one uniform predicate hold? Same latency. */
-struct sass_insn sass_both_and_warps(unsigned to, unsigned a, unsigned b, unsigned warps);
-/* P2R and R2P: save all predicates in a register and restore them. P2R takes SASS_MOVE_TIME, R2P
- * SASS_PREDICATE_TIME. */
-struct sass_insn sass_keep_predicates(unsigned reg);
+struct sass_insn sass_and_predicates_uniform(unsigned to, unsigned a, unsigned b, unsigned warps);
+/* P2R and R2P: save all predicates in a register and restore them. P2R takes SASS_MOVE_CYCLES, R2P
+ * SASS_PREDICATE_CYCLES. */
+struct sass_insn sass_save_predicates(unsigned reg);
 struct sass_insn sass_restore_predicates(unsigned reg);
 /* Moves from a register, from a uniform register, and of an immediate. The lowest bits of a register, and a & b. Then
  * from * scale + and, to + number, and the 64-bit sum of one * number and a register pair. All are readable
- * SASS_MOVE_TIME cycles later. */
+ * SASS_MOVE_CYCLES cycles later. */
 struct sass_insn sass_move(unsigned to, unsigned from);
 struct sass_insn sass_move_uniform(unsigned to, unsigned from);
-struct sass_insn sass_move_number(unsigned to, uint32_t number);
-struct sass_insn sass_cut(unsigned to, unsigned from, uint32_t mask);
+struct sass_insn sass_move_imm(unsigned to, uint32_t number);
+struct sass_insn sass_and_imm(unsigned to, unsigned from, uint32_t mask);
 struct sass_insn sass_and(unsigned to, unsigned a, unsigned b);
-struct sass_insn sass_scaled_sum(unsigned to, unsigned from, uint32_t scale, unsigned and);
-struct sass_insn sass_sum(unsigned to, int32_t number);
-struct sass_insn sass_sum_wide(unsigned to, unsigned one, int32_t number, unsigned from);
+struct sass_insn sass_mul_add(unsigned to, unsigned from, uint32_t scale, unsigned and);
+struct sass_insn sass_add_imm(unsigned to, int32_t number);
+struct sass_insn sass_mul_add_wide(unsigned to, unsigned one, int32_t number, unsigned from);
 /* number - without; the sign mask of a register (all ones if it is negative, else 0); from & ~mask. Same latency. */
-struct sass_insn sass_difference(unsigned to, int32_t number, unsigned without);
-struct sass_insn sass_sign(unsigned to, unsigned of);
-struct sass_insn sass_without(unsigned to, unsigned from, unsigned mask);
-/* from - without; a * b. Same latency. The third writes a predicate like sass_is(): do the registers differ? */
-struct sass_insn sass_minus(unsigned to, unsigned from, unsigned without);
-struct sass_insn sass_product(unsigned to, unsigned a, unsigned b);
-struct sass_insn sass_differ(unsigned predicate, unsigned a, unsigned b);
+struct sass_insn sass_sub_from_imm(unsigned to, int32_t number, unsigned without);
+struct sass_insn sass_sign_mask(unsigned to, unsigned of);
+struct sass_insn sass_and_not(unsigned to, unsigned from, unsigned mask);
+/* from - without; a * b. Same latency. The third writes a predicate like sass_isetp_imm(): do the registers differ? */
+struct sass_insn sass_sub(unsigned to, unsigned from, unsigned without);
+struct sass_insn sass_mul(unsigned to, unsigned a, unsigned b);
+struct sass_insn sass_isetp_ne(unsigned predicate, unsigned a, unsigned b);
 /* LDC of a word of c[0x0]; POPC. ATOMS.ADD, whose result is the word before the addition. STS, which has no scoreboard.
  * The scoreboard says when the result is readable. */
-struct sass_insn sass_launch_word(unsigned to, unsigned off, unsigned board);
-struct sass_insn sass_how_many(unsigned to, unsigned of, unsigned board);
-struct sass_insn sass_add_shared(const struct sass_arch *arch, unsigned to, unsigned address, int32_t off, unsigned value, unsigned board);
-struct sass_insn sass_put_shared(unsigned address, int32_t off, unsigned value);
+struct sass_insn sass_load_launch_word(unsigned to, unsigned off, unsigned board);
+struct sass_insn sass_popc(unsigned to, unsigned of, unsigned board);
+struct sass_insn sass_atomic_add_shared(const struct sass_arch *arch, unsigned to, unsigned address, int32_t off, unsigned value, unsigned board);
+struct sass_insn sass_store_shared(unsigned address, int32_t off, unsigned value);
 /* BAR.SYNC: all lanes of the block wait for each other. EXIT of the lanes for which the predicate holds. */
-struct sass_insn sass_meet(const struct sass_arch *arch);
-struct sass_insn sass_end_if(unsigned predicate);
+struct sass_insn sass_bar_sync(const struct sass_arch *arch);
+struct sass_insn sass_exit_if(unsigned predicate);
 /* LDG from the address in two registers; `width` is the value of bits 73..75. The caller adds a scoreboard. */
 struct sass_insn sass_load(const struct sass_arch *arch, unsigned to, unsigned address, unsigned width);
 #define SASS_WIDTH_32 4
 #define SASS_WIDTH_64 5
 /* R2UR: a register with the same value in all active lanes into a uniform one. Before sm_90 scoreboard 5 says when it
  * is readable. */
-struct sass_insn sass_make_uniform(const struct sass_arch *arch, unsigned to, unsigned from);
-#define SASS_MOVE_TIME 6
+struct sass_insn sass_move_to_uniform(const struct sass_arch *arch, unsigned to, unsigned from);
+#define SASS_MOVE_CYCLES 6
 
 #endif

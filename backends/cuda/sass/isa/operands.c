@@ -34,7 +34,7 @@ static bool has_unlisted_variants(const struct sass_arch *arch, struct sass_insn
 	case 0x7ac: /* LDCU with an index */
 		return sass_field(insn, 24, 8) != SASS_RZ;
 	default:
-		return sass_is_divergence(insn);
+		return sass_is_bra_div(insn);
 	}
 }
 

@@ -32,7 +32,7 @@ bool sass_has_effect(struct sass_insn insn)
 	return (class == SASS_LOAD || class == SASS_STORE || class == SASS_ASYNC) && !own;
 }
 
-bool sass_stands_alone(struct sass_insn insn)
+bool sass_is_lane_independent(struct sass_insn insn)
 {
 	switch (sass_opcode(insn) & 0x1ff) {
 	case 0x189: case 0x1a1: case 0x1c4: case 0x02f: /* SHFL, MATCH, REDUX, ELECT */
@@ -53,7 +53,7 @@ bool sass_stands_alone(struct sass_insn insn)
 	}
 }
 
-bool sass_wanders(struct sass_insn insn)
+bool sass_is_divergent_flow(struct sass_insn insn)
 {
 	return sass_opcode(insn) == SASS_OP_BRA || sass_opcode(insn) == SASS_OP_YIELD || sass_barrier_at(insn);
 }
@@ -65,11 +65,11 @@ static int check_probe(struct body_maker *m)
 		bool last = i + 1 == m->probe->n, ends = sass_opcode(insn) == SASS_OP_EXIT;
 
 		m->body->ends |= ends && !last;
-		m->body->wanders |= sass_wanders(insn) || (ends && !last && sass_unconditional(insn));
-		if (!ends && !sass_wanders(insn) && !sass_stands_alone(insn))
+		m->body->wanders |= sass_is_divergent_flow(insn) || (ends && !last && sass_is_unconditional(insn));
+		if (!ends && !sass_is_divergent_flow(insn) && !sass_is_lane_independent(insn))
 			return refuse(m->diag, "contains %s, which exchanges data between lanes; counters, sums, "
 					       "arrays and hashes do not", sass_op_find(sass_opcode(insn))->name);
-		if (last && !(ends && sass_unconditional(insn)))
+		if (last && !(ends && sass_is_unconditional(insn)))
 			return refuse(m->diag, "does not end at its last instruction");
 	}
 	return m->probe->n ? 0 : refuse(m->diag, "is empty");
@@ -123,9 +123,9 @@ static void emit_guarded(struct body_maker *m, struct sass_insn insn, unsigned a
 	if (m->body->meant == SASS_PT)
 		return emit(m, insn);
 	if (p == SASS_PT && !negated)
-		return emit(m, sass_with(insn, at, 3, m->body->meant));
-	emit(m, sass_with(sass_both(m->scratch, p, negated, m->body->meant, false), SASS_WAIT_AT, 6, sass_waits(insn)));
-	emit(m, sass_with(insn, at, 4, m->scratch));
+		return emit(m, sass_with_field(insn, at, 3, m->body->meant));
+	emit(m, sass_with_field(sass_and_predicates(m->scratch, p, negated, m->body->meant, false), SASS_WAIT_AT, 6, sass_wait_mask(insn)));
+	emit(m, sass_with_field(insn, at, 4, m->scratch));
 }
 
 /* Lanes for which the predicate holds have ended, so they no longer count. */
@@ -133,30 +133,30 @@ static void emit_exit(struct body_maker *m, struct sass_insn insn)
 {
 	unsigned guard = sass_field(insn, 12, 4), second = sass_field(insn, 87, 4);
 
-	if (sass_unconditional(insn)) /* the last one */
-		return emit(m, sass_nop(sass_waits(insn), 1));
+	if (sass_is_unconditional(insn)) /* the last one */
+		return emit(m, sass_nop(sass_wait_mask(insn), 1));
 	if (second != SASS_PT) { /* both must hold to end */
-		emit(m, sass_with(sass_both(m->scratch, guard & 7, guard >> 3, second & 7, second >> 3), SASS_WAIT_AT,
-				  6, sass_waits(insn)));
-		emit(m, sass_both(m->body->meant, m->scratch, true, m->body->meant, false));
+		emit(m, sass_with_field(sass_and_predicates(m->scratch, guard & 7, guard >> 3, second & 7, second >> 3), SASS_WAIT_AT,
+				  6, sass_wait_mask(insn)));
+		emit(m, sass_and_predicates(m->body->meant, m->scratch, true, m->body->meant, false));
 		return;
 	}
-	emit(m, sass_with(sass_both(m->body->meant, guard & 7, !(guard >> 3), m->body->meant, false), SASS_WAIT_AT, 6,
-			  sass_waits(insn)));
+	emit(m, sass_with_field(sass_and_predicates(m->body->meant, guard & 7, !(guard >> 3), m->body->meant, false), SASS_WAIT_AT, 6,
+			  sass_wait_mask(insn)));
 }
 
 /* Splits the load of a place's value into loads of 32 bits. Only loads of 32 and 64 bits are supported. */
-static int emit_value_load(struct body_maker *m, struct sass_insn insn, enum sass_given given, unsigned half)
+static int emit_value_load(struct body_maker *m, struct sass_insn insn, enum sass_input given, unsigned half)
 {
 	unsigned width = sass_field(insn, 73, 3), to = sass_field(insn, 16, 8);
 
 	m->body->given |= 1u << given;
 	if (width != 4 && !(width == 5 && !half))
 		return refuse(m->diag, "reads only a part of a value of its place");
-	insn = sass_with(sass_with(insn, 73, 3, 4), 24, 8, SASS_RZ);
+	insn = sass_with_field(sass_with_field(insn, 73, 3, 4), 24, 8, SASS_RZ);
 	emit(m, insn);
 	if (width == 5)
-		emit(m, sass_with(sass_with(sass_with(insn, 16, 8, to + 1), 40, 24, SASS_GIVEN_AT + given * SASS_GIVEN_STEP + 4),
+		emit(m, sass_with_field(sass_with_field(sass_with_field(insn, 16, 8, to + 1), 40, 24, SASS_INPUT_BASE + given * SASS_INPUT_STRIDE + 4),
 				  SASS_WAIT_AT, 6, 0));
 	return 0;
 }
@@ -165,18 +165,18 @@ static int emit_value_load(struct body_maker *m, struct sass_insn insn, enum sas
 static void emit_branch(struct body_maker *m, struct sass_insn insn)
 {
 	if (sass_opcode(insn) == SASS_OP_EXIT)
-		insn = sass_with(insn, 0, 12, SASS_OP_BRA);
+		insn = sass_with_field(insn, 0, 12, SASS_OP_BRA);
 	emit(m, insn);
 }
 
 static int emit_insn(struct body_maker *m, struct sass_insn insn, bool last)
 {
-	enum sass_given given;
+	enum sass_input given;
 	unsigned half;
 
-	if (sass_reads_given(insn, &given, &half))
+	if (sass_is_input_load(insn, &given, &half))
 		return emit_value_load(m, insn, given, half);
-	if (m->body->wanders && (sass_wanders(insn) || (sass_opcode(insn) == SASS_OP_EXIT && !last)))
+	if (m->body->wanders && (sass_is_divergent_flow(insn) || (sass_opcode(insn) == SASS_OP_EXIT && !last)))
 		emit_branch(m, insn);
 	else if (sass_opcode(insn) == SASS_OP_EXIT)
 		emit_exit(m, insn);
@@ -246,13 +246,13 @@ static bool is_read(const struct sass_body *b, const struct sass_operand *x)
 /* Its stall moves to the instruction before, its waits to the one after. */
 static void drop_insn(struct sass_body *b, uint32_t i)
 {
-	unsigned waits = sass_waits(b->insns[i]), stall = sass_stall(b->insns[i]);
+	unsigned waits = sass_wait_mask(b->insns[i]), stall = sass_stall(b->insns[i]);
 
 	if (i) {
 		stall += sass_stall(b->insns[i - 1]);
-		b->insns[i - 1] = sass_with(b->insns[i - 1], SASS_STALL_AT, 4, stall < SASS_STALL_MAX ? stall : SASS_STALL_MAX);
+		b->insns[i - 1] = sass_with_field(b->insns[i - 1], SASS_STALL_AT, 4, stall < SASS_STALL_MAX ? stall : SASS_STALL_MAX);
 	}
-	b->insns[i + 1] = sass_with(b->insns[i + 1], SASS_WAIT_AT, 6, sass_waits(b->insns[i + 1]) | waits);
+	b->insns[i + 1] = sass_with_field(b->insns[i + 1], SASS_WAIT_AT, 6, sass_wait_mask(b->insns[i + 1]) | waits);
 	memmove(&b->insns[i], &b->insns[i + 1], (--b->n - i) * sizeof(*b->insns));
 }
 
@@ -280,16 +280,16 @@ static void assign_boards(struct sass_body *b)
 {
 	for (uint32_t i = 0; i < b->n; i++) {
 		struct sass_insn insn = b->insns[i];
-		enum sass_given given;
+		enum sass_input given;
 		unsigned half;
 
-		if (sass_reads_given(insn, &given, &half) || !sass_lacks_board(insn))
+		if (sass_is_input_load(insn, &given, &half) || !sass_lacks_board(insn))
 			continue;
 		b->insns[i] = sass_with_board(insn, BODY_BOARD);
-		sass_await(b->insns, b->n, i, BODY_BOARD);
+		sass_insert_wait(b->insns, b->n, i, BODY_BOARD);
 	}
 	for (uint32_t i = 0; i < b->n; i++) /* in a body with branches it is unknown which waits have executed */
-		b->left = sass_boards_left(b->left, b->wanders ? sass_with(b->insns[i], SASS_WAIT_AT, 6, 0) : b->insns[i]);
+		b->left = sass_pending_boards(b->left, b->wanders ? sass_with_field(b->insns[i], SASS_WAIT_AT, 6, 0) : b->insns[i]);
 }
 
 static void find_uses(struct sass_body *b)

@@ -41,8 +41,8 @@ void sass_body_finish(struct sass_body *body);
  * local. */
 bool sass_has_effect(struct sass_insn insn);
 /* Is it part of divergent control flow: a branch, or an instruction that reconverges lanes? */
-bool sass_wanders(struct sass_insn insn);
+bool sass_is_divergent_flow(struct sass_insn insn);
 /* Does it execute independently of other lanes and fall through? */
-bool sass_stands_alone(struct sass_insn insn);
+bool sass_is_lane_independent(struct sass_insn insn);
 
 #endif

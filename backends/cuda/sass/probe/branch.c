@@ -31,13 +31,13 @@ static void emit_divergence(const struct work *w, const struct line *from, struc
 	struct sass_insn differs = { 0xc0c | SASS_PT << 12 | (uint64_t)w->mask_at << 24 |
 				     sass_field(from->insn, 24, 6) << 32, 0x0bf05070 };
 	struct sass_insn branch = sass_bra(w->arch, 0);
-	unsigned waits = sass_waits(from->insn);
+	unsigned waits = sass_wait_mask(from->insn);
 
-	differs = sass_with(sass_with(differs, 81, 3, chosen), 87, 4, sass_field(from->insn, 12, 4));
-	branch = sass_with(branch, 12, 3, chosen);
-	branch = sass_with(branch, SASS_STALL_AT, 4, sass_stall(from->insn));
-	to[0].insn = sass_with(sass_vote(w->mask_at), SASS_WAIT_AT, 6, waits);
-	to[1].insn = sass_with_control(differs, 0, SASS_PREDICATE_TIME);
+	differs = sass_with_field(sass_with_field(differs, 81, 3, chosen), 87, 4, sass_field(from->insn, 12, 4));
+	branch = sass_with_field(branch, 12, 3, chosen);
+	branch = sass_with_field(branch, SASS_STALL_AT, 4, sass_stall(from->insn));
+	to[0].insn = sass_with_field(sass_vote(w->mask_at), SASS_WAIT_AT, 6, waits);
+	to[1].insn = sass_with_control(differs, 0, SASS_PREDICATE_CYCLES);
 	to[2].insn = branch;
 	to[0].target = to[1].target = SASS_NONE;
 	to[0].from = to[1].from = to[2].from = SASS_NONE;
@@ -54,8 +54,8 @@ static void emit_saved_divergence(const struct work *w, const struct line *from,
 	for (uint32_t k = 0; k < SAVED_DIVERGENCE_INSNS; k++)
 		to[k].target = to[k].from = SASS_NONE;
 	emit_divergence(w, from, to + 2, SAVED_PREDICATE);
-	to[0].insn = sass_nop(ALL_BOARDS, SASS_PREDICATE_TIME);
-	to[1].insn = sass_keep_predicates(w->kept_at);
+	to[0].insn = sass_nop(ALL_BOARDS, SASS_PREDICATE_CYCLES);
+	to[1].insn = sass_save_predicates(w->kept_at);
 	to[4].target = SASS_NONE;
 	to[4].ahead = over;
 	to[5].insn = to[7].insn = sass_restore_predicates(w->kept_at);
@@ -72,12 +72,12 @@ static uint32_t table_size(const struct work *w)
 	return w->tables->data ? w->tables->size / 4 : 0;
 }
 
-uint32_t sass_work_entries(const struct work *w, uint32_t i)
+uint32_t sass_work_count_targets(const struct work *w, uint32_t i)
 {
 	return w->lines[i].from != SASS_NONE ? table_size(w) : w->lines[i].run;
 }
 
-uint32_t sass_work_entry(const struct work *w, uint32_t i, uint32_t k)
+uint32_t sass_work_get_target(const struct work *w, uint32_t i, uint32_t k)
 {
 	uint32_t at;
 
@@ -121,12 +121,12 @@ static uint32_t count_branches(const struct work *w, uint32_t i)
 	uint32_t n = 0;
 
 	while (i + n < w->n && n <= MAX_ENTRIES && sass_opcode(w->lines[i + n].insn) == SASS_OP_BRA &&
-	       sass_is_plain(w->arch, w->lines[i + n].insn) && sass_unconditional(w->lines[i + n].insn))
+	       sass_is_probe_insn(w->arch, w->lines[i + n].insn) && sass_is_unconditional(w->lines[i + n].insn))
 		n++;
 	return n;
 }
 
-int sass_work_find_jump(struct work *w, uint32_t i)
+int sass_work_mark_jump(struct work *w, uint32_t i)
 {
 	struct line *line = &w->lines[i];
 	int64_t off = sass_branch(w->arch, line->insn);
@@ -138,12 +138,12 @@ int sass_work_find_jump(struct work *w, uint32_t i)
 	} else if (!off) {
 		line->run = count_branches(w, i + 1);
 	}
-	if (!sass_unconditional(line->insn) || !sass_work_entries(w, i) || sass_work_entries(w, i) > MAX_ENTRIES)
+	if (!sass_is_unconditional(line->insn) || !sass_work_count_targets(w, i) || sass_work_count_targets(w, i) > MAX_ENTRIES)
 		return sass_work_refuse(w, "has an indirect branch without a known table");
-	for (uint32_t k = 0; k < sass_work_entries(w, i); k++) {
-		if (sass_work_entry(w, i, k) == SASS_NONE)
+	for (uint32_t k = 0; k < sass_work_count_targets(w, i); k++) {
+		if (sass_work_get_target(w, i, k) == SASS_NONE)
 			return sass_work_refuse(w, "has a branch table with a target outside of it");
-		w->lines[sass_work_entry(w, i, k)].entered = true;
+		w->lines[sass_work_get_target(w, i, k)].entered = true;
 	}
 	w->jumps++;
 	return 0;
@@ -155,20 +155,20 @@ static void emit_jump(const struct work *w, uint32_t i, struct line *to, uint8_t
 	const struct line *from = &w->lines[i];
 	struct sass_insn read = from->run ? from->insn : w->lines[from->from].insn;
 	uint32_t off = from->run ? 0 : (uint32_t)(int16_t)sass_constant_offset(read), step = from->run ? SASS_INSN : 4;
-	uint32_t n = sass_work_entries(w, i);
+	uint32_t n = sass_work_count_targets(w, i);
 
 	for (uint32_t k = 0; k < n; k++, to += 2) {
 		struct sass_insn branch = sass_bra(w->arch, 0);
 		bool last = k + 1 == n;
 
-		to[0].insn = sass_with(sass_is(chosen, sass_field(read, 24, 8), step * k - off, true), SASS_WAIT_AT, 6,
-				       k ? 0 : sass_waits(from->insn));
+		to[0].insn = sass_with_field(sass_isetp_imm(chosen, sass_field(read, 24, 8), step * k - off, true), SASS_WAIT_AT, 6,
+				       k ? 0 : sass_wait_mask(from->insn));
 		to[0].target = to[0].from = to[1].from = SASS_NONE;
 		to[0].run = to[!last].run = 0;
-		to[!last].insn = last ? branch : sass_with(branch, 12, 3, chosen);
+		to[!last].insn = last ? branch : sass_with_field(branch, 12, 3, chosen);
 		if (last && !k)
-			to[0].insn = sass_with(branch, SASS_WAIT_AT, 6, sass_waits(from->insn));
-		to[!last].target = sass_work_entry(w, i, k);
+			to[0].insn = sass_with_field(branch, SASS_WAIT_AT, 6, sass_wait_mask(from->insn));
+		to[!last].target = sass_work_get_target(w, i, k);
 	}
 }
 
@@ -193,7 +193,7 @@ static bool is_global(const struct work *w, struct sass_insn insn)
 
 /* Even an address that is only a uniform pair is copied. An access reads registers after issue, but uniform ones at
  * issue. The registers that replace the uniform pair may have changed by then. */
-uint32_t sass_work_adds(const struct work *w, struct sass_insn insn)
+uint32_t sass_work_count_sum_lines(const struct work *w, struct sass_insn insn)
 {
 	bool uniform = sass_opcode(insn) == OP_STL || (sass_opcode(insn) == OP_LDL && sass_field(insn, 91, 1));
 
@@ -206,11 +206,11 @@ uint32_t sass_work_adds(const struct work *w, struct sass_insn insn)
  * waits. */
 static struct sass_insn access_at_sum(const struct work *w, struct sass_insn access, unsigned uniform)
 {
-	access = sass_with(sass_with(access, 24, 8, w->sum_at), uniform, 8, 0);
+	access = sass_with_field(sass_with_field(access, 24, 8, w->sum_at), uniform, 8, 0);
 	if (sass_read_board(access) == SASS_NO_SCOREBOARD)
-		access = sass_with(access, SASS_READ_AT, 3, w->board);
-	access = sass_with(access, SASS_WAIT_AT, 6, 0);
-	return sass_with(sass_with(access, 91, 1, 0), SASS_REUSE_AT, 4, 0);
+		access = sass_with_field(access, SASS_READ_AT, 3, w->board);
+	access = sass_with_field(access, SASS_WAIT_AT, 6, 0);
+	return sass_with_field(sass_with_field(access, 91, 1, 0), SASS_REUSE_AT, 4, 0);
 }
 
 /* IADD3 of the register and the uniform one. */
@@ -222,14 +222,14 @@ static void emit_sum(const struct work *w, const struct line *from, struct line 
 				 sass_field(from->insn, at, 6) << 32, 0x0fffe0ff };
 	struct sass_insn access = access_at_sum(w, from->insn, at);
 
-	to[0].insn = sass_with_control(sum, sass_waits(from->insn) | w->sum_boards, SUM_TIME);
-	to[1].insn = store ? sass_with(access, 0, 12, OP_STL_REGISTER) : access;
+	to[0].insn = sass_with_control(sum, sass_wait_mask(from->insn) | w->sum_boards, SUM_TIME);
+	to[1].insn = store ? sass_with_field(access, 0, 12, OP_STL_REGISTER) : access;
 }
 
 /* Copies the uniform pair. IMAD.WIDE.U32 with 1 adds the register, and IADD3 adds the register after it. */
 static void emit_address(const struct work *w, const struct line *from, struct line *to)
 {
-	uint32_t opcode = sass_opcode(from->insn), reg = sass_field(from->insn, 24, 8), n = sass_work_adds(w, from->insn);
+	uint32_t opcode = sass_opcode(from->insn), reg = sass_field(from->insn, 24, 8), n = sass_work_count_sum_lines(w, from->insn);
 	unsigned at = opcode == OP_LDG ? 32 : 64;
 	uint32_t uniform = sass_field(from->insn, at, 6);
 	struct sass_insn wide = { 0x825 | SASS_PT << 12 | (uint64_t)w->sum_at << 16 | (uint64_t)reg << 24 | 1ull << 32,
@@ -238,20 +238,20 @@ static void emit_address(const struct work *w, const struct line *from, struct l
 				  (uint64_t)(reg + 1) << 32, 0x07ffe0ff };
 	struct sass_insn access = access_at_sum(w, from->insn, at);
 
-	to[0].insn = sass_with(sass_move_uniform(w->sum_at, uniform), SASS_WAIT_AT, 6, sass_waits(from->insn) | w->sum_boards);
+	to[0].insn = sass_with_field(sass_move_uniform(w->sum_at, uniform), SASS_WAIT_AT, 6, sass_wait_mask(from->insn) | w->sum_boards);
 	to[1].insn = sass_with_control(sass_move_uniform(w->sum_at + 1, uniform + 1), 0, SUM_TIME);
 	if (n > 3)
 		to[2].insn = sass_with_control(wide, 0, SUM_TIME);
 	if (n > 4)
 		to[3].insn = sass_with_control(high, 0, SUM_TIME);
-	to[n - 1].insn = opcode == OP_ATOMG ? sass_with(access, at, 8, SASS_RZ) : sass_with(access, 90, 1, 0);
-	to[n - 1].insn = sass_with(to[n - 1].insn, 0, 12, sass_form_find(opcode)->becomes);
+	to[n - 1].insn = opcode == OP_ATOMG ? sass_with_field(access, at, 8, SASS_RZ) : sass_with_field(access, 90, 1, 0);
+	to[n - 1].insn = sass_with_field(to[n - 1].insn, 0, 12, sass_form_find(opcode)->becomes);
 }
 
 /* Every line inherits the members of the original. Branches enter the first one. */
 static void emit_sums(const struct work *w, const struct line *from, struct line *to)
 {
-	uint32_t n = sass_work_adds(w, from->insn);
+	uint32_t n = sass_work_count_sum_lines(w, from->insn);
 
 	for (uint32_t k = 0; k < n; k++) {
 		to[k] = *from;
@@ -268,11 +268,11 @@ static void emit_sums(const struct work *w, const struct line *from, struct line
 /* The number of lines that replace line i. */
 static uint32_t count_lines(const struct work *w, uint32_t i)
 {
-	if (sass_is_divergence(w->lines[i].insn))
+	if (sass_is_bra_div(w->lines[i].insn))
 		return sass_work_free_predicate(w, i) < 0 ? SAVED_DIVERGENCE_INSNS : DIVERGENCE_INSNS;
-	if (sass_work_adds(w, w->lines[i].insn))
-		return sass_work_adds(w, w->lines[i].insn);
-	return sass_work_entries(w, i) ? 2 * sass_work_entries(w, i) - 1 : 1;
+	if (sass_work_count_sum_lines(w, w->lines[i].insn))
+		return sass_work_count_sum_lines(w, w->lines[i].insn);
+	return sass_work_count_targets(w, i) ? 2 * sass_work_count_targets(w, i) - 1 : 1;
 }
 
 static int emit_lines(struct work *w, uint32_t i, struct line *to)
@@ -281,22 +281,22 @@ static int emit_lines(struct work *w, uint32_t i, struct line *to)
 	int chosen = sass_work_free_predicate(w, i);
 
 	*to = *from;
-	if (sass_work_adds(w, from->insn))
+	if (sass_work_count_sum_lines(w, from->insn))
 		emit_sums(w, from, to);
-	if (sass_work_adds(w, from->insn) || (count_lines(w, i) == 1 && !sass_work_entries(w, i)))
+	if (sass_work_count_sum_lines(w, from->insn) || (count_lines(w, i) == 1 && !sass_work_count_targets(w, i)))
 		return 0;
-	if (chosen < 0 && !sass_is_divergence(from->insn))
+	if (chosen < 0 && !sass_is_bra_div(from->insn))
 		return sass_work_refuse(w, "needs more predicates than there are");
 	if (chosen < 0)
 		emit_saved_divergence(w, from, to);
-	else if (sass_is_divergence(from->insn))
+	else if (sass_is_bra_div(from->insn))
 		emit_divergence(w, from, to, chosen);
 	else
 		emit_jump(w, i, to, chosen);
 	return 0;
 }
 
-int sass_work_open_lines(struct work *w)
+int sass_work_expand_lines(struct work *w)
 {
 	uint32_t *index = calloc(w->n + 1, sizeof(*index)), n = 0, at = 0;
 	struct line *lines;

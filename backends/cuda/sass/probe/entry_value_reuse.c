@@ -13,20 +13,20 @@
 struct reuse {
 	const struct sass_arch *arch;
 	struct sass_probe *entry, *exit;
-	struct sass_made of_entry[SASS_STRAIGHT], of_exit[SASS_STRAIGHT];
-	struct sass_lasting stays, known;
-	bool wanted[SASS_STRAIGHT];
+	struct sass_insn_values of_entry[SASS_STRAIGHT_MAX_INSNS], of_exit[SASS_STRAIGHT_MAX_INSNS];
+	struct sass_pinned_results stays, known;
+	bool wanted[SASS_STRAIGHT_MAX_INSNS];
 };
 
 static bool is_straight(const struct sass_probe *p)
 {
-	return p->n && p->n <= SASS_STRAIGHT && !p->diverges;
+	return p->n && p->n <= SASS_STRAIGHT_MAX_INSNS && !p->diverges;
 }
 
 /* The entry's instruction that leaves the same values in registers; NOWHERE: there is none. */
 static uint32_t find_same_at_entry(const struct reuse *k, uint32_t exit)
 {
-	const struct sass_made *wanted = &k->of_exit[exit];
+	const struct sass_insn_values *wanted = &k->of_exit[exit];
 
 	for (uint32_t i = 0; wanted->n && i < k->entry->n; i++)
 		if (k->of_entry[i].n == wanted->n && !memcmp(k->of_entry[i].number, wanted->number, wanted->n * sizeof(*wanted->number)))
@@ -39,12 +39,12 @@ static int find_reusable(struct reuse *k, bool *any)
 {
 	int err;
 
-	*any = sass_number(k->entry->insns, k->entry->n, k->of_entry) && sass_number(k->exit->insns, k->exit->n, k->of_exit);
+	*any = sass_number_values(k->entry->insns, k->entry->n, k->of_entry) && sass_number_values(k->exit->insns, k->exit->n, k->of_exit);
 	if (!*any)
 		return 0;
 	for (uint32_t i = 0; i < k->exit->n; i++)
 		k->known.known[i] = find_same_at_entry(k, i) != NOWHERE;
-	err = sass_schedule_wants(k->arch, k->exit, &k->known, k->wanted);
+	err = sass_schedule_find_read(k->arch, k->exit, &k->known, k->wanted);
 	*any = false;
 	for (uint32_t i = 0; !err && i < k->exit->n; i++)
 		if (k->wanted[i])
@@ -76,34 +76,34 @@ static void extend_last_stall(struct sass_probe *p)
 	uint32_t i = p->n - 1;
 
 	do
-		time += sass_passes(p->insns[--i]);
+		time += sass_min_cycles(p->insns[--i]);
 	while (i && time < MIN_END_CYCLES && !is_fast_result(p->insns[i]));
 	if (time < MIN_END_CYCLES)
-		*last = sass_with(sass_with(*last, SASS_STALL_AT, 4, sass_stall(*last) + MIN_END_CYCLES - time), SASS_YIELD_AT, 1, 0);
+		*last = sass_with_field(sass_with_field(*last, SASS_STALL_AT, 4, sass_stall(*last) + MIN_END_CYCLES - time), SASS_YIELD_AT, 1, 0);
 }
 
 /* Schedules the entry's probe with the values that stay, and the exit's without their computation. -EINVAL:
  * impossible. */
 static int schedule_both(struct reuse *k, struct sass_probe *entry, struct sass_probe *exit)
 {
-	int err = sass_schedule_lasting(k->arch, entry, &k->stays);
+	int err = sass_schedule_pinned(k->arch, entry, &k->stays);
 
 	for (uint32_t i = 0; i < k->exit->n; i++)
 		k->known.at[i] = k->wanted[i] ? k->stays.at[find_same_at_entry(k, i)] : SASS_RZ;
 	if (!err)
-		err = sass_schedule_lasting(k->arch, exit, &k->known);
+		err = sass_schedule_pinned(k->arch, exit, &k->known);
 	if (err < 0)
 		return err;
 	extend_last_stall(entry);
-	sass_probe_note(entry);
-	sass_probe_note(exit);
+	sass_probe_update_usage(entry);
+	sass_probe_update_usage(exit);
 	return 0;
 }
 
 static bool is_proved(const struct reuse *k, const struct sass_probe *entry, const struct sass_probe *exit, uint32_t most)
 {
 	return entry->regs <= most && exit->regs <= most && exit->n < k->exit->n &&
-	       sass_does_same(k->entry->insns, k->entry->n, entry->insns, entry->n) && sass_does_same_behind(entry, k->exit, exit);
+	       sass_is_equivalent(k->entry->insns, k->entry->n, entry->insns, entry->n) && sass_is_equivalent_after(entry, k->exit, exit);
 }
 
 static void replace(struct sass_probe *p, struct sass_probe *by)
@@ -127,7 +127,7 @@ static int reuse_values(struct reuse *k, uint32_t most)
 	return err == -EINVAL ? 0 : err;
 }
 
-int sass_keep(const struct sass_arch *arch, struct sass_probe *entry, struct sass_probe *exit, uint32_t most)
+int sass_reuse_entry_values(const struct sass_arch *arch, struct sass_probe *entry, struct sass_probe *exit, uint32_t most)
 {
 	struct reuse *k;
 	bool any;

@@ -14,6 +14,6 @@
 
 /* Changes the probes if both are straight-line code and need at most `most` registers; else it leaves them alone.
  * -ENOMEM. */
-int sass_keep(const struct sass_arch *arch, struct sass_probe *entry, struct sass_probe *exit, uint32_t most);
+int sass_reuse_entry_values(const struct sass_arch *arch, struct sass_probe *entry, struct sass_probe *exit, uint32_t most);
 
 #endif

@@ -41,25 +41,25 @@ static uint64_t guard_number(const struct numbers *s, struct sass_insn insn, boo
 static uint64_t result_number(const struct numbers *s, struct sass_insn insn, int fields)
 {
 	const struct sass_form *form = sass_form_find(sass_opcode(insn));
-	struct sass_insn rest = sass_with(insn, SASS_STALL_AT, 21, 0);
+	struct sass_insn rest = sass_with_field(insn, SASS_STALL_AT, 21, 0);
 	uint64_t h = 0;
 
 	for (unsigned o = 0; o < SASS_OPERANDS; o++) {
 		struct sass_operand x = sass_operand(form, insn, o);
 
 		if (form->operands[o] != '-')
-			rest = sass_with(rest, x.at, 8, 0);
+			rest = sass_with_field(rest, x.at, 8, 0);
 		for (unsigned k = 0; o && k < x.n; k++)
 			h = mix(h, s->reg[(x.reg + k) & 255]);
 		h = mix(h, x.n);
 	}
-	rest = sass_with(rest, 12, 4, 0);
+	rest = sass_with_field(rest, 12, 4, 0);
 	for (unsigned f = 1; f < SASS_PREDICATE_FIELDS; f++) {
 		if (!(fields >> f & 1))
 			continue;
 		if (f < SASS_P_OUT)
 			h = mix(h, s->predicate[sass_field(insn, sass_predicate_at[f], 3)]);
-		rest = sass_with(rest, sass_predicate_at[f], 3, 0);
+		rest = sass_with_field(rest, sass_predicate_at[f], 3, 0);
 	}
 	return mix(mix(h, rest.lo), rest.hi);
 }
@@ -77,7 +77,7 @@ static uint64_t number_effect(struct numbers *s, struct sass_insn insn, uint64_t
 	if (sass_reads_clock(insn)) {
 		number = mix(number, s->n);
 		add_effect(s, number);
-	} else if (sass_is_ordered(insn)) {
+	} else if (sass_has_side_effect(insn)) {
 		number = mix(mix(number, s->ended + guard_number(s, insn, false)), s->done++);
 		add_effect(s, number);
 	}
@@ -89,7 +89,7 @@ static bool is_lasting(const struct numbers *s, struct sass_insn insn, int field
 {
 	const struct sass_form *form = sass_form_find(sass_opcode(insn));
 
-	if (sass_is_ordered(insn) || sass_reads_place(insn) || s->ended || sass_field(insn, 12, 4) != SASS_PT)
+	if (sass_has_side_effect(insn) || sass_reads_multiprocessor(insn) || s->ended || sass_field(insn, 12, 4) != SASS_PT)
 		return false;
 	for (unsigned o = 1; o < SASS_OPERANDS; o++) {
 		struct sass_operand x = sass_operand(form, insn, o);
@@ -107,12 +107,12 @@ static bool is_lasting(const struct numbers *s, struct sass_insn insn, int field
 static void define_results(struct numbers *s, struct sass_insn insn, uint64_t number, int fields)
 {
 	struct sass_operand x = sass_operand(sass_form_find(sass_opcode(insn)), insn, 0);
-	bool partly = sass_field(insn, 12, 3) != SASS_PT && !sass_is_ordered(insn);
+	bool partly = sass_field(insn, 12, 3) != SASS_PT && !sass_has_side_effect(insn);
 	uint64_t when = guard_number(s, insn, false);
 	bool stays = is_lasting(s, insn, fields);
 
 	for (unsigned k = 0; k < x.n; k++) {
-		uint64_t *to = &s->reg[(x.reg + k) & 255], now = sass_copied_from(insn) ? number : mix(number, k);
+		uint64_t *to = &s->reg[(x.reg + k) & 255], now = sass_copy_source_field(insn) ? number : mix(number, k);
 
 		*to = partly || *to != UNDEFINED ? (sass_field(insn, 12, 3) == SASS_PT ? now : mix(mix(now, when), *to)) : now;
 		s->lasts[(x.reg + k) & 255] = stays;
@@ -131,7 +131,7 @@ static void define_results(struct numbers *s, struct sass_insn insn, uint64_t nu
 static void number_insn(struct numbers *s, struct sass_insn insn)
 {
 	int fields = sass_predicate_fields(insn);
-	unsigned copied = sass_copied_from(insn);
+	unsigned copied = sass_copy_source_field(insn);
 	uint64_t number;
 
 	if (fields < 0 || !sass_form_find(sass_opcode(insn))) {
@@ -160,29 +160,29 @@ static void init_numbers(struct numbers *s)
 }
 
 /* The values that the instruction leaves in its registers, if they last. */
-static struct sass_made insn_values(const struct numbers *s, struct sass_insn insn)
+static struct sass_insn_values insn_values(const struct numbers *s, struct sass_insn insn)
 {
 	struct sass_operand x = sass_operand(sass_form_find(sass_opcode(insn)), insn, 0);
-	struct sass_made made = { .n = sass_opcode(insn) == SASS_OP_EXIT ? 0 : x.n };
+	struct sass_insn_values made = { .n = sass_opcode(insn) == SASS_OP_EXIT ? 0 : x.n };
 
 	for (unsigned k = 0; k < made.n; k++) {
 		if (!s->lasts[(x.reg + k) & 255])
-			return (struct sass_made){ 0 };
+			return (struct sass_insn_values){ 0 };
 		made.number[k] = s->reg[(x.reg + k) & 255];
 	}
 	return made;
 }
 
 /* made: may be NULL. */
-static void number_code(struct numbers *s, const struct sass_insn *insns, uint32_t n, struct sass_made *made)
+static void number_code(struct numbers *s, const struct sass_insn *insns, uint32_t n, struct sass_insn_values *made)
 {
 	for (uint32_t i = 0; i < n; i++) {
-		s->failed |= i + 1 < n && sass_opcode(insns[i]) == SASS_OP_EXIT && sass_unconditional(insns[i]);
+		s->failed |= i + 1 < n && sass_opcode(insns[i]) == SASS_OP_EXIT && sass_is_unconditional(insns[i]);
 		number_insn(s, insns[i]);
 		if (made)
-			made[i] = s->failed ? (struct sass_made){ 0 } : insn_values(s, insns[i]);
+			made[i] = s->failed ? (struct sass_insn_values){ 0 } : insn_values(s, insns[i]);
 	}
-	s->failed |= !n || sass_opcode(insns[n - 1]) != SASS_OP_EXIT || !sass_unconditional(insns[n - 1]);
+	s->failed |= !n || sass_opcode(insns[n - 1]) != SASS_OP_EXIT || !sass_is_unconditional(insns[n - 1]);
 }
 
 static bool same_effects(const struct numbers *a, const struct numbers *b)
@@ -190,7 +190,7 @@ static bool same_effects(const struct numbers *a, const struct numbers *b)
 	return !a->failed && !b->failed && a->n == b->n && !memcmp(a->effects, b->effects, a->n * sizeof(*a->effects));
 }
 
-bool sass_does_same(const struct sass_insn *a, uint32_t na, const struct sass_insn *b, uint32_t nb)
+bool sass_is_equivalent(const struct sass_insn *a, uint32_t na, const struct sass_insn *b, uint32_t nb)
 {
 	struct numbers of_a, of_b;
 
@@ -201,7 +201,7 @@ bool sass_does_same(const struct sass_insn *a, uint32_t na, const struct sass_in
 	return same_effects(&of_a, &of_b);
 }
 
-bool sass_does_same_behind(const struct sass_probe *before, const struct sass_probe *a, const struct sass_probe *b)
+bool sass_is_equivalent_after(const struct sass_probe *before, const struct sass_probe *a, const struct sass_probe *b)
 {
 	struct numbers of_a, of_b, from_before;
 
@@ -216,7 +216,7 @@ bool sass_does_same_behind(const struct sass_probe *before, const struct sass_pr
 	return !from_before.failed && same_effects(&of_a, &of_b);
 }
 
-bool sass_number(const struct sass_insn *insns, uint32_t n, struct sass_made *made)
+bool sass_number_values(const struct sass_insn *insns, uint32_t n, struct sass_insn_values *made)
 {
 	struct numbers s;
 

@@ -6,7 +6,7 @@
  * Does:     computes the live predicates by backward data flow and colors the uniform ones.
  * Before:   the lines of the probe are open, with targets.
  * After:    w->live has the live set before each line; w->predicate maps each uniform predicate to a lane predicate.
- * Requires: sass_work_way() and sass_work_entry() list all edges except the fall-through.
+ * Requires: sass_work_branch_successor() and sass_work_get_target() list all edges except the fall-through.
  */
 #include "work.h"
 
@@ -15,7 +15,7 @@
 
 #define UNIFORM SASS_WARPS
 
-uint32_t sass_work_way(const struct work *w, uint32_t i)
+uint32_t sass_work_branch_successor(const struct work *w, uint32_t i)
 {
 	uint32_t to = w->lines[i].target;
 	struct sass_insn insn = w->lines[i].insn;
@@ -31,10 +31,10 @@ static unsigned live_after(const struct work *w, uint32_t i)
 {
 	unsigned behind = i + 1 < w->n ? w->live[i + 1] : 0;
 
-	if (sass_work_way(w, i) != SASS_NONE)
-		behind |= w->live[sass_work_way(w, i)];
-	for (uint32_t k = 0; k < sass_work_entries(w, i); k++)
-		behind |= w->live[sass_work_entry(w, i, k)];
+	if (sass_work_branch_successor(w, i) != SASS_NONE)
+		behind |= w->live[sass_work_branch_successor(w, i)];
+	for (uint32_t k = 0; k < sass_work_count_targets(w, i); k++)
+		behind |= w->live[sass_work_get_target(w, i, k)];
 	return behind;
 }
 
@@ -51,7 +51,7 @@ static unsigned live_before(const struct work *w, uint32_t i)
 static bool propagate_written(const struct work *w, uint32_t i, uint16_t *written)
 {
 	unsigned behind = written[i] | sass_predicates_written(w->lines[i].insn);
-	uint32_t to[] = { i + 1, sass_work_way(w, i) };
+	uint32_t to[] = { i + 1, sass_work_branch_successor(w, i) };
 	bool more = false;
 
 	for (size_t k = 0; k < sizeof(to) / sizeof(*to); k++)
@@ -59,9 +59,9 @@ static bool propagate_written(const struct work *w, uint32_t i, uint16_t *writte
 			written[to[k]] |= behind;
 			more = true;
 		}
-	for (uint32_t k = 0; k < sass_work_entries(w, i); k++)
-		if (behind & ~written[sass_work_entry(w, i, k)]) {
-			written[sass_work_entry(w, i, k)] |= behind;
+	for (uint32_t k = 0; k < sass_work_count_targets(w, i); k++)
+		if (behind & ~written[sass_work_get_target(w, i, k)]) {
+			written[sass_work_get_target(w, i, k)] |= behind;
 			more = true;
 		}
 	return more;

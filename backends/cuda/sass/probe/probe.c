@@ -37,7 +37,7 @@ bool sass_has_target(struct sass_insn insn)
 
 static bool is_branch_to_itself(const struct sass_arch *arch, struct sass_insn insn)
 {
-	return sass_opcode(insn) == SASS_OP_BRA && sass_branch(arch, insn) == -SASS_INSN && sass_unconditional(insn);
+	return sass_opcode(insn) == SASS_OP_BRA && sass_branch(arch, insn) == -SASS_INSN && sass_is_unconditional(insn);
 }
 
 /* The number of instructions before the branch to itself and the padding with which compilers end a section. */
@@ -54,7 +54,7 @@ static struct sass_insn to_branch(struct sass_insn insn)
 {
 	if (sass_opcode(insn) != SASS_OP_CALL_REL || !sass_field(insn, NOINC_AT, 1))
 		return insn;
-	return sass_with(sass_with(insn, 0, 12, SASS_OP_BRA), NOINC_AT, 1, 0);
+	return sass_with_field(sass_with_field(insn, 0, 12, SASS_OP_BRA), NOINC_AT, 1, 0);
 }
 
 static int find_target(struct work *w, uint32_t i)
@@ -66,7 +66,7 @@ static int find_target(struct work *w, uint32_t i)
 		return 0;
 	if (sass_opcode(line->insn) == SASS_OP_BRA) /* the promise of a uniform branch does not hold where lanes are
 	                                             * alone */
-		line->insn = sass_with(line->insn, SASS_UNIFORM_AT, 1, 0);
+		line->insn = sass_with_field(line->insn, SASS_UNIFORM_AT, 1, 0);
 	at = (int64_t)(i + 1) * SASS_INSN + sass_branch(w->arch, line->insn);
 	if (at < 0 || at % SASS_INSN || at / SASS_INSN >= w->n)
 		return sass_work_refuse(w, "branches out of its code");
@@ -91,10 +91,10 @@ static int open_lines(struct work *w, const struct sass_section *text)
 		err = find_target(w, i);
 	for (uint32_t i = 0; !err && i < w->n; i++)
 		if (sass_opcode(w->lines[i].insn) == SASS_OP_BRX)
-			err = sass_work_find_jump(w, i);
+			err = sass_work_mark_jump(w, i);
 	for (uint32_t i = 0; !err && i < w->n; i++)
 		if (sass_opcode(w->lines[i].insn) == SASS_OP_REDUX || sass_opcode(w->lines[i].insn) == SASS_OP_R2UR)
-			err = sass_work_find_asked(w, i);
+			err = sass_work_split_mask(w, i);
 	return err;
 }
 
@@ -104,9 +104,9 @@ static int check_line(struct work *w, uint32_t i)
 	struct sass_insn insn = w->lines[i].insn;
 	int bank = sass_constant_bank(insn);
 
-	if (sass_is_divergence(insn) || sass_work_entries(w, i) || w->lines[i].spare)
+	if (sass_is_bra_div(insn) || sass_work_count_targets(w, i) || w->lines[i].spare)
 		return 0;
-	if (!sass_is_plain(w->arch, insn))
+	if (!sass_is_probe_insn(w->arch, insn))
 		return sass_work_refuse(w, "has an instruction that probes do not support: %s (0x%03x)",
 			      sass_op_find(sass_opcode(insn))->name ? sass_op_find(sass_opcode(insn))->name : "?",
 			      sass_opcode(insn));
@@ -140,14 +140,14 @@ static int scan_usage(struct work *w)
 			if (x.n && !x.uniform && x.reg + x.n > (int)top)
 				top = x.reg + x.n;
 		}
-		if (sass_is_divergence(insn)) {
+		if (sass_is_bra_div(insn)) {
 			w->divergences++;
 			if (sass_field(insn, 24, 6) < low)
 				low = sass_field(insn, 24, 6);
 		}
 		boards |= 1u << sass_write_board(insn) | 1u << sass_read_board(insn);
-		w->sums += sass_work_adds(w, insn) > 0;
-		w->sum_boards |= sass_work_adds(w, insn) ? sass_boards_set(insn) : 0;
+		w->sums += sass_work_count_sum_lines(w, insn) > 0;
+		w->sum_boards |= sass_work_count_sum_lines(w, insn) ? sass_boards_set(insn) : 0;
 	}
 	w->mask_at = top;
 	w->kept_at = top + 1;
@@ -178,7 +178,7 @@ static struct sass_insn map_fields(const struct work *w, const struct sass_form 
 {
 	for (unsigned i = 0; i < SASS_OPERANDS; i++)
 		if (sass_is_uniform_kind(form->operands[i]))
-			insn = sass_with(insn, sass_operand_at[i], 8, map_register(w, sass_field(insn, sass_operand_at[i], 6)));
+			insn = sass_with_field(insn, sass_operand_at[i], 8, map_register(w, sass_field(insn, sass_operand_at[i], 6)));
 	return insn;
 }
 
@@ -187,11 +187,11 @@ static struct sass_insn map_predicates(const struct work *w, const struct sass_f
 	for (unsigned f = 0; f < SASS_PREDICATE_FIELDS; f++) {
 		unsigned at = sass_predicate_at[f];
 
-		if (!sass_predicate_is_warps(form, insn, f))
+		if (!sass_predicate_is_uniform(form, insn, f))
 			continue;
-		insn = sass_with(insn, at, 3, w->predicate[sass_field(insn, at, 3)]);
+		insn = sass_with_field(insn, at, 3, w->predicate[sass_field(insn, at, 3)]);
 		if (form->predicates[f] == 'e')
-			insn = sass_with(insn, 67, 1, 0);
+			insn = sass_with_field(insn, 67, 1, 0);
 	}
 	return insn;
 }
@@ -211,8 +211,8 @@ static int drop_descriptor(struct work *w, struct line *line)
 
 	if (!w->arch->descriptor)
 		return sass_work_refuse(w, "has an address in an unknown form");
-	i = opcode == 0x9a8 ? sass_with(i, 91, 1, 0) : sass_with(sass_with(i, 90, 2, 0), 76, 1, 0);
-	line->insn = sass_with(i, at, 8, opcode == 0x9a8 ? SASS_RZ : 0);
+	i = opcode == 0x9a8 ? sass_with_field(i, 91, 1, 0) : sass_with_field(sass_with_field(i, 90, 2, 0), 76, 1, 0);
+	line->insn = sass_with_field(i, at, 8, opcode == 0x9a8 ? SASS_RZ : 0);
 	return 0;
 }
 
@@ -223,7 +223,7 @@ static int swap_operands(struct work *w, struct line *line)
 
 	if (sass_field(line->insn, 40, 24) || sass_field(line->insn, 72, 1) || sass_field(line->insn, 75, 1))
 		return sass_work_refuse(w, "has a sign on an operand, which is not supported");
-	line->insn = sass_with(sass_with(line->insn, 32, 8, b), 64, 8, c);
+	line->insn = sass_with_field(sass_with_field(line->insn, 32, 8, b), 64, 8, c);
 	return 0;
 }
 
@@ -241,8 +241,8 @@ static int demote_form(struct work *w, struct line *line, const struct sass_form
 	case SASS_DEMOTE_FROM_A:
 		if (sass_field(*i, 81, 3) != SASS_PT) /* R2UR P0, URZ, R3: do lanes differ? */
 			return sass_work_refuse(w, "writes a predicate in R2UR, which is not supported");
-		*i = with_rest(sass_with(sass_with(*i, 32, 8, sass_field(*i, 24, 8)), 24, 8, 0), MOV_ALL);
-		*i = sass_with(sass_with(*i, SASS_WRITE_AT, 3, SASS_NO_SCOREBOARD), SASS_READ_AT, 3, SASS_NO_SCOREBOARD);
+		*i = with_rest(sass_with_field(sass_with_field(*i, 32, 8, sass_field(*i, 24, 8)), 24, 8, 0), MOV_ALL);
+		*i = sass_with_field(sass_with_field(*i, SASS_WRITE_AT, 3, SASS_NO_SCOREBOARD), SASS_READ_AT, 3, SASS_NO_SCOREBOARD);
 		break;
 	case SASS_DEMOTE_SWAP:
 		return swap_operands(w, line);
@@ -251,7 +251,7 @@ static int demote_form(struct work *w, struct line *line, const struct sass_form
 			return sass_work_refuse(w, "reads a constant by an index, which is not supported");
 		if (sass_constant_offset(*i) > UINT16_MAX)
 			return sass_work_refuse(w, "reads a constant beyond the first 64 KiB");
-		*i = sass_with(sass_with(*i, 37, 17, sass_constant_offset(*i) << 1), 24, 8, SASS_RZ);
+		*i = sass_with_field(sass_with_field(*i, 37, 17, sass_constant_offset(*i) << 1), 24, 8, SASS_RZ);
 		break;
 	case SASS_DEMOTE_MEMORY:
 		return drop_descriptor(w, line);
@@ -259,7 +259,7 @@ static int demote_form(struct work *w, struct line *line, const struct sass_form
 		if (sass_field(*i, 24, 8) != SASS_RZ)
 			return sass_work_refuse(w, "has an address that adds a uniform register");
 		at = form->operands[2] == 'y' ? 32 : 64;
-		*i = sass_with(sass_with(*i, 24, 8, sass_field(*i, at, 8)), at, 8, 0);
+		*i = sass_with_field(sass_with_field(*i, 24, 8, sass_field(*i, at, 8)), at, 8, 0);
 		break;
 	case SASS_DEMOTE_SUM_64:
 		*i = with_rest(*i, SUM_64_REST);
@@ -270,8 +270,8 @@ static int demote_form(struct work *w, struct line *line, const struct sass_form
 	case SASS_DEMOTE_BRANCH:
 		if (sass_field(*i, 87, 4) != SASS_PT)
 			return sass_work_refuse(w, "branches by two predicates and a uniform one");
-		*i = sass_with(*i, 87, 4, sass_field(*i, 24, 4));
-		*i = sass_with(*i, 24, 10, 0);
+		*i = sass_with_field(*i, 87, 4, sass_field(*i, 24, 4));
+		*i = sass_with_field(*i, 24, 10, 0);
 		break;
 	}
 	return 0;
@@ -301,9 +301,9 @@ static int demote(struct work *w, struct line *line)
 	if (form->how != SASS_DEMOTE_MEMORY)
 		line->insn = map_fields(w, form, line->insn);
 	err = demote_form(w, line, form);
-	line->insn = sass_with(line->insn, 0, 12, form->becomes);
+	line->insn = sass_with_field(line->insn, 0, 12, form->becomes);
 	if (form->how != SASS_DEMOTE_MEMORY)
-		line->insn = sass_with(sass_with(line->insn, 91, 1, 0), SASS_REUSE_AT, 4, 0);
+		line->insn = sass_with_field(sass_with_field(line->insn, 91, 1, 0), SASS_REUSE_AT, 4, 0);
 	return err;
 }
 
@@ -340,10 +340,10 @@ static void update_usage(struct sass_probe *p, struct sass_insn insn)
 		p->barriers = sass_field(insn, barrier, 4) + 1;
 	p->predicates |= sass_predicates_written(insn) != 0;
 	p->diverges |= opcode == SASS_OP_BRA || opcode == SASS_OP_BSSY ||
-		       (opcode == SASS_OP_EXIT && !sass_unconditional(insn));
+		       (opcode == SASS_OP_EXIT && !sass_is_unconditional(insn));
 }
 
-void sass_probe_note(struct sass_probe *p)
+void sass_probe_update_usage(struct sass_probe *p)
 {
 	*p = (struct sass_probe){ .insns = p->insns, .n = p->n, .frame = p->frame };
 	for (uint32_t i = 0; i < p->n; i++)
@@ -384,7 +384,7 @@ static int legalize_probe(struct work *w, const struct sass_cubin *c, const stru
 	if (!err)
 		err = scan_usage(w);
 	if (!err && w->divergences + w->jumps + w->sums)
-		err = sass_work_open_lines(w);
+		err = sass_work_expand_lines(w);
 	for (uint32_t i = w->begin; !err && i < w->n; i++)
 		err = demote(w, &w->lines[i]);
 	if (err < 0)
@@ -395,16 +395,16 @@ static int legalize_probe(struct work *w, const struct sass_cubin *c, const stru
 			sass_work_drop(w, i);
 	for (uint32_t i = 0; i < w->n; i++)
 		if (w->lines[i].demoted && !w->lines[i].dropped)
-			sass_work_time(w, i);
+			sass_work_update_latency(w, i);
 	err = emit_probe(w, p);
 	if (err < 0)
 		return err;
-	sass_probe_note(p);
+	sass_probe_update_usage(p);
 	err = sass_schedule(w->arch, p);
-	sass_probe_note(p);
+	sass_probe_update_usage(p);
 	if (!err)
-		err = sass_compact(w->arch, p, k->frame);
-	sass_probe_note(p);
+		err = sass_alloc_registers(w->arch, p, k->frame);
+	sass_probe_update_usage(p);
 	p->frame = k->frame;
 	return err;
 }

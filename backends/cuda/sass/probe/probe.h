@@ -33,7 +33,7 @@ int sass_probe_read(const struct sass_cubin *probes, const char *name, struct sa
 		    struct gpubpf_diag *diag);
 void sass_probe_finish(struct sass_probe *probe);
 /* Recomputes which registers, barriers and predicates the instructions use. */
-void sass_probe_note(struct sass_probe *probe);
+void sass_probe_update_usage(struct sass_probe *probe);
 
 /* Does the instruction use the uniform datapath? */
 bool sass_is_uniform(struct sass_insn insn);

@@ -45,7 +45,7 @@ static bool falls_through(const struct regalloc *c, uint32_t i)
 {
 	uint32_t opcode = sass_opcode(c->p->insns[i]);
 
-	return i + 1 < c->p->n && !((opcode == SASS_OP_BRA || opcode == SASS_OP_EXIT) && sass_unconditional(c->p->insns[i]));
+	return i + 1 < c->p->n && !((opcode == SASS_OP_BRA || opcode == SASS_OP_EXIT) && sass_is_unconditional(c->p->insns[i]));
 }
 
 /* The target of BSSY counts as an edge too. */
@@ -180,7 +180,7 @@ static bool in_flight(const struct reg_state *state)
 /* Is it still in flight after the waits of the instruction? */
 static bool stays_in_flight(const struct reg_state *state, struct sass_insn insn)
 {
-	return (state->boards & ~sass_waits(insn)) || state->fresh || state->cycles;
+	return (state->boards & ~sass_wait_mask(insn)) || state->fresh || state->cycles;
 }
 
 /* Does it read or write registers when later instructions may already execute? */
@@ -229,7 +229,7 @@ static void leave_in_flight(struct regalloc *c, uint32_t i, struct reg_state *st
 				continue;
 			if (board == SASS_NO_SCOREBOARD)
 				states[r].boards |= UNGUARDED;
-			else if (sass_passes(insn) < SASS_SEEN)
+			else if (sass_min_cycles(insn) < SASS_SCOREBOARD_CYCLES)
 				states[r].fresh |= 1u << board;
 			else
 				states[r].boards |= 1u << board;
@@ -263,11 +263,11 @@ static bool old_value_stays(const struct regalloc *c, uint32_t i, unsigned reg)
 static void apply_insn(struct regalloc *c, uint32_t i, struct reg_state *states)
 {
 	struct sass_insn insn = c->p->insns[i];
-	unsigned passed = sass_passes(insn);
+	unsigned passed = sass_min_cycles(insn);
 
 	memcpy(states, states_before(c, i), c->regs * sizeof(*states));
 	for (uint32_t r = 0; r < c->regs; r++) {
-		states[r].boards = (states[r].boards & ~sass_waits(insn)) | states[r].fresh;
+		states[r].boards = (states[r].boards & ~sass_wait_mask(insn)) | states[r].fresh;
 		states[r].fresh = 0;
 	}
 	for (unsigned o = 0; o < SASS_OPERANDS; o++) {
@@ -473,9 +473,9 @@ static void rewrite_insns(struct regalloc *c)
 			const struct reg_state *states = x.written ? after : states_before(c, i);
 
 			if (x.n)
-				to = sass_with(to, x.at, 8, c->reg[find_set(c, states[x.reg].value)]);
+				to = sass_with_field(to, x.at, 8, c->reg[find_set(c, states[x.reg].value)]);
 		}
-		c->p->insns[i] = sass_with(to, SASS_REUSE_AT, 4, 0);
+		c->p->insns[i] = sass_with_field(to, SASS_REUSE_AT, 4, 0);
 	}
 }
 
@@ -548,7 +548,7 @@ static void release(struct regalloc *c)
 	free(c->interferes);
 }
 
-int sass_compact(const struct sass_arch *arch, struct sass_probe *probe, uint32_t frame)
+int sass_alloc_registers(const struct sass_arch *arch, struct sass_probe *probe, uint32_t frame)
 {
 	struct regalloc c = { .arch = arch, .p = probe, .regs = probe->regs };
 	int err;

@@ -16,6 +16,6 @@
 
 /* A nonzero `frame` means that the probe has a stack; its pointer keeps its register. Returns 0 or -ENOMEM. The probe
  * stays unchanged if it needs as many registers, or if a branch target is unknown. */
-int sass_compact(const struct sass_arch *arch, struct sass_probe *probe, uint32_t frame);
+int sass_alloc_registers(const struct sass_arch *arch, struct sass_probe *probe, uint32_t frame);
 
 #endif

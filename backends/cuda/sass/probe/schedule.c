@@ -19,7 +19,7 @@ struct node {
 	uint16_t predicate[SASS_PREDICATE_FIELDS]; /* NONE: PT, or no predicate */
 	uint32_t index;            /* in the original probe */
 	bool removed, ordered, slow;
-	bool stays, known;         /* stays and known of struct sass_lasting */
+	bool stays, known;         /* stays and known of struct sass_pinned_results */
 	uint32_t height;           /* estimated cycles from it to the end */
 	uint32_t waited;           /* position of the first wait for its scoreboard; 0: there is none yet */
 	uint8_t board;
@@ -36,11 +36,11 @@ struct values {
 
 struct schedule {
 	const struct sass_arch *arch;
-	struct node nodes[SASS_STRAIGHT];
-	uint16_t order[SASS_STRAIGHT];
+	struct node nodes[SASS_STRAIGHT_MAX_INSNS];
+	uint16_t order[SASS_STRAIGHT_MAX_INSNS];
 	uint32_t n, norder;
 	struct values v;
-	uint16_t latency[SASS_STRAIGHT][SASS_STRAIGHT];  /* estimated cycles from one instruction to a later one; 0:
+	uint16_t latency[SASS_STRAIGHT_MAX_INSNS][SASS_STRAIGHT_MAX_INSNS];  /* estimated cycles from one instruction to a later one; 0:
 	                                                  * they are independent */
 	uint8_t wide[MAX_VALUES];      /* alignment, size and first register of a group */
 	uint8_t size[MAX_VALUES], reg[MAX_VALUES];
@@ -141,10 +141,10 @@ static bool is_straight(const struct sass_probe *p)
 		bool never = sass_field(insn, 12, 4) == (SASS_PT | 8);
 
 		if (!sass_form_find(sass_opcode(insn)) || sass_predicate_fields(insn) < 0 || never ||
-		    (end && sass_field(insn, 87, 4) != SASS_PT) || (end && sass_unconditional(insn)) != last)
+		    (end && sass_field(insn, 87, 4) != SASS_PT) || (end && sass_is_unconditional(insn)) != last)
 			return false;
 	}
-	return p->n && p->n <= SASS_STRAIGHT;
+	return p->n && p->n <= SASS_STRAIGHT_MAX_INSNS;
 }
 
 static void build_nodes(struct schedule *s, const struct sass_probe *p)
@@ -158,7 +158,7 @@ static void build_nodes(struct schedule *s, const struct sass_probe *p)
 
 		if (sass_opcode(p->insns[i]) == SASS_OP_NOP)
 			continue;
-		*node = (struct node){ .insn = p->insns[i], .index = i, .ordered = sass_is_ordered(p->insns[i]),
+		*node = (struct node){ .insn = p->insns[i], .index = i, .ordered = sass_has_side_effect(p->insns[i]),
 				       .slow = sass_is_slow(p->insns[i]) };
 		for (unsigned o = SASS_OPERANDS; o--;)
 			read_operand(s, node, o, cur);
@@ -185,7 +185,7 @@ static bool predicates_are_read(const struct schedule *s, const struct node *nod
 
 /* Known results are not computed, unless an instruction reads a predicate that the same instruction writes: predicates
  * are in no register. */
-static void apply_known(struct schedule *s, const struct sass_lasting *lasting)
+static void apply_known(struct schedule *s, const struct sass_pinned_results *lasting)
 {
 	bool again = true;
 
@@ -216,7 +216,7 @@ static void join_copies(struct schedule *s)
 {
 	for (uint32_t i = 0; i < s->n && !s->failed; i++) {
 		struct node *node = &s->nodes[i];
-		unsigned from = sass_copied_from(node->insn);
+		unsigned from = sass_copy_source_field(node->insn);
 		struct values before = s->v;
 		uint16_t a, b;
 
@@ -299,7 +299,7 @@ static void predicate_early_exit(struct schedule *s)
 		if (!node->ordered || sass_reads_clock(node->insn))
 			continue;
 		node->predicate[SASS_P_GUARD] = end->predicate[SASS_P_GUARD];
-		node->insn = sass_with(node->insn, 15, 1, !sass_field(end->insn, 15, 1));
+		node->insn = sass_with_field(node->insn, 15, 1, !sass_field(end->insn, 15, 1));
 	}
 	end->removed = true;
 }
@@ -327,7 +327,7 @@ static unsigned predicate_time(const struct schedule *s, const struct node *writ
 
 	if (field && sum)
 		return 6;
-	return field && s->arch->sm >= 90 ? 8 : sass_predicate_time(writer->insn);
+	return field && s->arch->sm >= 90 ? 8 : sass_predicate_cycles(writer->insn);
 }
 
 /* An estimate, since the latency of slow instructions varies. */
@@ -403,7 +403,7 @@ static bool is_first(const struct schedule *s, uint32_t a, uint32_t b)
 /* The node that can begin now and has the longest path to the end; else the node that can begin soonest. */
 static uint32_t choose_node(const struct schedule *s, const uint32_t *began, uint32_t now, uint32_t *when)
 {
-	uint32_t best = SASS_STRAIGHT, best_at = UINT32_MAX;
+	uint32_t best = SASS_STRAIGHT_MAX_INSNS, best_at = UINT32_MAX;
 
 	for (uint32_t j = 0; j < s->n; j++) {
 		uint32_t at = s->nodes[j].removed || began[j] != UINT32_MAX ? UINT32_MAX : ready_at(s, began, j);
@@ -411,7 +411,7 @@ static uint32_t choose_node(const struct schedule *s, const uint32_t *began, uin
 		if (at == UINT32_MAX)
 			continue;
 		at = at < now ? now : at;
-		if (best == SASS_STRAIGHT || at < best_at || (at == best_at && is_first(s, j, best))) {
+		if (best == SASS_STRAIGHT_MAX_INSNS || at < best_at || (at == best_at && is_first(s, j, best))) {
 			best = j;
 			best_at = at;
 		}
@@ -422,11 +422,11 @@ static uint32_t choose_node(const struct schedule *s, const uint32_t *began, uin
 
 static void find_order(struct schedule *s)
 {
-	uint32_t began[SASS_STRAIGHT], now = 0, j;
+	uint32_t began[SASS_STRAIGHT_MAX_INSNS], now = 0, j;
 
 	memset(began, 0xff, sizeof(began));
 	find_heights(s);
-	while ((j = choose_node(s, began, now, &now)) < SASS_STRAIGHT) {
+	while ((j = choose_node(s, began, now, &now)) < SASS_STRAIGHT_MAX_INSNS) {
 		began[j] = now++;
 		s->order[s->norder++] = j;
 	}
@@ -523,7 +523,7 @@ static bool is_free_at(const struct schedule *s, unsigned reg, unsigned size, ui
 }
 
 /* Known results have fixed registers. */
-static void place_known(struct schedule *s, const struct sass_lasting *lasting, bool *placed)
+static void place_known(struct schedule *s, const struct sass_pinned_results *lasting, bool *placed)
 {
 	for (uint32_t i = 0; lasting && i < s->n; i++) {
 		struct node *node = &s->nodes[i];
@@ -539,7 +539,7 @@ static void place_known(struct schedule *s, const struct sass_lasting *lasting, 
 	}
 }
 
-static void alloc_registers(struct schedule *s, const struct sass_lasting *lasting)
+static void alloc_registers(struct schedule *s, const struct sass_pinned_results *lasting)
 {
 	bool placed[MAX_VALUES] = { false };
 
@@ -652,23 +652,23 @@ static uint32_t start_cycle(struct schedule *s, const uint32_t *began, uint32_t 
 
 static struct sass_insn encode_node(const struct schedule *s, const struct node *node)
 {
-	struct sass_insn insn = sass_with(node->insn, SASS_REUSE_AT, 4, 0);
+	struct sass_insn insn = sass_with_field(node->insn, SASS_REUSE_AT, 4, 0);
 	int fields = sass_predicate_fields(insn);
 
 	for (unsigned o = 0; o < SASS_OPERANDS; o++)
 		if (node->n[o])
-			insn = sass_with(insn, sass_operand_at[o], 8,
+			insn = sass_with_field(insn, sass_operand_at[o], 8,
 					 s->reg[s->v.group[node->value[o][0]]] + s->v.at[node->value[o][0]]);
 	for (unsigned f = 0; f < SASS_PREDICATE_FIELDS; f++)
 		if (fields >> f & 1 && (node->predicate[f] != NONE || sass_field(insn, sass_predicate_at[f], 3) != SASS_PT))
-			insn = sass_with(insn, sass_predicate_at[f], 3,
+			insn = sass_with_field(insn, sass_predicate_at[f], 3,
 					 node->predicate[f] != NONE ? s->reg[node->predicate[f]] : SASS_PT);
 	return insn;
 }
 
 static void encode_all(struct schedule *s, struct sass_insn *to)
 {
-	uint32_t began[SASS_STRAIGHT + 1];
+	uint32_t began[SASS_STRAIGHT_MAX_INSNS + 1];
 
 	for (uint32_t i = 0; i < s->norder; i++)
 		began[i] = start_cycle(s, began, i);
@@ -677,14 +677,14 @@ static void encode_all(struct schedule *s, struct sass_insn *to)
 
 		s->failed |= stall > SASS_STALL_MAX;
 		to[i] = sass_with_control(encode_node(s, at(s, i)), waits_of(s, i), stall);
-		to[i] = sass_with(to[i], SASS_YIELD_AT, 1, stall < 4);
-		to[i] = sass_with(to[i], SASS_WRITE_AT, 3, at(s, i)->board);
+		to[i] = sass_with_field(to[i], SASS_YIELD_AT, 1, stall < 4);
+		to[i] = sass_with_field(to[i], SASS_WRITE_AT, 3, at(s, i)->board);
 	}
 }
 
 /* -- entry points -- */
 
-static void run_passes(struct schedule *s, struct sass_insn *to, const struct sass_lasting *lasting)
+static void run_passes(struct schedule *s, struct sass_insn *to, const struct sass_pinned_results *lasting)
 {
 	join_copies(s);
 	predicate_early_exit(s);
@@ -729,21 +729,21 @@ int sass_schedule(const struct sass_arch *arch, struct sass_probe *probe)
 
 	if (!err && !s->failed)
 		run_passes(s, to, NULL);
-	if (!err && !s->failed && s->regs <= probe->regs && sass_does_same(probe->insns, probe->n, to, s->norder))
+	if (!err && !s->failed && s->regs <= probe->regs && sass_is_equivalent(probe->insns, probe->n, to, s->norder))
 		store_result(s, probe, to);
 	free(to);
 	free(s);
 	return err;
 }
 
-int sass_schedule_wants(const struct sass_arch *arch, const struct sass_probe *probe, const struct sass_lasting *lasting,
-			bool wanted[SASS_STRAIGHT])
+int sass_schedule_find_read(const struct sass_arch *arch, const struct sass_probe *probe, const struct sass_pinned_results *lasting,
+			bool wanted[SASS_STRAIGHT_MAX_INSNS])
 {
 	struct schedule *s = open_schedule(arch, probe);
 
 	if (!s)
 		return -ENOMEM;
-	memset(wanted, 0, SASS_STRAIGHT * sizeof(*wanted));
+	memset(wanted, 0, SASS_STRAIGHT_MAX_INSNS * sizeof(*wanted));
 	if (!s->failed)
 		apply_known(s, lasting);
 	for (uint32_t i = 0; !s->failed && i < s->n; i++)
@@ -753,7 +753,7 @@ int sass_schedule_wants(const struct sass_arch *arch, const struct sass_probe *p
 }
 
 /* Reports the registers of the results that stay. */
-static void report_registers(const struct schedule *s, struct sass_lasting *lasting)
+static void report_registers(const struct schedule *s, struct sass_pinned_results *lasting)
 {
 	for (uint32_t i = 0; i < s->n; i++) {
 		const struct node *node = &s->nodes[i];
@@ -763,7 +763,7 @@ static void report_registers(const struct schedule *s, struct sass_lasting *last
 	}
 }
 
-int sass_schedule_lasting(const struct sass_arch *arch, struct sass_probe *probe, struct sass_lasting *lasting)
+int sass_schedule_pinned(const struct sass_arch *arch, struct sass_probe *probe, struct sass_pinned_results *lasting)
 {
 	struct sass_insn *to = calloc(probe->n + 1, sizeof(*to));
 	struct schedule *s = open_schedule(arch, probe);

@@ -61,12 +61,12 @@ static bool is_constant(struct sass_insn insn)
 	return false;
 }
 
-bool sass_reads_place(struct sass_insn insn)
+bool sass_reads_multiprocessor(struct sass_insn insn)
 {
 	return (sass_opcode(insn) & 0x1ff) == 0x119 && special_register(insn) == SR_MULTIPROCESSOR;
 }
 
-bool sass_is_ordered(struct sass_insn insn)
+bool sass_has_side_effect(struct sass_insn insn)
 {
 	switch (sass_opcode(insn) & 0x1ff) {
 	case 0x005: /* CS2R */
@@ -83,7 +83,7 @@ bool sass_is_ordered(struct sass_insn insn)
 }
 
 /* MOV of all bytes; IMAD.MOV.U32 */
-unsigned sass_copied_from(struct sass_insn insn)
+unsigned sass_copy_source_field(struct sass_insn insn)
 {
 	uint64_t rest = insn.hi & ((1ull << 41) - 1);
 

@@ -40,7 +40,7 @@ uint32_t sass_work_next(const struct work *w, uint32_t i)
 
 static void add_wait_bit(struct line *line, unsigned board)
 {
-	line->insn = sass_with(line->insn, SASS_WAIT_AT, 6, sass_waits(line->insn) | 1u << board);
+	line->insn = sass_with_field(line->insn, SASS_WAIT_AT, 6, sass_wait_mask(line->insn) | 1u << board);
 }
 
 /* Does the instruction write a register that `reader` reads? */
@@ -67,7 +67,7 @@ static void add_wait(struct work *w, uint32_t i, const struct sass_operand *resu
 
 	if (board == SASS_NO_SCOREBOARD)
 		board = w->board;
-	w->lines[i].insn = sass_with(w->lines[i].insn, SASS_WRITE_AT, 3, board);
+	w->lines[i].insn = sass_with_field(w->lines[i].insn, SASS_WRITE_AT, 3, board);
 	while (j < w->n && !sass_work_touches(w->lines[j].insn, result) && !overwrites(w->lines[j].insn, w->lines[i].insn) &&
 	       !ends_straight_code(&w->lines[j]) && !w->lines[j].entered)
 		j = sass_work_next(w, j);
@@ -75,29 +75,29 @@ static void add_wait(struct work *w, uint32_t i, const struct sass_operand *resu
 		add_wait_bit(&w->lines[j], board);
 }
 
-void sass_work_stall(struct line *line, unsigned stall)
+void sass_work_extend_stall(struct line *line, unsigned stall)
 {
-	if (sass_passes(line->insn) >= stall)
+	if (sass_min_cycles(line->insn) >= stall)
 		return;
-	line->insn = sass_with(line->insn, SASS_STALL_AT, 4, stall > SASS_STALL_MAX ? SASS_STALL_MAX : stall);
-	line->insn = sass_with(line->insn, SASS_YIELD_AT, 1, 0);
+	line->insn = sass_with_field(line->insn, SASS_STALL_AT, 4, stall > SASS_STALL_MAX ? SASS_STALL_MAX : stall);
+	line->insn = sass_with_field(line->insn, SASS_YIELD_AT, 1, 0);
 }
 
 /* The line before the first use of the result stalls for the rest of the latency. */
 static void add_time(struct work *w, uint32_t i, const struct sass_operand *result, unsigned latency)
 {
-	unsigned passed = sass_passes(w->lines[i].insn), before;
+	unsigned passed = sass_min_cycles(w->lines[i].insn), before;
 	uint32_t last = i, j = sass_work_next(w, i);
 
 	while (j < w->n && passed < latency && !sass_work_touches(w->lines[j].insn, result) &&
 	       !ends_straight_code(&w->lines[j]) && !w->lines[j].entered) {
-		passed += sass_passes(w->lines[j].insn);
+		passed += sass_min_cycles(w->lines[j].insn);
 		last = j;
 		j = sass_work_next(w, j);
 	}
 	before = sass_stall(w->lines[last].insn);
 	if (passed < latency)
-		sass_work_stall(&w->lines[last], before + latency - passed);
+		sass_work_extend_stall(&w->lines[last], before + latency - passed);
 }
 
 /* Is the predicate that a sum writes the carry of another sum? A carry is ready sooner than a guard. */
@@ -122,7 +122,7 @@ static uint32_t prev_line(const struct work *w, uint32_t i)
 	return i ? i - 1 : SASS_NONE;
 }
 
-void sass_work_time(struct work *w, uint32_t i)
+void sass_work_update_latency(struct work *w, uint32_t i)
 {
 	struct sass_insn insn = w->lines[i].insn;
 	const struct sass_form *form = sass_form_find(sass_opcode(insn));
@@ -130,29 +130,29 @@ void sass_work_time(struct work *w, uint32_t i)
 	uint32_t operation = sass_opcode(insn) & 0x1ff, before = prev_line(w, i);
 
 	if (w->lines[i].moved && before != SASS_NONE)
-		sass_work_stall(&w->lines[before], sass_stall(w->lines[before].insn) + 1);
+		sass_work_extend_stall(&w->lines[before], sass_stall(w->lines[before].insn) + 1);
 	if (sass_is_slow(insn)) {
 		if (result.n)
 			add_wait(w, i, &result);
 		return;
 	}
 	if (result.n)
-		add_time(w, i, &result, operation == 0x006 ? SASS_VOTE_TIME : LATENCY);
+		add_time(w, i, &result, operation == 0x006 ? SASS_VOTE_CYCLES : LATENCY);
 	if (sass_predicates_written(insn))
-		sass_work_stall(&w->lines[i], is_carry(w, i) ? LATENCY : sass_predicate_time(insn));
+		sass_work_extend_stall(&w->lines[i], is_carry(w, i) ? LATENCY : sass_predicate_cycles(insn));
 }
 
 /* The next line takes over the waits of a dropped line. The line before it takes over its stall, up to the longest
  * stall of one line. That is longer than every fixed latency in a probe. */
 void sass_work_drop(struct work *w, uint32_t i)
 {
-	unsigned waits = sass_waits(w->lines[i].insn), stall = sass_stall(w->lines[i].insn);
+	unsigned waits = sass_wait_mask(w->lines[i].insn), stall = sass_stall(w->lines[i].insn);
 	uint32_t next = sass_work_next(w, i), before = prev_line(w, i);
 
 	w->lines[i].dropped = true;
 	if (next < w->n)
-		w->lines[next].insn = sass_with(w->lines[next].insn, SASS_WAIT_AT, 6,
-						sass_waits(w->lines[next].insn) | waits);
+		w->lines[next].insn = sass_with_field(w->lines[next].insn, SASS_WAIT_AT, 6,
+						sass_wait_mask(w->lines[next].insn) | waits);
 	if (before != SASS_NONE)
-		sass_work_stall(&w->lines[before], sass_stall(w->lines[before].insn) + stall);
+		sass_work_extend_stall(&w->lines[before], sass_stall(w->lines[before].insn) + stall);
 }

@@ -49,7 +49,7 @@ static bool reads(const struct use_walk *k, struct sass_insn insn)
 
 static bool is_divergence_test(const struct use_walk *k, struct sass_insn insn)
 {
-	if (!sass_is_divergence(insn))
+	if (!sass_is_bra_div(insn))
 		return false;
 	return k->predicate == UINT32_MAX || sass_field(insn, 12, 4) == (k->predicate | 8);
 }
@@ -80,11 +80,11 @@ static void push_successors(struct use_walk *k, uint32_t i)
 	const struct line *line = &k->w->lines[i];
 	uint32_t opcode = sass_opcode(line->insn);
 
-	if (sass_work_way(k->w, i) != SASS_NONE)
-		push(k, sass_work_way(k->w, i));
-	for (uint32_t e = 0; e < sass_work_entries(k->w, i); e++)
-		push(k, sass_work_entry(k->w, i, e));
-	if (!sass_unconditional(line->insn) || (opcode != SASS_OP_BRA && opcode != SASS_OP_EXIT) || sass_is_divergence(line->insn))
+	if (sass_work_branch_successor(k->w, i) != SASS_NONE)
+		push(k, sass_work_branch_successor(k->w, i));
+	for (uint32_t e = 0; e < sass_work_count_targets(k->w, i); e++)
+		push(k, sass_work_get_target(k->w, i, e));
+	if (!sass_is_unconditional(line->insn) || (opcode != SASS_OP_BRA && opcode != SASS_OP_EXIT) || sass_is_bra_div(line->insn))
 		push(k, i + 1);
 }
 
@@ -110,10 +110,10 @@ static struct sass_insn to_lane_mask(struct sass_insn insn)
 	struct sass_insn alone = { (mask ? insn.lo & ~0xfffull : 0) | (mask ? SASS_OP_R2UR : SASS_OP_PLOP3) | (insn.lo & 0xf000),
 				   (insn.hi & ~REST) | (mask ? R2UR_REST : PLOP3_FALSE) };
 
-	return mask ? alone : sass_with(alone, 81, 3, sass_field(insn, 81, 3));
+	return mask ? alone : sass_with_field(alone, 81, 3, sass_field(insn, 81, 3));
 }
 
-int sass_work_find_asked(struct work *w, uint32_t i)
+int sass_work_split_mask(struct work *w, uint32_t i)
 {
 	struct sass_insn insn = w->lines[i].insn;
 	bool mask = sass_opcode(insn) == SASS_OP_REDUX && (insn.hi & REST) == REDUX_OR;

@@ -46,33 +46,33 @@ struct work {
 uint32_t sass_work_next(const struct work *w, uint32_t i);
 void sass_work_drop(struct work *w, uint32_t i);
 /* Makes the line stall for at least `stall` cycles. */
-void sass_work_stall(struct line *line, unsigned stall);
+void sass_work_extend_stall(struct line *line, unsigned stall);
 /* Sets the control bits around line i, whose latency has changed: the lines after it wait for it. */
-void sass_work_time(struct work *w, uint32_t i);
+void sass_work_update_latency(struct work *w, uint32_t i);
 /* The successor of the line other than the next line; SASS_NONE: none. BSSY has no such successor if its BSYNC is just
  * before the target. */
-uint32_t sass_work_way(const struct work *w, uint32_t i);
+uint32_t sass_work_branch_successor(const struct work *w, uint32_t i);
 /* Allocates lane predicates for the uniform ones. -ENOMEM; -EINVAL: too many are live. */
 int sass_work_map_predicates(struct work *w);
-/* A predicate that is dead at the line, before sass_work_open_lines(); -1: none. */
+/* A predicate that is dead at the line, before sass_work_expand_lines(); -1: none. */
 int sass_work_free_predicate(const struct work *w, uint32_t i);
 /* Changes a line that combines the lanes' masks for BRA.DIV (REDUX; R2UR with a predicate) if only BRA.DIV reads its
  * result. Then each lane has a separate mask. -ENOMEM. */
-int sass_work_find_asked(struct work *w, uint32_t i);
+int sass_work_split_mask(struct work *w, uint32_t i);
 /* Do the two have a register in common? */
 bool sass_work_touches(struct sass_insn insn, const struct sass_operand *result);
 
 /* Marks the parts of the computed branch at the line. 0; -EINVAL: its table is not understood. */
-int sass_work_find_jump(struct work *w, uint32_t i);
+int sass_work_mark_jump(struct work *w, uint32_t i);
 /* How many targets the line has, 0 if it is no computed branch; and the k-th target, SASS_NONE: outside of the
  * probe. */
-uint32_t sass_work_entries(const struct work *w, uint32_t i);
-uint32_t sass_work_entry(const struct work *w, uint32_t i, uint32_t k);
+uint32_t sass_work_count_targets(const struct work *w, uint32_t i);
+uint32_t sass_work_get_target(const struct work *w, uint32_t i, uint32_t k);
 /* How many lines replace an access at a sum with uniform registers; 0: the line is no such access. It is local memory
  * at the sum of a register and a uniform one, or memory without a descriptor at a uniform address. */
-uint32_t sass_work_adds(const struct work *w, struct sass_insn insn);
+uint32_t sass_work_count_sum_lines(const struct work *w, struct sass_insn insn);
 /* Replaces BRA.DIV, computed branches, and accesses at sums by code without uniform operands. -ENOMEM; -EINVAL: no
  * predicate is free. */
-int sass_work_open_lines(struct work *w);
+int sass_work_expand_lines(struct work *w);
 
 #endif

@@ -4,7 +4,7 @@
  * all of the block's. At the kernel's entry each lane stores there how many lanes the block has, and waits once for the
  * others. Where lanes leave, converged lanes subtract their number; all end except the one that took the last. A
  * special register says where the memory ends, so shared memory that a launch adds does not matter. A kernel that reads
- * this register would see another size, and sass_callees_ask_shared() refuses it.
+ * this register would see another size, and sass_callees_check_shared_size() refuses it.
  */
 #ifndef GPUBPF_SASS_COUNT_H
 #define GPUBPF_SASS_COUNT_H
@@ -12,20 +12,20 @@
 #include "backends/cuda/sass/probe/probe.h"
 
 #define SASS_COUNT_BYTES 16        /* bytes of shared memory, which preserve the word's alignment */
-#define SASS_COUNT_RANKED 90       /* from this architecture on, addresses begin with the block's rank in its cluster,
+#define SASS_COUNT_MIN_SM_RANK 90       /* from this architecture on, addresses begin with the block's rank in its cluster,
                                     * and the system's memory */
-#define SASS_COUNT_SYSTEM 0x400    /* precedes the kernel's: these bytes, which the section's size includes */
-#define SASS_COUNT_MOST 20         /* maximum number of instructions of either sequence */
+#define SASS_COUNT_SYSTEM_BYTES 0x400    /* precedes the kernel's: these bytes, which the section's size includes */
+#define SASS_COUNT_MAX_INSNS 20         /* maximum number of instructions of either sequence */
 
 /* The code at the entry, and the code where lanes leave. Both return the number of instructions. */
-uint32_t sass_count_begin(const struct sass_arch *arch, unsigned base, struct sass_insn insns[SASS_COUNT_MOST]);
-uint32_t sass_count_end(const struct sass_arch *arch, unsigned base, struct sass_insn insns[SASS_COUNT_MOST]);
+uint32_t sass_count_begin(const struct sass_arch *arch, unsigned base, struct sass_insn insns[SASS_COUNT_MAX_INSNS]);
+uint32_t sass_count_end(const struct sass_arch *arch, unsigned base, struct sass_insn insns[SASS_COUNT_MAX_INSNS]);
 /* The same as a probe. -ENOMEM. */
 int sass_count_probe(const struct sass_arch *arch, bool end, struct sass_probe *probe);
 
 /* Is the instruction one that probes use only to count lanes? */
-bool sass_is_counting(struct sass_insn insn);
+bool sass_is_count_insn(struct sass_insn insn);
 /* Does it read the size of the block's shared memory? */
-bool sass_asks_shared(struct sass_insn insn);
+bool sass_reads_shared_size(struct sass_insn insn);
 
 #endif

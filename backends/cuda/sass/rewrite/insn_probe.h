@@ -8,7 +8,7 @@
  * Does:     replaces each instruction with probes by a branch and appends its stub.
  * Before:   `out` holds the kernel's code, with the probes of the entry and the exits.
  * After:    out->stands[] says where each instruction now executes.
- * Requires: bodies of sass_body_make() and registers of sass_live_above().
+ * Requires: bodies of sass_body_make() and registers of sass_alloc_regs_above().
  */
 #ifndef GPUBPF_SASS_AROUND_H
 #define GPUBPF_SASS_AROUND_H
@@ -17,37 +17,37 @@
 #include "backends/cuda/sass/analysis/places.h"
 
 struct gpubpf_diag;
-struct sass_grafted;
+struct sass_patched_code;
 
 /* a body at a place */
-struct sass_around {
+struct sass_insn_probe {
 	struct sass_place place;
 	uint32_t line;
 	const struct sass_body *body;
 };
 
-struct sass_arounds {
-	struct sass_around *list;  /* malloc'd by the caller, sorted by instruction, then by kind */
+struct sass_insn_probes {
+	struct sass_insn_probe *list;  /* malloc'd by the caller, sorted by instruction, then by kind */
 	uint32_t n;
 };
 
 /* Does the place count only some of the lanes that reach it? */
-static inline bool sass_around_is_guarded(const struct sass_place *place)
+static inline bool sass_insn_probe_is_guarded(const struct sass_place *place)
 {
 	return place->guard != SASS_PT || place->second != SASS_PT;
 }
 
 /* The instruction of index `at` as it must be at index `to`: its target stays, and it keeps no operand for the next
  * instruction. */
-struct sass_insn sass_around_own(const struct sass_arch *arch, struct sass_insn own, uint32_t at, uint32_t to);
+struct sass_insn sass_relocate_own_insn(const struct sass_arch *arch, struct sass_insn own, uint32_t at, uint32_t to);
 /* Registers that the bodies need above the kernel's; 0 if there are no bodies. */
-uint32_t sass_around_regs(const struct sass_arounds *around, const struct sass_code *code);
+uint32_t sass_insn_probes_regs(const struct sass_insn_probes *around, const struct sass_code *code);
 /* Scoreboards that guard the work that bodies leave in flight. */
-unsigned sass_around_left(const struct sass_arounds *around);
+unsigned sass_insn_probes_pending(const struct sass_insn_probes *around);
 /* Upper bound of the instructions of all stubs. */
-size_t sass_around_room(const struct sass_arounds *around);
+size_t sass_insn_probes_max_insns(const struct sass_insn_probes *around);
 /* Appends the stubs to `out`. Each waits for the scoreboards in `left` first. -EINVAL and the reason. */
-int sass_around_put(const struct sass_arounds *around, const struct sass_code *code, unsigned left, struct sass_grafted *out,
+int sass_emit_insn_probes(const struct sass_insn_probes *around, const struct sass_code *code, unsigned left, struct sass_patched_code *out,
 		    struct gpubpf_diag *diag);
 
 #endif

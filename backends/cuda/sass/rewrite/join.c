@@ -21,39 +21,39 @@ static void copy_first(const struct sass_arch *arch, const struct sass_probe *fi
 	for (uint32_t i = 0; i < first->n; i++) {
 		struct sass_insn insn = first->insns[i];
 
-		insn = sass_lacks_board(insn) ? sass_with_board(insn, SASS_GIVEN_BOARD) : insn;
-		to[i] = sass_leave(arch, insn, first->n - i - 1);
+		insn = sass_lacks_board(insn) ? sass_with_board(insn, SASS_PROBE_SB) : insn;
+		to[i] = sass_exit_to_branch(arch, insn, first->n - i - 1);
 	}
-	sass_await_given(first->insns, to, first->n);
+	sass_insert_added_waits(first->insns, to, first->n);
 }
 
 /* Nothing is in flight after this, and no lane waits for a lane that has continued. A whole warp may reconverge. A
  * probe with barriers has a copy for lanes that come separately, in which no lane waits (backends/cuda/sass/rewrite/patch.c). */
-static uint32_t emit_between(const struct sass_probe *first, enum sass_joined how, struct sass_insn *to)
+static uint32_t emit_between(const struct sass_probe *first, enum sass_join_kind how, struct sass_insn *to)
 {
 	uint32_t n = 0;
 
-	to[n++] = sass_nop(0, SASS_SEEN);
+	to[n++] = sass_nop(0, SASS_SCOREBOARD_CYCLES);
 	to[n++] = sass_nop(SASS_ALL_BOARDS, SASS_STALL_MAX);
 	for (uint32_t b = 0; b < first->barriers; b++)
 		to[n++] = sass_break(b);
-	if (first->diverges && (how == SASS_JOIN_TOGETHER || first->barriers))
+	if (first->diverges && (how == SASS_JOIN_CONVERGED || first->barriers))
 		to[n++] = sass_warpsync_all();
 	return n;
 }
 
-int sass_probe_join(const struct sass_arch *arch, struct sass_probe *first, struct sass_probe *second, enum sass_joined how)
+int sass_probe_join(const struct sass_arch *arch, struct sass_probe *first, struct sass_probe *second, enum sass_join_kind how)
 {
 	struct sass_insn *insns = calloc(first->n + MAX_INSNS_BETWEEN + second->n, sizeof(*insns));
 	uint32_t n = first->n;
 
 	if (!insns)
 		return -ENOMEM;
-	if (how == SASS_JOIN_OTHERS)
+	if (how == SASS_JOIN_FILTER)
 		memcpy(insns, first->insns, n * sizeof(*insns));
 	else
 		copy_first(arch, first, insns);
-	n += how == SASS_JOIN_OTHERS ? 0 : emit_between(first, how, insns + n);
+	n += how == SASS_JOIN_FILTER ? 0 : emit_between(first, how, insns + n);
 	if (second->n)
 		memcpy(insns + n, second->insns, second->n * sizeof(*insns));
 	free(first->insns);

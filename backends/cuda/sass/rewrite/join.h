@@ -13,14 +13,14 @@
 
 #include "backends/cuda/sass/probe/probe.h"
 
-enum sass_joined {
-	SASS_JOIN_TOGETHER,        /* lanes that leave the first continue in the second, to which a warp's lanes come
+enum sass_join_kind {
+	SASS_JOIN_CONVERGED,        /* lanes that leave the first continue in the second, to which a warp's lanes come
 	                            * converged */
-	SASS_JOIN_APART,           /* likewise, without convergence, as they came to the first */
-	SASS_JOIN_OTHERS,          /* lanes that leave the first are done; the first leaves nothing in flight */
+	SASS_JOIN_SEPARATE,           /* likewise, without convergence, as they came to the first */
+	SASS_JOIN_FILTER,          /* lanes that leave the first are done; the first leaves nothing in flight */
 };
 
 /* Appends *second to *first, which then owns both. -ENOMEM. */
-int sass_probe_join(const struct sass_arch *arch, struct sass_probe *first, struct sass_probe *second, enum sass_joined how);
+int sass_probe_join(const struct sass_arch *arch, struct sass_probe *first, struct sass_probe *second, enum sass_join_kind how);
 
 #endif

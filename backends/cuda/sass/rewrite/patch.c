@@ -21,8 +21,8 @@
 struct patch_ctx {
 	const struct sass_code *code;
 	const struct sass_probe *entry, *exit;
-	struct sass_arounds around;
-	struct sass_grafted *out;
+	struct sass_insn_probes around;
+	struct sass_patched_code *out;
 	bool above;
 	uint8_t barrier[SASS_BARRIERS];     /* maps the probes' barriers */
 	uint8_t predicate[SASS_PT + 1];     /* maps the predicates of the exit's probe */
@@ -47,14 +47,14 @@ static uint32_t max_member(const struct patch_ctx *p, size_t member)
 static int alloc_registers(struct patch_ctx *p, uint32_t regs)
 {
 	uint32_t of_exit = p->exit ? p->exit->regs + (p->exit->barriers > 0) : 0;
-	uint32_t need = p->entry && p->entry->regs > of_exit ? p->entry->regs : of_exit, around = sass_around_regs(&p->around, p->code);
-	struct sass_room room;
+	uint32_t need = p->entry && p->entry->regs > of_exit ? p->entry->regs : of_exit, around = sass_insn_probes_regs(&p->around, p->code);
+	struct sass_reg_window room;
 	int err;
 
 	if (p->code->nconstants && around < SASS_CONSTANT_REGISTERS)
 		around = SASS_CONSTANT_REGISTERS;
-	err = around ? sass_live_above(p->code, regs, need > around ? need : around, &room, p->diag) :
-			   sass_live_room(p->code, regs, need, &room, p->diag);
+	err = around ? sass_alloc_regs_above(p->code, regs, need > around ? need : around, &room, p->diag) :
+			   sass_alloc_reg_window(p->code, regs, need, &room, p->diag);
 
 	if (err < 0)
 		return err;
@@ -140,9 +140,9 @@ static struct sass_insn relocate_insn(const struct patch_ctx *p, struct sass_ins
 		struct sass_operand o = sass_operand(form, insn, i);
 
 		if (o.n)
-			insn = sass_with(insn, o.at, 8, o.reg + p->out->base);
+			insn = sass_with_field(insn, o.at, 8, o.reg + p->out->base);
 	}
-	return field ? sass_with(insn, field, 4, barriers[sass_field(insn, field, 4)]) : insn;
+	return field ? sass_with_field(insn, field, 4, barriers[sass_field(insn, field, 4)]) : insn;
 }
 
 static struct sass_insn relocate_exit_insn(const struct patch_ctx *p, struct sass_insn insn)
@@ -151,7 +151,7 @@ static struct sass_insn relocate_exit_insn(const struct patch_ctx *p, struct sas
 
 	for (unsigned f = 0; f < SASS_PREDICATE_FIELDS; f++)
 		if (fields >> f & 1)
-			insn = sass_with(insn, sass_predicate_at[f], 3, p->predicate[sass_field(insn, sass_predicate_at[f], 3)]);
+			insn = sass_with_field(insn, sass_predicate_at[f], 3, p->predicate[sass_field(insn, sass_predicate_at[f], 3)]);
 	return relocate_insn(p, insn, p->barrier);
 }
 
@@ -162,9 +162,9 @@ static unsigned cycles_after_predicate(const struct sass_probe *probe)
 
 	if (probe->diverges)
 		return 0;
-	for (uint32_t i = 0; i + 1 < probe->n && time < SASS_PREDICATE_TIME; i++)
+	for (uint32_t i = 0; i + 1 < probe->n && time < SASS_PREDICATE_CYCLES; i++)
 		time = sass_predicates_written(probe->insns[i]) ? sass_stall(probe->insns[i]) : time + sass_stall(probe->insns[i]);
-	return time < SASS_PREDICATE_TIME ? time : SASS_PREDICATE_TIME;
+	return time < SASS_PREDICATE_CYCLES ? time : SASS_PREDICATE_CYCLES;
 }
 
 /* Adds a scoreboard where the registers of an entry's probe are written again. The kernel may do so if they are among
@@ -173,7 +173,7 @@ static struct sass_insn with_needed_board(const struct patch_ctx *p, struct sass
 {
 	if ((p->above && !p->exit && !p->around.n && !p->code->nconstants) || !sass_lacks_board(insn))
 		return insn;
-	return sass_with_board(insn, SASS_GIVEN_BOARD);
+	return sass_with_board(insn, SASS_PROBE_SB);
 }
 
 /* Does `later` depend on the access: does it write a register of the access, or read its result? */
@@ -194,7 +194,7 @@ static bool depends_on(struct sass_insn later, const struct sass_operand access[
 	return false;
 }
 
-void sass_await(struct sass_insn *insns, uint32_t n, uint32_t i, unsigned board)
+void sass_insert_wait(struct sass_insn *insns, uint32_t n, uint32_t i, unsigned board)
 {
 	struct sass_operand access[SASS_OPERANDS];
 	uint32_t j = i + 1;
@@ -204,14 +204,14 @@ void sass_await(struct sass_insn *insns, uint32_t n, uint32_t i, unsigned board)
 	while (j < n && !depends_on(insns[j], access))
 		j++;
 	if (j < n)
-		insns[j] = sass_with(insns[j], SASS_WAIT_AT, 6, sass_waits(insns[j]) | 1u << board);
+		insns[j] = sass_with_field(insns[j], SASS_WAIT_AT, 6, sass_wait_mask(insns[j]) | 1u << board);
 }
 
-void sass_await_given(const struct sass_insn *was, struct sass_insn *is, uint32_t n)
+void sass_insert_added_waits(const struct sass_insn *was, struct sass_insn *is, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
 		if (sass_lacks_board(was[i]) && !sass_lacks_board(is[i]))
-			sass_await(is, n, i, SASS_GIVEN_BOARD);
+			sass_insert_wait(is, n, i, SASS_PROBE_SB);
 }
 
 /* Cycles from the first instruction to the first write of a predicate. */
@@ -219,17 +219,17 @@ static unsigned cycles_to_predicate(const struct sass_probe *probe)
 {
 	unsigned time = 0;
 
-	for (uint32_t i = 0; i < probe->n && time < SASS_PREDICATE_TIME; i++) {
+	for (uint32_t i = 0; i < probe->n && time < SASS_PREDICATE_CYCLES; i++) {
 		if (sass_predicates_written(probe->insns[i]))
 			return time;
 		time += sass_stall(probe->insns[i]);
 	}
-	return SASS_PREDICATE_TIME;
+	return SASS_PREDICATE_CYCLES;
 }
 
-unsigned sass_boards_left(unsigned left, struct sass_insn insn)
+unsigned sass_pending_boards(unsigned left, struct sass_insn insn)
 {
-	return (left & ~sass_waits(insn)) | (sass_is_slow(insn) ? sass_boards_set(insn) : 0);
+	return (left & ~sass_wait_mask(insn)) | (sass_is_slow(insn) ? sass_boards_set(insn) : 0);
 }
 
 /* The scoreboards that guard what the entry's probe and the bodies leave in flight. */
@@ -238,17 +238,17 @@ static unsigned pending_boards(const struct patch_ctx *p)
 	unsigned left = 0;
 
 	for (uint32_t i = 0; p->above && p->entry && i < p->entry->n; i++)
-		left = sass_boards_left(left, with_needed_board(p, p->entry->insns[i]));
-	return left | sass_around_left(&p->around);
+		left = sass_pending_boards(left, with_needed_board(p, p->entry->insns[i]));
+	return left | sass_insn_probes_pending(&p->around);
 }
 
 /* Puts waits before the exit's probe: the kernel must no longer write or read what the probe writes. Returns the
  * scoreboards for which the probe's first instruction must wait. */
 static unsigned emit_exit_waits(struct patch_ctx *p)
 {
-	unsigned time = p->exit->barriers ? SASS_VOTE_TIME : p->uses_free_predicates ? SASS_PREDICATE_TIME : cycles_to_predicate(p->exit);
-	bool late = may_clobber_predicates(p) && p->code->predicates_late, falls = p->code->tail != SASS_NONE;
-	unsigned waits = falls ? sass_waits(sass_code_at(p->code, p->code->tail)) : 0;
+	unsigned time = p->exit->barriers ? SASS_VOTE_CYCLES : p->uses_free_predicates ? SASS_PREDICATE_CYCLES : cycles_to_predicate(p->exit);
+	bool late = may_clobber_predicates(p) && p->code->slow_predicates, falls = p->code->tail != SASS_NONE;
+	unsigned waits = falls ? sass_wait_mask(sass_code_at(p->code, p->code->tail)) : 0;
 
 	waits |= late ? SASS_ALL_BOARDS : pending_boards(p);
 	time += falls ? 0 : MIN_BRANCH_CYCLES;
@@ -259,8 +259,8 @@ static unsigned emit_exit_waits(struct patch_ctx *p)
 		emit(p, sass_nop(SASS_ALL_BOARDS, SASS_STALL_MAX));
 		for (int i = 1; i < MAX_FIXED_STALLS; i++)
 			emit(p, sass_nop(0, SASS_STALL_MAX));
-	} else if (time < SASS_PREDICATE_TIME || (waits && p->exit->barriers)) {
-		emit(p, sass_nop(waits, time < SASS_PREDICATE_TIME ? SASS_PREDICATE_TIME - time : 1));
+	} else if (time < SASS_PREDICATE_CYCLES || (waits && p->exit->barriers)) {
+		emit(p, sass_nop(waits, time < SASS_PREDICATE_CYCLES ? SASS_PREDICATE_CYCLES - time : 1));
 	} else {
 		return waits;
 	}
@@ -278,8 +278,8 @@ static struct sass_insn to_single_lane(const struct patch_ctx *p, struct sass_in
 	if (sass_opcode(insn) == SASS_OP_MATCH)
 		return sass_match_alone(relocate_insn(p, insn, p->barrier), lane_bit_reg(p));
 	if (sass_opcode(insn) == SASS_OP_BMOV_CLEAR && sass_field(insn, 16, 8) != SASS_RZ) /* the mask of the lanes at the barrier: none */
-		return sass_with(sass_move_number(sass_field(insn, 16, 8) + p->out->base, 0), SASS_WAIT_AT, 6, sass_waits(insn));
-	return converges ? sass_nop(sass_waits(insn), sass_stall(insn)) : relocate_insn(p, insn, p->barrier);
+		return sass_with_field(sass_move_imm(sass_field(insn, 16, 8) + p->out->base, 0), SASS_WAIT_AT, 6, sass_wait_mask(insn));
+	return converges ? sass_nop(sass_wait_mask(insn), sass_stall(insn)) : relocate_insn(p, insn, p->barrier);
 }
 
 /* If all lanes of the warp come together, they converge in the probe as its compiler intended. No other lane is left
@@ -291,11 +291,11 @@ static void emit_converged_path(struct patch_ctx *p)
 	struct sass_insn apart = sass_bra(p->code->arch, (int64_t)p->exit->n * SASS_INSN);
 
 	emit(p, sass_vote(p->out->base));
-	emit(p, sass_is(0, p->out->base, UINT32_MAX, false));
-	emit(p, sass_with(apart, 12, 3, 0));
+	emit(p, sass_isetp_imm(0, p->out->base, UINT32_MAX, false));
+	emit(p, sass_with_field(apart, 12, 3, 0));
 	for (uint32_t i = 0; i < p->exit->n; i++)
 		emit(p, relocate_insn(p, p->exit->insns[i], own));
-	emit(p, sass_own_lane(lane_bit_reg(p)));
+	emit(p, sass_lane_bit(lane_bit_reg(p)));
 	emit(p, sass_nop(1, 1));
 }
 
@@ -332,14 +332,14 @@ static int emit_exit(struct patch_ctx *p)
 	for (uint32_t i = 0; i < p->exit->n; i++)
 		emit(p, p->exit->barriers ? to_single_lane(p, p->exit->insns[i]) :
 					    relocate_exit_insn(p, p->exit->insns[i]));
-	p->out->insns[first] = sass_with(p->out->insns[first], SASS_WAIT_AT, 6, sass_waits(p->out->insns[first]) | waits);
+	p->out->insns[first] = sass_with_field(p->out->insns[first], SASS_WAIT_AT, 6, sass_wait_mask(p->out->insns[first]) | waits);
 	for (uint32_t i = 0; i < p->code->nexits; i++) {
 		uint32_t at = p->code->exits[i];
 		struct sass_insn *insn = &p->out->insns[at];
 
 		if (at == p->code->tail)
 			continue;
-		*insn = sass_with_branch(p->code->arch, sass_with(*insn, 0, 12, SASS_OP_BRA),
+		*insn = sass_with_branch(p->code->arch, sass_with_field(*insn, 0, 12, SASS_OP_BRA),
 					 ((int64_t)p->out->exit - at - 1) * SASS_INSN);
 	}
 	return 0;
@@ -358,7 +358,7 @@ static int add_boards(struct patch_ctx *p)
 
 		if (!sass_lacks_board(*insn) || !sass_flight_at_exit(p->code, &flights, k))
 			continue;
-		*insn = sass_with_board(*insn, SASS_GIVEN_BOARD);
+		*insn = sass_with_board(*insn, SASS_PROBE_SB);
 		p->out->given++;
 	}
 	sass_flights_finish(&flights);
@@ -372,20 +372,20 @@ static void add_predicate_boards(struct patch_ctx *p)
 	for (uint32_t i = 0; i < p->code->n; i++) {
 		struct sass_insn *insn = &p->out->insns[i];
 
-		if (!sass_predicate_is_untold(p->code->arch, *insn))
+		if (!sass_predicate_lacks_board(p->code->arch, *insn))
 			continue;
-		*insn = sass_predicate_told(*insn);
+		*insn = sass_with_predicate_board(*insn);
 		p->out->given++;
 	}
 }
 
-struct sass_insn sass_leave(const struct sass_arch *arch, struct sass_insn insn, uint32_t behind)
+struct sass_insn sass_exit_to_branch(const struct sass_arch *arch, struct sass_insn insn, uint32_t behind)
 {
 	if (sass_opcode(insn) != SASS_OP_EXIT)
 		return insn;
-	if (!behind && sass_unconditional(insn))
-		return sass_nop(sass_waits(insn), 1);
-	return sass_with_branch(arch, sass_with(insn, 0, 12, SASS_OP_BRA), (int64_t)behind * SASS_INSN);
+	if (!behind && sass_is_unconditional(insn))
+		return sass_nop(sass_wait_mask(insn), 1);
+	return sass_with_branch(arch, sass_with_field(insn, 0, 12, SASS_OP_BRA), (int64_t)behind * SASS_INSN);
 }
 
 /* Lanes that left the probe early are not waited for. */
@@ -397,19 +397,19 @@ static void emit_breaks(struct patch_ctx *p)
 
 static int emit_entry(struct patch_ctx *p)
 {
-	uint32_t at = p->above ? p->code->late_entry : p->code->begin;
+	uint32_t at = p->above ? p->code->entry_limit : p->code->begin;
 	unsigned time;
 
-	if (!p->code->entry_moves)
+	if (!p->code->entry_is_relocatable)
 		return refuse(p->diag, "its first instruction cannot execute at another address, as a probe at the "
 				       "entry requires");
 	p->out->entry = p->out->n;
 	for (uint32_t i = 0; i < p->entry->n; i++)
-		emit(p, sass_leave(p->code->arch, with_needed_board(p, relocate_insn(p, p->entry->insns[i], p->barrier)), p->entry->n - i - 1));
-	sass_await_given(p->entry->insns, p->out->insns + p->out->entry, p->entry->n);
+		emit(p, sass_exit_to_branch(p->code->arch, with_needed_board(p, relocate_insn(p, p->entry->insns[i], p->barrier)), p->entry->n - i - 1));
+	sass_insert_added_waits(p->entry->insns, p->out->insns + p->out->entry, p->entry->n);
 	time = cycles_after_predicate(p->entry);
-	if (!p->above || time < SASS_PREDICATE_TIME)
-		emit(p, sass_nop(p->above ? 0 : SASS_ALL_BOARDS, SASS_PREDICATE_TIME - (p->above ? time : 0)));
+	if (!p->above || time < SASS_PREDICATE_CYCLES)
+		emit(p, sass_nop(p->above ? 0 : SASS_ALL_BOARDS, SASS_PREDICATE_CYCLES - (p->above ? time : 0)));
 	emit_breaks(p);
 	if (p->entry->diverges)
 		emit(p, sass_warpsync_all());
@@ -426,8 +426,8 @@ static void enforce_scoreboard_latency(struct patch_ctx *p)
 	for (uint32_t i = p->exit ? p->out->exit : p->entry ? p->out->entry : p->code->n; i + 1 < p->out->n; i++) {
 		struct sass_insn *insn = &p->out->insns[i];
 
-		if (sass_stall(*insn) < SASS_SEEN && sass_boards_set(*insn) & sass_waits(p->out->insns[i + 1]))
-			*insn = sass_with(*insn, SASS_STALL_AT, 4, SASS_SEEN);
+		if (sass_stall(*insn) < SASS_SCOREBOARD_CYCLES && sass_boards_set(*insn) & sass_wait_mask(p->out->insns[i + 1]))
+			*insn = sass_with_field(*insn, SASS_STALL_AT, 4, SASS_SCOREBOARD_CYCLES);
 	}
 }
 
@@ -453,9 +453,9 @@ static int emit_all(struct patch_ctx *p)
 	if (!err && p->entry)
 		err = emit_entry(p);
 	if (!err)
-		err = sass_around_put(&p->around, p->code, pending_boards(p), p->out, p->diag);
+		err = sass_emit_insn_probes(&p->around, p->code, pending_boards(p), p->out, p->diag);
 	if (!err)
-		err = sass_constants_put(p->code, pending_boards(p), p->out);
+		err = sass_emit_constant_stubs(p->code, pending_boards(p), p->out);
 	emit(p, sass_bra(p->code->arch, -SASS_INSN)); /* compilers end a section with this too */
 	pad(p);
 	if (!err)
@@ -463,15 +463,15 @@ static int emit_all(struct patch_ctx *p)
 	return err;
 }
 
-int sass_graft(const struct sass_code *code, uint32_t regs, const struct sass_probe *entry, const struct sass_probe *exit,
-	       const struct sass_arounds *around, struct sass_grafted *grafted, struct gpubpf_diag *diag)
+int sass_patch_kernel(const struct sass_code *code, uint32_t regs, const struct sass_probe *entry, const struct sass_probe *exit,
+	       const struct sass_insn_probes *around, struct sass_patched_code *grafted, struct gpubpf_diag *diag)
 {
 	size_t n = code->n + (entry ? entry->n : 0) + 2 * (exit ? exit->n : 0) + 2 * MAX_EXTRA_INSNS + 3 * PAD +
-		   sass_around_room(around) + sass_constants_room(code);
+		   sass_insn_probes_max_insns(around) + sass_constants_max_insns(code);
 	struct patch_ctx p = { .code = code, .entry = entry, .exit = exit, .around = *around, .out = grafted, .diag = diag };
 	int err;
 
-	*grafted = (struct sass_grafted){ .entry = SASS_NONE, .exit = SASS_NONE };
+	*grafted = (struct sass_patched_code){ .entry = SASS_NONE, .exit = SASS_NONE };
 	if (exit && !code->nexits)
 		return refuse(diag, "it has no EXIT");
 	err = alloc_registers(&p, regs);
@@ -487,14 +487,14 @@ int sass_graft(const struct sass_code *code, uint32_t regs, const struct sass_pr
 		grafted->stands[i] = i;
 	err = emit_all(&p);
 	if (err < 0)
-		sass_grafted_finish(grafted);
+		sass_patched_code_finish(grafted);
 	return err;
 }
 
-void sass_grafted_finish(struct sass_grafted *grafted)
+void sass_patched_code_finish(struct sass_patched_code *grafted)
 {
 	free(grafted->insns);
 	free(grafted->stands);
 	free(grafted->addresses);
-	*grafted = (struct sass_grafted){ 0 };
+	*grafted = (struct sass_patched_code){ 0 };
 }

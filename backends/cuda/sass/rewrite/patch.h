@@ -9,8 +9,8 @@
  * these passes patches the instruction where the pass before it has put it.
  *
  * Does:     allocates registers, predicates and barriers for the probes, and writes the new code.
- * Before:   sass_code_read() has read the code; sass_keep() and the joins of probes are done.
- * After:    struct sass_grafted holds the complete code of the twin.
+ * Before:   sass_code_read() has read the code; sass_reuse_entry_values() and the joins of probes are done.
+ * After:    struct sass_patched_code holds the complete code of the twin.
  * Requires: probes without uniform operations.
  */
 #ifndef GPUBPF_SASS_GRAFT_H
@@ -23,7 +23,7 @@
 
 struct gpubpf_diag;
 
-struct sass_grafted {
+struct sass_patched_code {
 	struct sass_insn *insns;   /* malloc'd: the code section, beginning with the kernel's code; padded to 128
 	                            * bytes */
 	uint32_t n;
@@ -41,20 +41,20 @@ struct sass_grafted {
 };
 
 /* entry and exit may be NULL. 0; -EINVAL and the reason why the probes do not fit; -ENOMEM. */
-int sass_graft(const struct sass_code *code, uint32_t regs, const struct sass_probe *entry, const struct sass_probe *exit,
-	       const struct sass_arounds *around, struct sass_grafted *grafted, struct gpubpf_diag *diag);
-void sass_grafted_finish(struct sass_grafted *grafted);
+int sass_patch_kernel(const struct sass_code *code, uint32_t regs, const struct sass_probe *entry, const struct sass_probe *exit,
+	       const struct sass_insn_probes *around, struct sass_patched_code *grafted, struct gpubpf_diag *diag);
+void sass_patched_code_finish(struct sass_patched_code *grafted);
 
-#define SASS_GIVEN_BOARD 5
+#define SASS_PROBE_SB 5
 #define SASS_ALL_BOARDS 0x3f
 
 /* Instructions of a probe got a scoreboard in `is`. Later instructions that touch their registers wait for it. */
-void sass_await_given(const struct sass_insn *was, struct sass_insn *is, uint32_t n);
+void sass_insert_added_waits(const struct sass_insn *was, struct sass_insn *is, uint32_t n);
 /* An EXIT of a probe becomes a branch over the `behind` instructions that follow it. */
-struct sass_insn sass_leave(const struct sass_arch *arch, struct sass_insn insn, uint32_t behind);
+struct sass_insn sass_exit_to_branch(const struct sass_arch *arch, struct sass_insn insn, uint32_t behind);
 /* Updates the set of scoreboards that are pending after an instruction of a probe. */
-unsigned sass_boards_left(unsigned left, struct sass_insn insn);
+unsigned sass_pending_boards(unsigned left, struct sass_insn insn);
 /* The first instruction after i that depends on its registers waits for the scoreboard. */
-void sass_await(struct sass_insn *insns, uint32_t n, uint32_t i, unsigned board);
+void sass_insert_wait(struct sass_insn *insns, uint32_t n, uint32_t i, unsigned board);
 
 #endif

@@ -104,7 +104,7 @@ static int rank(const struct sass_section *s)
 	return s->head.sh_flags & SHF_ALLOC ? 1 : 0;
 }
 
-int sass_by_number(const void *a, const void *b)
+int sass_compare_u32(const void *a, const void *b)
 {
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
@@ -136,7 +136,7 @@ static int find_copied(struct writer *w)
 		return -ENOMEM;
 	collect_copied(w, &app->general, 0);
 	collect_copied(w, &app->of_section, w->kernel->text);
-	qsort(w->kept, w->nkept, sizeof(*w->kept), sass_by_number);
+	qsort(w->kept, w->nkept, sizeof(*w->kept), sass_compare_u32);
 	w->sections = calloc(w->nkept + 2 * w->texts.n + MAX_NEW_SECTIONS, sizeof(*w->sections));
 	return w->sections ? 0 : -ENOMEM;
 }
@@ -150,7 +150,7 @@ static void add_rank(struct writer *w, int wanted)
 
 /* -- symbols -- */
 
-void sass_twin_want(struct writer *w, uint32_t symbol)
+void sass_twin_add_symbol(struct writer *w, uint32_t symbol)
 {
 	if (symbol && !w->has[symbol])
 		w->wanted[w->nwanted++] = symbol;
@@ -169,7 +169,7 @@ static void select_externs(struct writer *w)
 			uint32_t symbol = sass_get32(item.data + k);
 
 			if (symbol < w->app->nsymbols && sass_is_system_call(&w->app->symbols[symbol]))
-				sass_twin_want(w, symbol);
+				sass_twin_add_symbol(w, symbol);
 		}
 }
 
@@ -186,10 +186,10 @@ static void select_symbols(struct writer *w)
 	for (uint32_t k = 1; k < w->nsections; k++)
 		for (uint32_t i = w->sections[k].from ? sass_first(of, w->sections[k].from) : 0; i; i = of->next[i])
 			if (!is_data(w, &w->app->symbols[i]))
-				sass_twin_want(w, i);
+				sass_twin_add_symbol(w, i);
 	for (uint32_t i = sass_first(&w->app->reserved, 0); i; i = w->app->reserved.next[i])
-		sass_twin_want(w, i);
-	qsort(w->wanted, w->nwanted, sizeof(*w->wanted), sass_by_number);
+		sass_twin_add_symbol(w, i);
+	qsort(w->wanted, w->nwanted, sizeof(*w->wanted), sass_compare_u32);
 }
 
 static size_t add_string(char *to, size_t *size, const char *text)
@@ -324,7 +324,7 @@ static int add_count_word(struct writer *w)
 {
 	uint32_t own = sass_section_of(w->app, ".nv.shared.", w->kernel->text);
 	Elf64_Shdr head = { .sh_type = SHT_NOBITS, .sh_flags = SHF_WRITE | SHF_ALLOC | SHF_INFO_LINK, .sh_info = w->kernel->text,
-			    .sh_size = w->code->arch->sm >= SASS_COUNT_RANKED ? SASS_COUNT_SYSTEM : 0, .sh_addralign = SASS_COUNT_BYTES };
+			    .sh_size = w->code->arch->sm >= SASS_COUNT_MIN_SM_RANK ? SASS_COUNT_SYSTEM_BYTES : 0, .sh_addralign = SASS_COUNT_BYTES };
 	uint32_t at = own ? w->section[own] :
 			    add(w, twin_rename(w, ".nv.shared.", strlen(".nv.shared.")), &head, NULL, 0);
 
@@ -569,7 +569,7 @@ static int make(struct writer *w)
 	int err = check(w);
 
 	if (!err)
-		err = sass_twin_can_say(w->app, w->kernel, w->diag);
+		err = sass_twin_check_attrs(w->app, w->kernel, w->diag);
 	if (!err)
 		err = sass_texts_find(w->app, w->kernel, &w->texts, w->diag);
 	if (!err)
@@ -586,7 +586,7 @@ static int make(struct writer *w)
 }
 
 int sass_twin_write(const struct sass_cubin *app, const struct sass_kernel *kernel, const struct sass_code *code,
-		    const struct sass_cubin *probes, const struct sass_grafted *grafted, struct sass_twin *twin,
+		    const struct sass_cubin *probes, const struct sass_patched_code *grafted, struct sass_twin *twin,
 		    struct gpubpf_diag *diag)
 {
 	struct writer w = { .app = app, .probes = probes, .kernel = kernel, .code = code, .grafted = grafted, .diag = diag,

@@ -5,7 +5,7 @@
  * addresses of the application's variables, in c[0x4] and in code.
  *
  * Does:     selects sections and symbols, renumbers them, and lays out the file.
- * Before:   sass_graft() has written the code.
+ * Before:   sass_patch_kernel() has written the code.
  * After:    a complete cubin, and a list of addresses that the agent fills in.
  * Requires: a known meaning of each attribute that the image has for the kernel.
  */
@@ -32,10 +32,10 @@ struct sass_twin {
 };
 
 /* Are all attributes known that the image has for the kernel? 0; -EINVAL and the reason. */
-int sass_twin_can_say(const struct sass_cubin *app, const struct sass_kernel *kernel, struct gpubpf_diag *diag);
+int sass_twin_check_attrs(const struct sass_cubin *app, const struct sass_kernel *kernel, struct gpubpf_diag *diag);
 /* -EINVAL and the reason; -ENOMEM. After success the caller calls sass_twin_finish(). */
 int sass_twin_write(const struct sass_cubin *app, const struct sass_kernel *kernel, const struct sass_code *code,
-		    const struct sass_cubin *probes, const struct sass_grafted *grafted, struct sass_twin *twin,
+		    const struct sass_cubin *probes, const struct sass_patched_code *grafted, struct sass_twin *twin,
 		    struct gpubpf_diag *diag);
 void sass_twin_finish(struct sass_twin *twin);
 

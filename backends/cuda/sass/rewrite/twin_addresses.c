@@ -36,7 +36,7 @@ static bool is_variable(const struct sass_symbol *s)
 
 static Elf64_Rela relocation(struct writer *w, const struct sass_relocation *r)
 {
-	sass_twin_want(w, r->symbol);
+	sass_twin_add_symbol(w, r->symbol);
 	return (Elf64_Rela){ r->off, ELF64_R_INFO((uint64_t)r->symbol, r->type), r->addend };
 }
 

@@ -26,7 +26,7 @@ static int refuse_attr(uint8_t attr, struct gpubpf_diag *diag)
 	return gpubpf_diag_refuse(diag, INJECT, "the image has an unknown attribute of it (0x%02x)", attr);
 }
 
-int sass_twin_can_say(const struct sass_cubin *app, const struct sass_kernel *kernel, struct gpubpf_diag *diag)
+int sass_twin_check_attrs(const struct sass_cubin *app, const struct sass_kernel *kernel, struct gpubpf_diag *diag)
 {
 	const struct sass_section *s = &app->sections[kernel->info];
 	uint32_t ends = 0;
@@ -76,7 +76,7 @@ static int find_items(const struct writer *w, uint32_t **found, uint32_t *n)
 	for (uint32_t k = *n = 0; k <= w->nwanted; k++)
 		for (uint32_t i = sass_first(items, k < w->nwanted ? w->wanted[k] : w->app->nsymbols); i; i = items->next[i])
 			all[(*n)++] = i;
-	qsort(all, *n, sizeof(*all), sass_by_number);
+	qsort(all, *n, sizeof(*all), sass_compare_u32);
 	*found = all;
 	return 0;
 }
@@ -162,7 +162,7 @@ static int write_item(struct writer *w, const struct sass_item *item, uint8_t *t
 			err = map_symbol(w, to + k);
 		return err;
 	default:
-		assert(attrs[item->attr] == ATTR_KEPT); /* sass_twin_can_say() has checked this */
+		assert(attrs[item->attr] == ATTR_KEPT); /* sass_twin_check_attrs() has checked this */
 		return 0;
 	}
 }

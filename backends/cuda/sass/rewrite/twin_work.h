@@ -24,7 +24,7 @@ struct writer {
 	const struct sass_cubin *app, *probes;
 	const struct sass_kernel *kernel;
 	const struct sass_code *code;
-	const struct sass_grafted *grafted;
+	const struct sass_patched_code *grafted;
 	struct gpubpf_diag *diag;
 	struct out_section *sections;
 	uint32_t nsections, constants;        /* constants: index of the probes' c[0x3], 0 if there is none */
@@ -59,9 +59,9 @@ static inline bool begins(const char *name, const char *with)
 }
 
 /* For qsort(): compares two uint32_t. */
-int sass_by_number(const void *a, const void *b);
+int sass_compare_u32(const void *a, const void *b);
 /* Adds a symbol of the application's cubin to the twin. */
-void sass_twin_want(struct writer *w, uint32_t symbol);
+void sass_twin_add_symbol(struct writer *w, uint32_t symbol);
 
 /* Reads the addresses that the kernel takes from c[0x4]. They go to w->addresses, w->relocations and the twin's
  * bindings. Returns 1, or 0 if there are none. -EINVAL and the reason why a twin cannot have one; -ENOMEM. */

@@ -274,7 +274,7 @@ static bool is_register_only(const char *name)
 	return !strncmp(name, "v_", 2) || !strncmp(name, "s_", 2) || !strncmp(name, "exp", 3);
 }
 
-uint32_t hip_accesses(const char *name, const char *operands, struct hip_access accesses[HIP_MOST_ACCESSES])
+uint32_t hip_accesses(const char *name, const char *operands, struct hip_access accesses[HIP_MAX_ACCESSES])
 {
 	const struct unit_row *unit = units, *end = units + sizeof(units) / sizeof(*units);
 	struct hip_access a = { .access = GPUBPF_ATOMIC, .spaces = GPUBPF_IN_ALL, .why = "an unknown instruction" };

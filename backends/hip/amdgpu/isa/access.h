@@ -8,7 +8,7 @@
 
 #include "core/model/places.h"
 
-#define HIP_MOST_ACCESSES 2 /* of one instruction */
+#define HIP_MAX_ACCESSES 2 /* of one instruction */
 #define HIP_VCC 106         /* its number among the scalar registers */
 
 /* registers of an operand */
@@ -43,7 +43,7 @@ struct hip_access {
 };
 
 /* Lists the memory accesses of an instruction and returns their number. */
-uint32_t hip_accesses(const char *name, const char *operands, struct hip_access accesses[HIP_MOST_ACCESSES]);
+uint32_t hip_accesses(const char *name, const char *operands, struct hip_access accesses[HIP_MAX_ACCESSES]);
 /* Reads the registers s, v or a with which a text begins: s4, s[4:5], vcc. Returns false if there is none. */
 bool hip_reg_read(const char *text, struct hip_reg *reg);
 

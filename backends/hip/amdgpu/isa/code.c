@@ -65,7 +65,7 @@ static int push_offset(struct reader *r, int64_t off)
 {
 	if (off < 0 || off % 4 || (uint64_t)off + 4 > r->size)
 		return refuse(r, "a branch leaves its code", off < 0 ? 0 : off);
-	if (r->code->words[off / 4] & HIP_WORD_HELD)
+	if (r->code->words[off / 4] & HIP_WORD_IN_FAR_JUMP)
 		return refuse(r, MID_JUMP_REASON, off);
 	if (r->code->words[off / 4] & HIP_WORD_BEGINS)
 		return check_revisit(r, off);
@@ -132,7 +132,7 @@ static enum hip_flow flow_of(const char *name)
 		return HIP_ENDS;
 	if (!strcmp(name, "s_branch"))
 		return HIP_BRANCHES;
-	return strncmp(name, "s_cbranch_", 10) ? HIP_GOES_ON : HIP_MAY_BRANCH;
+	return strncmp(name, "s_cbranch_", 10) ? HIP_FALLS_THROUGH : HIP_MAY_BRANCH;
 }
 
 /* Returns the flow in this code. Functions return, or end in a tail call. Stubs call probes at single instructions,
@@ -298,20 +298,20 @@ static bool jumps_far(struct reader *r, const char *name, const char *operands, 
  * in a row. */
 static int add_far_jump(struct reader *r, uint32_t off)
 {
-	struct hip_patch *patch = add_patch(r, HIP_PATCH_FAR, off);
+	struct hip_patch *patch = add_patch(r, HIP_PATCH_FAR_JUMP, off);
 
 	if (!patch)
 		return -ENOMEM;
 	patch->target = r->far.to;
 	for (uint32_t at = r->far.from + 4; at <= off; at += 4)
-		r->code->words[at / 4] |= HIP_WORD_HELD;
+		r->code->words[at / 4] |= HIP_WORD_IN_FAR_JUMP;
 	return 0;
 }
 
 /* Adds a patch for an instruction at which programs can run. */
 static int add_insn_patch(struct reader *r, const char *name, const char *operands, uint32_t off)
 {
-	struct hip_access accesses[HIP_MOST_ACCESSES];
+	struct hip_access accesses[HIP_MAX_ACCESSES];
 	uint32_t n = hip_accesses(name, operands, accesses);
 	enum hip_patch_kind kind = HIP_PATCH_ACCESS;
 	struct hip_patch *patch;
@@ -329,11 +329,11 @@ static int add_insn_patch(struct reader *r, const char *name, const char *operan
 	else if (is_uniform_branch(name))
 		kind = HIP_PATCH_BRANCH;
 	else if (narrows_exec(name, operands, &loops))
-		kind = HIP_PATCH_PART;
+		kind = HIP_PATCH_NARROW_EXEC;
 	else if (!n && !(r->how & HIP_READ_ALL) && !(r->how & HIP_READ_FUNCTION && off == r->start))
 		return 0;
 	else if (!n)
-		kind = flow_of(name) == HIP_GOES_ON ? HIP_PATCH_OTHER : HIP_PATCH_JUMP;
+		kind = flow_of(name) == HIP_FALLS_THROUGH ? HIP_PATCH_OTHER : HIP_PATCH_JUMP;
 	patch = add_patch(r, kind, off);
 	if (!patch)
 		return -ENOMEM;
@@ -410,7 +410,7 @@ static int record_insn(struct reader *r, const char *name, const char *operands,
 	} else if (!strcmp(name, "s_endpgm")) {
 		patch = add_patch(r, HIP_PATCH_END, off);
 	} else if (!strcmp(name, "s_sendmsg") && strstr(operands, "MSG_DEALLOC_VGPRS")) {
-		patch = add_patch(r, HIP_PATCH_FREE, off);
+		patch = add_patch(r, HIP_PATCH_DEALLOC, off);
 	} else {
 		return r->how & HIP_READ_INSNS ? add_insn_patch(r, name, operands, off) : 0;
 	}
@@ -437,10 +437,10 @@ static void describe(const struct reader *r, struct hip_patch *patch, const char
 	patch->any = r->how & HIP_READ_ALL;
 	if (r->indexed)
 		patch->why = "registers are indexed";
-	for (const char *at = operands; *at && n < HIP_MOST_REGISTERS; at++)
+	for (const char *at = operands; *at && n < HIP_MAX_REGISTERS; at++)
 		if (!isalnum(at[-1]) && at[-1] != '_' && read_register(at, &patch->registers[n]))
 			n++;
-	if (n < HIP_MOST_REGISTERS)
+	if (n < HIP_MAX_REGISTERS)
 		patch->registers[n] = (struct hip_reg){ 0 };
 }
 
@@ -509,7 +509,7 @@ struct hip_patch *hip_patch_at(const struct hip_code *code, uint32_t off)
 	return from < code->npatches && code->patches[from].off == off ? &code->patches[from] : NULL;
 }
 
-bool hip_patch_is(const struct hip_patch *patch, uint32_t i, enum gpubpf_site kind)
+bool hip_patch_is_site(const struct hip_patch *patch, uint32_t i, enum gpubpf_site kind)
 {
 	const struct gpubpf_place_kind *k = gpubpf_place_kind(kind);
 
@@ -522,7 +522,7 @@ bool hip_patch_is(const struct hip_patch *patch, uint32_t i, enum gpubpf_site ki
 												  patch->mark != NULL);
 	if (patch->kind == HIP_PATCH_BARRIER)
 		return !i && (kind == GPUBPF_SITE_BARRIER || kind == GPUBPF_SITE_BARRIER_EXIT);
-	if (patch->kind == HIP_PATCH_BRANCH || patch->kind == HIP_PATCH_PART)
+	if (patch->kind == HIP_PATCH_BRANCH || patch->kind == HIP_PATCH_NARROW_EXEC)
 		return !i && kind == GPUBPF_SITE_BRANCH;
 	return patch->kind == HIP_PATCH_ACCESS && i < patch->naccesses && k->spaces & patch->access[i].spaces &&
 	       k->accesses >> patch->access[i].access & 1;
@@ -614,7 +614,7 @@ static int read_all(struct reader *r, size_t start)
 		uint32_t off = r->pending[--r->npending] & ~1u;
 
 		r->indexed = r->pending[r->npending] & 1;
-		err = r->code->words[off / 4] & HIP_WORD_HELD ? refuse(r, MID_JUMP_REASON, off) : read_run(r, off);
+		err = r->code->words[off / 4] & HIP_WORD_IN_FAR_JUMP ? refuse(r, MID_JUMP_REASON, off) : read_run(r, off);
 	}
 	if (!err && r->code->npatches)
 		qsort(r->code->patches, r->code->npatches, sizeof(*r->code->patches), by_offset);

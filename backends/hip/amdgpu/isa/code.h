@@ -19,13 +19,13 @@ struct hip_elf;
 enum hip_patch_kind {
 	HIP_PATCH_END,             /* s_endpgm */
 	HIP_PATCH_PC,              /* s_getpc_b64: reads the code's address */
-	HIP_PATCH_FAR,             /* s_setpc_b64: a jump within the kernel, beyond the range of branches */
-	HIP_PATCH_FREE,            /* s_sendmsg(MSG_DEALLOC_VGPRS): releases the registers before the end */
+	HIP_PATCH_FAR_JUMP,             /* s_setpc_b64: a jump within the kernel, beyond the range of branches */
+	HIP_PATCH_DEALLOC,            /* s_sendmsg(MSG_DEALLOC_VGPRS): releases the registers before the end */
 	/* with HIP_READ_INSNS only: */
 	HIP_PATCH_ACCESS,          /* a memory access */
 	HIP_PATCH_BARRIER,         /* a wait at the group's barrier */
 	HIP_PATCH_BRANCH,          /* a conditional branch, uniform for the wave */
-	HIP_PATCH_PART,            /* lanes diverge: EXEC loses the lanes for which a condition is false */
+	HIP_PATCH_NARROW_EXEC,            /* lanes diverge: EXEC loses the lanes for which a condition is false */
 	HIP_PATCH_CLAUSE,          /* s_clause: a hint that the next instructions form a clause */
 	HIP_PATCH_CALL,            /* a call of a known function */
 	HIP_PATCH_TAIL,            /* a tail call: the callee returns to the function's caller */
@@ -35,7 +35,7 @@ enum hip_patch_kind {
 	HIP_PATCH_OTHER,
 };
 
-#define HIP_MOST_REGISTERS 8   /* registers of an instruction that programs can read */
+#define HIP_MAX_REGISTERS 8   /* registers of an instruction that programs can read */
 
 struct hip_patch {
 	enum hip_patch_kind kind;
@@ -55,9 +55,9 @@ struct hip_patch {
 				    * branch */
 	const char *why;           /* why no probe can run here; an access has its own reason. NULL: a probe can */
 	uint32_t naccesses;        /* ACCESS */
-	struct hip_access access[HIP_MOST_ACCESSES];
+	struct hip_access access[HIP_MAX_ACCESSES];
 	char name[32];             /* its opcode, and the registers that it names */
-	struct hip_reg registers[HIP_MOST_REGISTERS];
+	struct hip_reg registers[HIP_MAX_REGISTERS];
 	bool any;                  /* a program at any instruction can run here */
 	const char *file;          /* a source line of this file begins here; NULL: none */
 	const char *mark;          /* the name of the mark here; NULL: none */
@@ -70,7 +70,7 @@ enum hip_word {
 	HIP_WORD_INSIDE = 2,       /* a later word of an instruction */
 	HIP_WORD_JUMPS = 4,        /* a branch, whose lower half is the distance */
 	HIP_WORD_CLAUSE = 8,       /* an instruction that follows another one in a clause */
-	HIP_WORD_HELD = 16,        /* reachable only from the instruction before it */
+	HIP_WORD_IN_FAR_JUMP = 16,        /* reachable only from the instruction before it */
 	HIP_WORD_INDEXED = 32,     /* vector registers are indexed here */
 };
 
@@ -115,7 +115,7 @@ int hip_code_read(const struct hip_isa *isa, bool wave32, uint32_t how, const st
 /* Returns the target of a branch with that word at an offset. */
 uint32_t hip_code_target(uint32_t off, uint32_t word);
 /* Returns true if access i of the instruction, or the instruction itself, is a place of that kind. */
-bool hip_patch_is(const struct hip_patch *patch, uint32_t i, enum gpubpf_site kind);
+bool hip_patch_is_site(const struct hip_patch *patch, uint32_t i, enum gpubpf_site kind);
 /* Returns the patch that begins at an offset, or NULL. */
 struct hip_patch *hip_patch_at(const struct hip_code *code, uint32_t off);
 void hip_code_finish(struct hip_code *code);

@@ -14,7 +14,7 @@ static uint32_t max(uint32_t a, uint32_t b)
 	return a > b ? a : b;
 }
 
-struct hip_registers hip_live_used(const struct hip_found *app)
+struct hip_registers hip_live_used(const struct hip_app_kernel *app)
 {
 	struct hip_registers r = hip_registers_of(app->isa, &app->descriptor);
 	uint32_t accum = max(app->meta.agprs, app->code.accum), vector = max(app->meta.vgprs, app->code.vector);
@@ -39,14 +39,14 @@ struct gpubpf_live hip_live(const struct gpubpf_kernel_info *kernel, const struc
 	return live;
 }
 
-static int refuse_exit(const struct hip_found *app, struct gpubpf_diag *diag)
+static int refuse_exit(const struct hip_app_kernel *app, struct gpubpf_diag *diag)
 {
 	return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
 			       "the kernel uses %u vector registers, and a probe at its exit needs two more",
 			       hip_live_used(app).vector);
 }
 
-int hip_live_at_exit(const struct hip_found *app, struct gpubpf_diag *diag)
+int hip_live_at_exit(const struct hip_app_kernel *app, struct gpubpf_diag *diag)
 {
 	struct hip_registers used = hip_live_used(app);
 
@@ -55,7 +55,7 @@ int hip_live_at_exit(const struct hip_found *app, struct gpubpf_diag *diag)
 	return 0;
 }
 
-static int refuse_insns(const struct hip_found *app, uint32_t vector, struct gpubpf_diag *diag)
+static int refuse_insns(const struct hip_app_kernel *app, uint32_t vector, struct gpubpf_diag *diag)
 {
 	return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
 			       "the kernel uses %u vector registers; with a probe at its instructions it needs %u, but "
@@ -63,7 +63,7 @@ static int refuse_insns(const struct hip_found *app, uint32_t vector, struct gpu
 }
 
 /* Allocates registers for probes at single instructions, from `at` on. Returns the first register after them. */
-static uint32_t allocate_bodies(const struct hip_found *app, struct hip_draft *draft, uint32_t at)
+static uint32_t allocate_bodies(const struct hip_app_kernel *app, struct hip_draft *draft, uint32_t at)
 {
 	uint32_t lanes = draft->wave32 ? 32 : 64, used = hip_live_used(app).vector, given = 3u << HIP_ADDR, same = 0;
 
@@ -75,7 +75,7 @@ static uint32_t allocate_bodies(const struct hip_found *app, struct hip_draft *d
 	at += (draft->scalars + HIP_NSAVED + lanes - 1) / lanes;
 	draft->same = at;
 	at += same ? 1 : 0;
-	for (uint32_t i = 0; i < HIP_NGIVEN; i++)
+	for (uint32_t i = 0; i < HIP_NLANE_OPERANDS; i++)
 		draft->given[i] = given >> i & 1 ? at++ : UINT32_MAX;
 	draft->copies = at;
 	draft->ncopies = draft->vectors < used ? draft->vectors : used;
@@ -87,7 +87,7 @@ static uint32_t allocate_bodies(const struct hip_found *app, struct hip_draft *d
  * every register, they are above the probes' only. An exit probe then needs them saved in accumulation registers while
  * the kernel runs.
  */
-int hip_live_choose(const struct hip_found *app, struct hip_draft *draft, const struct hip_registers *probes,
+int hip_live_allocate(const struct hip_app_kernel *app, struct hip_draft *draft, const struct hip_registers *probes,
 		   struct gpubpf_diag *diag)
 {
 	struct hip_registers all = hip_live_used(app);

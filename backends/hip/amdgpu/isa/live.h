@@ -11,11 +11,11 @@
 struct gpubpf_live hip_live(const struct gpubpf_kernel_info *kernel, const struct gpubpf_place *place);
 /* Returns the registers that the kernel uses. The metadata has exact counts, the descriptor has granules. The result is
  * at least what the code names. */
-struct hip_registers hip_live_used(const struct hip_found *app);
+struct hip_registers hip_live_used(const struct hip_app_kernel *app);
 /* Returns 0 if a probe at an exit can get its operands, else -EINVAL with the reason. */
-int hip_live_at_exit(const struct hip_found *app, struct gpubpf_diag *diag);
+int hip_live_at_exit(const struct hip_app_kernel *app, struct gpubpf_diag *diag);
 /* Chooses the draft's vector registers, and draft->twin's, for probes that use `probes`. */
-int hip_live_choose(const struct hip_found *app, struct hip_draft *draft, const struct hip_registers *probes,
+int hip_live_allocate(const struct hip_app_kernel *app, struct hip_draft *draft, const struct hip_registers *probes,
 		   struct gpubpf_diag *diag);
 
 #endif

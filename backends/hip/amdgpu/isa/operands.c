@@ -63,16 +63,16 @@ static void visit_insn(struct visit *v, const char *text, uint8_t *at, size_t n)
 	struct hip_reg reg;
 
 	text += strspn(text, "\t ");
-	if (sscanf(text, "v_mov_b32_e32 v%u, v%u", &to, &from) == 2 && from >= HIP_GIVEN &&
-	    from < HIP_GIVEN + HIP_NGIVEN) {
-		v->given |= 1u << (from - HIP_GIVEN);
+	if (sscanf(text, "v_mov_b32_e32 v%u, v%u", &to, &from) == 2 && from >= HIP_FIRST_OPERAND &&
+	    from < HIP_FIRST_OPERAND + HIP_NLANE_OPERANDS) {
+		v->given |= 1u << (from - HIP_FIRST_OPERAND);
 		v->end = max(v->end, to + 1);
 		if (v->registers)
-			write_source(at, v->registers[from - HIP_GIVEN]);
+			write_source(at, v->registers[from - HIP_FIRST_OPERAND]);
 		return;
 	}
-	if (sscanf(text, "v_readlane_b32 %*[^,], v%u, %u", &from, &lane) == 2 && from == HIP_SAME_REGISTER &&
-	    lane < HIP_NSAME) {
+	if (sscanf(text, "v_readlane_b32 %*[^,], v%u, %u", &from, &lane) == 2 && from == HIP_UNIFORM_REGISTER &&
+	    lane < HIP_NUNIFORM) {
 		v->same |= 1u << lane;
 		if (v->registers)
 			write_source(at + n - 4, v->same_register);
@@ -111,10 +111,10 @@ int hip_operands_read(const struct hip_isa *isa, bool wave32, const uint8_t *tex
 	*given = v.given;
 	*same = v.same;
 	*vectors = v.end;
-	return v.end > HIP_SAME_REGISTER ? -EINVAL : 0;
+	return v.end > HIP_UNIFORM_REGISTER ? -EINVAL : 0;
 }
 
-void hip_operands_place(const struct hip_isa *isa, bool wave32, uint8_t *text, size_t size, const uint32_t given[HIP_NGIVEN],
+void hip_operands_place(const struct hip_isa *isa, bool wave32, uint8_t *text, size_t size, const uint32_t given[HIP_NLANE_OPERANDS],
 			uint32_t same)
 {
 	struct visit v = { .registers = given, .same_register = same };

@@ -2,7 +2,7 @@
 /*
  * Operands that a place passes to its probes, in vector registers of the twin. Values that differ per lane take one
  * register for each 32 bits. Values that are equal in all lanes share one register, one lane each.
- * The probes are compiled with the registers HIP_GIVEN and HIP_SAME_REGISTER. They are rewritten to the twin's
+ * The probes are compiled with the registers HIP_FIRST_OPERAND and HIP_UNIFORM_REGISTER. They are rewritten to the twin's
  * registers once it is known which are free.
  */
 #ifndef GPUBPF_BACKENDS_HIP_AMDGPU_OPERANDS_H
@@ -14,29 +14,29 @@
 #include "isa.h"
 
 /* 32 bits of the values that differ per lane */
-enum hip_given {
+enum hip_lane_operand {
 	HIP_ADDR = 0, HIP_OFFSET = 2, HIP_VALUE = 4, HIP_OPERAND = 8, HIP_OLD = 10, HIP_TAKEN = 12,
-	HIP_REGISTERS = 14, HIP_MARKED = 30, HIP_NGIVEN = 32,
+	HIP_REGISTERS = 14, HIP_MARKED = 30, HIP_NLANE_OPERANDS = 32,
 };
 
 /* At calls of functions these are v0 and up instead, which hold the arguments by the calling convention, or the result
  * at returns. The last one stands for an unknown value. */
-#define HIP_NOT_KNOWN (HIP_NGIVEN - 1)
+#define HIP_UNKNOWN_OPERAND (HIP_NLANE_OPERANDS - 1)
 
 /* values equal in all lanes: constants of the place, and lane masks of two words each */
-enum hip_same {
+enum hip_uniform_operand {
 	HIP_PLACE_ID, HIP_LINE, HIP_BYTES, HIP_ACCESS, HIP_SPACE, HIP_COUNT, HIP_HINT, HIP_OP, HIP_BARRIER_ID, HIP_BARRIER_KIND,
-	HIP_NCONSTANTS, HIP_LANES = HIP_NCONSTANTS, HIP_ACTIVE = HIP_LANES + 2, HIP_NSAME = HIP_ACTIVE + 2,
+	HIP_NCONSTANTS, HIP_LANES = HIP_NCONSTANTS, HIP_ACTIVE = HIP_LANES + 2, HIP_NUNIFORM = HIP_ACTIVE + 2,
 };
 
-#define HIP_GIVEN 224          /* the registers in a probe as LLVM compiled it */
-#define HIP_SAME_REGISTER 223
+#define HIP_FIRST_OPERAND 224          /* the registers in a probe as LLVM compiled it */
+#define HIP_UNIFORM_REGISTER 223
 
 /* the operand that provides a field of the context */
 struct hip_operand {
 	const char *field;
 	bool same;                 /* equal in all lanes; a lane mask from HIP_NCONSTANTS on */
-	uint32_t at;               /* enum hip_same or hip_given; two registers for each element */
+	uint32_t at;               /* enum hip_uniform_operand or hip_lane_operand; two registers for each element */
 };
 const struct hip_operand *hip_operand_of(const char *field);
 
@@ -45,7 +45,7 @@ const struct hip_operand *hip_operand_of(const char *field);
 int hip_operands_read(const struct hip_isa *isa, bool wave32, const uint8_t *text, size_t size, uint32_t *given, uint32_t *same,
 		      uint32_t *vectors);
 /* Rewrites the probe to read its operands from these registers: given[i] and `same`. */
-void hip_operands_place(const struct hip_isa *isa, bool wave32, uint8_t *text, size_t size, const uint32_t given[HIP_NGIVEN],
+void hip_operands_place(const struct hip_isa *isa, bool wave32, uint8_t *text, size_t size, const uint32_t given[HIP_NLANE_OPERANDS],
 			uint32_t same);
 
 #endif

@@ -394,7 +394,7 @@ static int write_branch(struct linker *ln, const struct hip_branch *branch)
 	return 0;
 }
 
-static int find_spot(struct linker *ln, struct hip_spot *spot)
+static int find_spot(struct linker *ln, struct hip_link_position *spot)
 {
 	spot->off = find_named(ln, spot->symbol);
 	if (spot->off == NONE)

@@ -19,7 +19,7 @@ struct hip_branch {
 };
 
 /* a position that the caller needs in the result */
-struct hip_spot {
+struct hip_link_position {
 	char symbol[32];
 	uint64_t plus;             /* bytes after the symbol */
 	uint64_t off;              /* out: in the file */
@@ -34,7 +34,7 @@ struct hip_link {
 	size_t metadata_size;
 	const struct hip_branch *branches;
 	uint32_t nbranches;
-	struct hip_spot *spots;
+	struct hip_link_position *spots;
 	uint32_t nspots;
 };
 

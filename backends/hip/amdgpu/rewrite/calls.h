@@ -14,7 +14,7 @@
 
 #include "backends/hip/amdgpu/object/elf.h"
 
-enum hip_flow { HIP_GOES_ON, HIP_BRANCHES, HIP_MAY_BRANCH, HIP_ENDS, HIP_UNKNOWN };
+enum hip_flow { HIP_FALLS_THROUGH, HIP_BRANCHES, HIP_MAY_BRANCH, HIP_ENDS, HIP_UNKNOWN };
 
 /* the parts of an instruction that the analysis needs */
 struct hip_step {

@@ -16,7 +16,7 @@ int hip_refuse(struct gpubpf_diag *diag, const char *why)
 	return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "%s", why);
 }
 
-int hip_found_open(const struct gpubpf_image *image, const struct gpubpf_device_caps *caps, struct hip_found *app,
+int hip_app_kernel_open(const struct gpubpf_image *image, const struct gpubpf_device_caps *caps, struct hip_app_kernel *app,
 		   struct gpubpf_diag *diag)
 {
 	struct gpubpf_blob object;
@@ -51,12 +51,12 @@ static const uint8_t *text_at(const struct hip_elf *elf, uint64_t address, size_
 	return NULL;
 }
 
-static uint32_t reading_flags(const struct hip_found *app)
+static uint32_t reading_flags(const struct hip_app_kernel *app)
 {
-	return (app->insns ? HIP_READ_INSNS : 0) | (app->insns & HIP_NAMED ? HIP_READ_ALL : 0);
+	return (app->insns ? HIP_READ_INSNS : 0) | (app->insns & HIP_NAMED_SITES ? HIP_READ_ALL : 0);
 }
 
-int hip_found_read(struct hip_found *app, bool twin, struct gpubpf_diag *diag)
+int hip_app_kernel_read(struct hip_app_kernel *app, bool twin, struct gpubpf_diag *diag)
 {
 	struct hip_symbols symbols = hip_elf_symbols(&app->elf, SHT_DYNSYM);
 	const uint8_t *descriptor;
@@ -93,7 +93,7 @@ int hip_found_read(struct hip_found *app, bool twin, struct gpubpf_diag *diag)
 }
 
 /* By the calling convention s[0:3] hold the descriptor of the lane's private memory, if there is one. */
-int hip_found_read_function(struct hip_found *app, uint64_t address, struct gpubpf_diag *diag)
+int hip_app_kernel_read_function(struct hip_app_kernel *app, uint64_t address, struct gpubpf_diag *diag)
 {
 	uint32_t how = reading_flags(app) | HIP_READ_INSNS | HIP_READ_CALLS | HIP_READ_FUNCTION;
 	struct hip_code_at at = { .address = address, .elf = &app->elf };
@@ -111,7 +111,7 @@ static bool is_function(const Elf64_Sym *symbol)
 	return ELF64_ST_TYPE(symbol->st_info) == STT_FUNC && symbol->st_shndx;
 }
 
-void hip_found_name(const struct hip_found *app, uint64_t address, char name[256])
+void hip_app_kernel_function_name(const struct hip_app_kernel *app, uint64_t address, char name[256])
 {
 	struct hip_symbols symbols = hip_elf_symbols(&app->elf, SHT_SYMTAB);
 	const char *is, *found = NULL;
@@ -129,7 +129,7 @@ void hip_found_name(const struct hip_found *app, uint64_t address, char name[256
 		snprintf(name, 256, "0x%llx", (unsigned long long)address);
 }
 
-static bool is_part(const struct hip_found *app, uint64_t address)
+static bool is_part(const struct hip_app_kernel *app, uint64_t address)
 {
 	for (uint32_t i = 0; i < app->nparts; i++)
 		if (app->parts[i].address == address)
@@ -138,7 +138,7 @@ static bool is_part(const struct hip_found *app, uint64_t address)
 }
 
 /* Appends app->code and app->bytes to a twin's code. */
-static int add_part(struct hip_found *app, const char *name, struct hip_code *all)
+static int add_part(struct hip_app_kernel *app, const char *name, struct hip_code *all)
 {
 	struct hip_code *code = &app->code;
 	struct hip_part *parts = realloc(app->parts, (app->nparts + 1) * sizeof(*parts));
@@ -172,7 +172,7 @@ static int add_part(struct hip_found *app, const char *name, struct hip_code *al
 }
 
 /* Returns the first callee that is not part of the twin, or UINT64_MAX. */
-static uint64_t next_callee(const struct hip_found *app, const struct hip_code *all)
+static uint64_t next_callee(const struct hip_app_kernel *app, const struct hip_code *all)
 {
 	for (uint32_t i = 0; i < all->npatches; i++)
 		if (all->patches[i].callee != UINT64_MAX && !is_part(app, all->patches[i].callee))
@@ -182,15 +182,15 @@ static uint64_t next_callee(const struct hip_found *app, const struct hip_code *
 
 #define MAX_CODE_BYTES (256u << 20) /* of a kernel and its functions, which may overlap in a malformed image */
 
-static int add_function(struct hip_found *app, uint64_t address, struct hip_code *all, struct gpubpf_diag *diag)
+static int add_function(struct hip_app_kernel *app, uint64_t address, struct hip_code *all, struct gpubpf_diag *diag)
 {
 	struct gpubpf_diag why;
 	char name[256];
 	int err;
 
 	gpubpf_diag_init(&why);
-	hip_found_name(app, address, name);
-	err = hip_found_read_function(app, address, &why);
+	hip_app_kernel_function_name(app, address, name);
+	err = hip_app_kernel_read_function(app, address, &why);
 	if (!err && app->code.unknown)
 		err = hip_refuse(&why, "it calls functions through pointers or addresses in memory, so their "
 				       "instructions are not in its twin");
@@ -202,7 +202,7 @@ static int add_function(struct hip_found *app, uint64_t address, struct hip_code
 	return err == -EINVAL ? gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "function %.64s: %s", name, why.what) : err;
 }
 
-static int join_bytes(struct hip_found *app, struct hip_code *all)
+static int join_bytes(struct hip_app_kernel *app, struct hip_code *all)
 {
 	app->joined = malloc(all->size + 4);
 	if (!app->joined)
@@ -216,7 +216,7 @@ static int join_bytes(struct hip_found *app, struct hip_code *all)
 	return 0;
 }
 
-int hip_found_join(struct hip_found *app, struct gpubpf_diag *diag)
+int hip_app_kernel_add_callees(struct hip_app_kernel *app, struct gpubpf_diag *diag)
 {
 	struct hip_code all = { 0 };
 	uint64_t callee;
@@ -237,7 +237,7 @@ int hip_found_join(struct hip_found *app, struct gpubpf_diag *diag)
 	return err;
 }
 
-void hip_found_finish(struct hip_found *app)
+void hip_app_kernel_finish(struct hip_app_kernel *app)
 {
 	hip_code_finish(&app->code);
 	free(app->parts);
@@ -247,7 +247,7 @@ void hip_found_finish(struct hip_found *app)
 	app->nparts = 0;
 }
 
-int hip_found_named(const char *name, struct gpubpf_diag *diag)
+int hip_check_symbol_name(const char *name, struct gpubpf_diag *diag)
 {
 	for (; *name; name++)
 		if (*name == '"' || *name == '\\' || (unsigned char)*name < ' ')

@@ -61,16 +61,16 @@ static void move_scalars(struct hip_text *t, uint32_t from, uint32_t to, bool ba
 /* Saves s0 and s1 of the kernel, which a place's stub uses. */
 static void begin_stub(struct hip_text *t)
 {
-	hip_settle(t);
+	hip_emit_hazard_wait(t);
 	move_scalars(t, 0, 2, false);
-	hip_settle(t);
+	hip_emit_hazard_wait(t);
 }
 
 static void end_stub(struct hip_text *t)
 {
-	hip_settle(t);
+	hip_emit_hazard_wait(t);
 	move_scalars(t, 0, 2, true);
-	hip_settle(t);
+	hip_emit_hazard_wait(t);
 }
 
 static void save_exec(struct hip_text *t, enum hip_saved_lane what)
@@ -78,7 +78,7 @@ static void save_exec(struct hip_text *t, enum hip_saved_lane what)
 	save_register(t, "exec_lo", saved_at(t, what));
 	if (!t->draft->wave32)
 		save_register(t, "exec_hi", saved_at(t, what) + 1);
-	hip_settle(t);
+	hip_emit_hazard_wait(t);
 }
 
 static void restore_exec(struct hip_text *t, enum hip_saved_lane what)
@@ -123,11 +123,11 @@ static void emit_copy(struct hip_text *t, uint32_t to, struct hip_reg from, uint
  * `copies` on, which are free. */
 static void add64(struct hip_text *t, uint32_t low, uint32_t high, uint32_t add, uint32_t add_high)
 {
-	hip_settle(t);
+	hip_emit_hazard_wait(t);
 	fprintf(t->f, "\tv_add_co_u32_e64 v%u, %s, v%u, v%u\n", low, lane_mask(t), low, add);
-	hip_settle(t);
+	hip_emit_hazard_wait(t);
 	fprintf(t->f, "\t%s v%u, %s, v%u, v%u, %s\n", t->say->add_carry, high, lane_mask(t), high, add_high, lane_mask(t));
-	hip_settle(t);
+	hip_emit_hazard_wait(t);
 }
 
 static void add_number(struct hip_text *t, uint32_t low, uint32_t high, int32_t number)
@@ -155,7 +155,7 @@ static void add32_number(struct hip_text *t, uint32_t to, int32_t number)
 static void emit_aperture(struct hip_text *t, uint32_t space)
 {
 	fprintf(t->f, "\ts_mov_b64 s[0:1], %s\n", space == GPUBPF_SHARED ? "src_shared_base" : "src_private_base");
-	hip_settle(t);
+	hip_emit_hazard_wait(t);
 }
 
 /* Computes a 64-bit address, for all lanes. */
@@ -192,7 +192,7 @@ static void emit_narrow_address(struct hip_text *t, const struct hip_access *a)
 	add32_number(t, low, a->offset);
 	emit_aperture(t, a->spaces == GPUBPF_IN(SHARED) ? GPUBPF_SHARED : GPUBPF_LOCAL);
 	fprintf(t->f, "\tv_mov_b32 v%u, s1\n", operand_register(t, HIP_ADDR + 1));
-	hip_settle(t);
+	hip_emit_hazard_wait(t);
 }
 
 static void emit_address(struct hip_text *t, const struct hip_access *a)
@@ -254,10 +254,10 @@ static void emit_space_filter(struct hip_text *t, uint32_t space)
 			continue;
 		emit_aperture(t, i);
 		fprintf(t->f, "\tv_mov_b32 v%u, s1\n", t->draft->copies);
-		hip_settle(t);
+		hip_emit_hazard_wait(t);
 		fprintf(t->f, "\tv_cmpx_%s_u32_e64 %sv%u, v%u\n", space == i ? "eq" : "ne", t->say->compare, t->draft->copies,
 			operand_register(t, HIP_ADDR + 1));
-		hip_settle(t);
+		hip_emit_hazard_wait(t);
 	}
 }
 
@@ -271,29 +271,29 @@ static void emit_outside_filter(struct hip_text *t, enum hip_field field, uint32
 		return;
 	for (uint32_t i = 0; i < 2; i++) {
 		fprintf(t->f, "\tv_readlane_b32 s0, v%u, %u\n", t->draft->state, t->kept.at[field] + i);
-		hip_settle(t);
+		hip_emit_hazard_wait(t);
 		fprintf(t->f, "\tv_mov_b32 v%u, s0\n", low + i);
 	}
 	fprintf(t->f, "\tv_sub_co_u32_e64 v%u, %s, v%u, v%u\n", low, lane_mask(t), operand_register(t, HIP_ADDR), low);
-	hip_settle(t);
+	hip_emit_hazard_wait(t);
 	fprintf(t->f, "\t%s v%u, %s, v%u, v%u, %s\n", t->say->sub_borrow, high, lane_mask(t), operand_register(t, HIP_ADDR + 1), high,
 		lane_mask(t));
-	hip_settle(t);
+	hip_emit_hazard_wait(t);
 	fprintf(t->f, "\tv_cmp_ne_u32_e64 %s, 0, v%u\n", lane_mask(t), high);
-	hip_settle(t);
+	hip_emit_hazard_wait(t);
 	fprintf(t->f, "\tv_cndmask_b32_e64 v%u, v%u, -1, %s\n\tv_mov_b32 v%u, %u\n", low, low, lane_mask(t), high, bytes);
-	hip_settle(t);
+	hip_emit_hazard_wait(t);
 	fprintf(t->f, "\tv_cmpx_ge_u32_e64 %sv%u, v%u\n", t->say->compare, low, high);
-	hip_settle(t);
+	hip_emit_hazard_wait(t);
 }
 
 /* Reduces EXEC to its first lane. */
 static void emit_first_lane(struct hip_text *t)
 {
 	fprintf(t->f, t->draft->wave32 ? "\t%s_b32 s0, exec_lo\n" : "\t%s_b64 s0, exec\n", t->say->first_bit);
-	hip_settle(t);
+	hip_emit_hazard_wait(t);
 	fputs(t->draft->wave32 ? "\ts_bfm_b32 exec_lo, 1, s0\n" : "\ts_bfm_b64 exec, 1, s0\n", t->f);
-	hip_settle(t);
+	hip_emit_hazard_wait(t);
 }
 
 /* a call of a body */
@@ -337,7 +337,7 @@ static void call_by_space(struct hip_text *t, struct call *c, uint32_t spaces)
 	bool several = __builtin_popcount(c->access->spaces) > 1;
 
 	if (several || c->access->once)
-		save_exec(t, HIP_SAVED_COMING);
+		save_exec(t, HIP_SAVED_ARRIVED);
 	for (c->space = GPUBPF_GLOBAL; c->space <= GPUBPF_LOCAL; c->space++) {
 		if (!(spaces & c->access->spaces & 1u << c->space))
 			continue;
@@ -354,7 +354,7 @@ static void call_by_space(struct hip_text *t, struct call *c, uint32_t spaces)
 		emit_offset(t, c->space);
 		write_call(t, c);
 		if (several || c->access->once)
-			restore_exec(t, HIP_SAVED_COMING);
+			restore_exec(t, HIP_SAVED_ARRIVED);
 	}
 }
 
@@ -394,7 +394,7 @@ static void call_all(struct hip_text *t, uint32_t i, uint32_t access, enum gpubp
 	const struct hip_patch *patch = &t->draft->code->patches[i];
 
 	for (uint32_t kind = 0; kind < GPUBPF_NSITES; kind++) {
-		const struct hip_stand *stand = &t->draft->stands[i][access][kind];
+		const struct hip_site_body *stand = &t->draft->stands[i][access][kind];
 		const struct gpubpf_place_kind *k = gpubpf_place_kind(kind);
 		struct call c = { .patch = i, .body = stand->body - 1, .id = stand->id, .labels = labels };
 
@@ -432,7 +432,7 @@ static bool reads_same(const struct hip_text *t, uint32_t what)
 	return false;
 }
 
-static void emit_mask(struct hip_text *t, const char *low, const char *high, enum hip_same what)
+static void emit_mask(struct hip_text *t, const char *low, const char *high, enum hip_uniform_operand what)
 {
 	if (!reads_same(t, what))
 		return;
@@ -446,11 +446,11 @@ static void emit_branch_operands(struct hip_text *t, bool others)
 {
 	uint32_t taken = t->draft->copies;
 
-	hip_settle(t);
+	hip_emit_hazard_wait(t);
 	fprintf(t->f, "\tv_cndmask_b32_e64 v%u, %u, %u, %s\n", taken, others, !others, lane_mask(t));
-	hip_settle(t);
+	hip_emit_hazard_wait(t);
 	fprintf(t->f, "\tv_cmp_ne_u32_e64 %s, 0, v%u\n", lane_mask(t), taken);
-	hip_settle(t);
+	hip_emit_hazard_wait(t);
 	if (operand_register(t, HIP_TAKEN) != UINT32_MAX)
 		fprintf(t->f, "\tv_mov_b32 v%u, v%u\n", operand_register(t, HIP_TAKEN), taken);
 	if (operand_register(t, HIP_TAKEN + 1) != UINT32_MAX)
@@ -460,10 +460,10 @@ static void emit_branch_operands(struct hip_text *t, bool others)
 }
 
 /* Copies operands from the kernel's registers. s0 and s1 are restored first, since the stub may have changed them. */
-static void emit_register_operands(struct hip_text *t, enum hip_given first, const struct hip_reg *registers, uint32_t n)
+static void emit_register_operands(struct hip_text *t, enum hip_lane_operand first, const struct hip_reg *registers, uint32_t n)
 {
 	move_scalars(t, 0, 2, true);
-	hip_settle(t);
+	hip_emit_hazard_wait(t);
 	for (uint32_t i = 0; i < 2 * n; i++)
 		if (operand_register(t, first + i) != UINT32_MAX)
 			emit_copy(t, operand_register(t, first + i), registers[i / 2], i % 2);
@@ -475,12 +475,12 @@ static void write_named(struct hip_text *t, uint32_t i, uint32_t *labels)
 
 	begin_stub(t);
 	for (uint32_t kind = 0; kind < GPUBPF_NSITES; kind++) {
-		const struct hip_stand *stand = &t->draft->stands[i][0][kind];
+		const struct hip_site_body *stand = &t->draft->stands[i][0][kind];
 
 		if (!stand->body || !gpubpf_place_has_name(kind))
 			continue;
 		if (kind == GPUBPF_SITE_INSN)
-			emit_register_operands(t, HIP_REGISTERS, patch->registers, HIP_MOST_REGISTERS);
+			emit_register_operands(t, HIP_REGISTERS, patch->registers, HIP_MAX_REGISTERS);
 		if (kind == GPUBPF_SITE_MARK)
 			emit_register_operands(t, HIP_MARKED, &patch->marked, 1);
 		write_call(t, &(struct call){ .patch = i, .body = stand->body - 1, .id = stand->id, .labels = labels });
@@ -496,11 +496,11 @@ static void write_function(struct hip_text *t, uint32_t i, uint32_t *labels)
 	for (uint32_t b = 0; b < t->draft->nbodies; b++)
 		read |= is_of_function(t->draft->bodies[b].kind) ? t->draft->bodies[b].given : 0;
 	begin_stub(t);
-	for (uint32_t reg = 0; reg < HIP_NOT_KNOWN; reg++)
+	for (uint32_t reg = 0; reg < HIP_UNKNOWN_OPERAND; reg++)
 		if (read >> reg & 1)
 			fprintf(t->f, "\tv_mov_b32 v%u, v%u\n", operand_register(t, reg), reg);
 	for (uint32_t kind = 0; kind < GPUBPF_NSITES; kind++) {
-		const struct hip_stand *stand = &t->draft->stands[i][0][kind];
+		const struct hip_site_body *stand = &t->draft->stands[i][0][kind];
 
 		if (stand->body && is_of_function(kind))
 			write_call(t, &(struct call){ .patch = i, .body = stand->body - 1, .id = stand->id, .labels = labels });
@@ -519,7 +519,7 @@ static void write_instruction(struct hip_text *t, uint32_t i)
 		fputs("\ts_nop 0\n", t->f);
 	else if (jumps)
 		fprintf(t->f, "\t%s " HIP_STUB_WORD "\n", patch->name, patch->target);
-	if (patch->kind == HIP_PATCH_PC || patch->kind == HIP_PATCH_CLAUSE || jumps || hip_write_instead(t, patch))
+	if (patch->kind == HIP_PATCH_PC || patch->kind == HIP_PATCH_CLAUSE || jumps || hip_write_replacement(t, patch))
 		return;
 	for (uint32_t off = 0; off < patch->size; off += 4) {
 		uint32_t word;
@@ -533,7 +533,7 @@ static void emit_after(struct hip_text *t, uint32_t i, uint32_t *labels)
 {
 	const struct hip_patch *patch = &t->draft->code->patches[i];
 
-	for (uint32_t access = 0; access < HIP_MOST_ACCESSES; access++) {
+	for (uint32_t access = 0; access < HIP_MAX_ACCESSES; access++) {
 		if (patch->kind == HIP_PATCH_ACCESS && access < patch->naccesses) {
 			if (access) { /* the instruction may have overwritten the first one's address */
 				add32_number(t, operand_register(t, HIP_ADDR), patch->access[1].offset - patch->access[0].offset);
@@ -565,18 +565,18 @@ static void write_part(struct hip_text *t, uint32_t i, uint32_t *labels)
 {
 	const struct hip_patch *patch = &t->draft->code->patches[i];
 
-	save_exec(t, HIP_SAVED_COMING);
+	save_exec(t, HIP_SAVED_ARRIVED);
 	write_instruction(t, i);
-	hip_settle(t);
-	save_exec(t, HIP_SAVED_PARTED);
+	hip_emit_hazard_wait(t);
+	save_exec(t, HIP_SAVED_NARROWED);
 	begin_stub(t);
-	restore_exec(t, HIP_SAVED_COMING);
-	restore_register(t, "s0", saved_at(t, HIP_SAVED_PARTED));
+	restore_exec(t, HIP_SAVED_ARRIVED);
+	restore_register(t, "s0", saved_at(t, HIP_SAVED_NARROWED));
 	if (!t->draft->wave32)
-		restore_register(t, "s1", saved_at(t, HIP_SAVED_PARTED) + 1);
+		restore_register(t, "s1", saved_at(t, HIP_SAVED_NARROWED) + 1);
 	emit_branch_operands(t, !patch->loops);
 	call_all(t, i, 0, GPUBPF_WHEN_BEFORE, labels);
-	restore_exec(t, HIP_SAVED_PARTED);
+	restore_exec(t, HIP_SAVED_NARROWED);
 	end_stub(t);
 }
 
@@ -587,7 +587,7 @@ static void write_around(struct hip_text *t, uint32_t i, uint32_t *labels)
 
 	if (before || behind)
 		begin_stub(t);
-	for (uint32_t access = HIP_MOST_ACCESSES; access-- > 0;) /* access 0 last: its operands are reused after */
+	for (uint32_t access = HIP_MAX_ACCESSES; access-- > 0;) /* access 0 last: its operands are reused after */
 		if (has_body(t, i, access, GPUBPF_WHEN_BEFORE)) {
 			emit_before(t, patch, access);
 			call_all(t, i, access, GPUBPF_WHEN_BEFORE, labels);
@@ -631,7 +631,7 @@ static void copy_vectors(struct hip_text *t, bool back)
 	const struct hip_draft *draft = t->draft;
 
 	fputs(draft->wave32 ? "\ts_mov_b32 exec_lo, -1\n" : "\ts_mov_b64 exec, -1\n", t->f);
-	hip_settle(t);
+	hip_emit_hazard_wait(t);
 	for (uint32_t i = 0; i < draft->ncopies; i++)
 		fprintf(t->f, "\tv_mov_b32 v%u, v%u\n", back ? i : draft->copies + i, back ? draft->copies + i : i);
 	restore_exec(t, HIP_SAVED_EXEC);
@@ -642,7 +642,7 @@ static void save_all(struct hip_text *t)
 	save_register(t, "s0", saved_at(t, HIP_SAVED_RETURN));
 	save_register(t, "s1", saved_at(t, HIP_SAVED_RETURN) + 1);
 	fputs("\ts_cselect_b32 s0, 1, 0\n\ts_getreg_b32 s1, hwreg(1, 0, 8)\n", t->f);
-	hip_settle(t);
+	hip_emit_hazard_wait(t);
 	save_register(t, "s0", saved_at(t, HIP_SAVED_SCC));
 	save_register(t, "s1", saved_at(t, HIP_SAVED_MODE));
 	save_register(t, "m0", saved_at(t, HIP_SAVED_M0));
@@ -659,17 +659,17 @@ static void restore_all(struct hip_text *t)
 	copy_vectors(t, true);
 	restore_register(t, "s0", saved_at(t, HIP_SAVED_MODE));
 	restore_register(t, "s1", saved_at(t, HIP_SAVED_M0));
-	hip_settle(t);
+	hip_emit_hazard_wait(t);
 	fputs("\ts_setreg_b32 hwreg(1, 0, 8), s0\n\ts_mov_b32 m0, s1\n", t->f);
 	move_scalars(t, 2, t->draft->scalars, true);
 	restore_register(t, "s0", saved_at(t, HIP_SAVED_SCC));
-	hip_settle(t);
+	hip_emit_hazard_wait(t);
 	fputs("\ts_cmp_lg_u32 s0, 0\n", t->f);
 	restore_register(t, "vcc_lo", saved_at(t, HIP_SAVED_VCC));
 	restore_register(t, "vcc_hi", saved_at(t, HIP_SAVED_VCC) + 1);
 	restore_register(t, "s0", saved_at(t, HIP_SAVED_RETURN));
 	restore_register(t, "s1", saved_at(t, HIP_SAVED_RETURN) + 1);
-	hip_settle(t);
+	hip_emit_hazard_wait(t);
 	/* VCCZ, which branches test, is not updated by a write to half of VCC */
 	fputs(t->draft->wave32 ? "\ts_mov_b32 vcc_lo, vcc_lo\n" : "\ts_mov_b64 vcc, vcc\n", t->f);
 	fputs("\ts_setpc_b64 s[0:1]\n", t->f);
@@ -685,7 +685,7 @@ void hip_write_calls(struct hip_text *t)
 	for (uint32_t b = 0; b < t->draft->nbodies; b++) {
 		fprintf(t->f, "gpubpf_call_%u:\n", b);
 		save_all(t);
-		hip_give_state(t, &t->draft->bodies[b].descriptor);
+		hip_restore_state(t, &t->draft->bodies[b].descriptor);
 		fprintf(t->f, HIP_STUB_TO_BODY ":\n\ts_nop 0\n" HIP_STUB_FROM_BODY ":\n", b, b);
 		restore_all(t);
 		fputs("\t.pool\n", t->f);
@@ -698,7 +698,7 @@ void hip_write_place(struct hip_text *t, uint32_t i)
 		write_place(t, i);
 }
 
-bool hip_write_at(struct hip_text *t, uint32_t i)
+bool hip_write_place_branch(struct hip_text *t, uint32_t i)
 {
 	if (!t->draft->stands)
 		return false;

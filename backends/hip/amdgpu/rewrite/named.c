@@ -8,26 +8,26 @@
 #define SECTION ".gpubpf_marks"
 #define IDENTIFIER "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 
-void hip_named_lines(const struct hip_found *app, struct gpubpf_lines *lines)
+void hip_named_lines(const struct hip_app_kernel *app, struct gpubpf_lines *lines)
 {
-	if (app->insns & GPUBPF_TAKES(LINE))
+	if (app->insns & GPUBPF_SITE_BIT(LINE))
 		gpubpf_lines_read_starts(app->elf.data, app->elf.size, lines);
 	else
 		gpubpf_lines_read(app->elf.data, app->elf.size, lines);
 }
 
 /* Returns the number of parts of the twin, or 1 if only a kernel or function is inspected. */
-static uint32_t nparts(const struct hip_found *app)
+static uint32_t nparts(const struct hip_app_kernel *app)
 {
 	return app->parts ? app->nparts : 1;
 }
 
-static struct hip_part part(const struct hip_found *app, uint32_t i)
+static struct hip_part part(const struct hip_app_kernel *app, uint32_t i)
 {
 	return app->parts ? app->parts[i] : (struct hip_part){ .address = app->address, .size = app->code.size };
 }
 
-static struct hip_patch *patch_at(struct hip_found *app, uint64_t address)
+static struct hip_patch *patch_at(struct hip_app_kernel *app, uint64_t address)
 {
 	for (uint32_t i = 0; i < nparts(app); i++) {
 		const struct hip_part in = part(app, i);
@@ -38,7 +38,7 @@ static struct hip_patch *patch_at(struct hip_found *app, uint64_t address)
 	return NULL;
 }
 
-static int find_starts(struct hip_found *app, const struct gpubpf_lines *lines, const struct hip_part *in)
+static int find_starts(struct hip_app_kernel *app, const struct gpubpf_lines *lines, const struct hip_part *in)
 {
 	struct gpubpf_line_start *starts;
 	struct hip_patch *patch;
@@ -66,7 +66,7 @@ static const char *read_string(const uint8_t *bytes, size_t size, size_t *at)
 	return end ? begin : NULL;
 }
 
-static void read_marks(struct hip_found *app, const uint8_t *bytes, size_t size)
+static void read_marks(struct hip_app_kernel *app, const uint8_t *bytes, size_t size)
 {
 	for (size_t at = 0; at + sizeof(uint64_t) < size;) {
 		const char *name, *reg;
@@ -86,7 +86,7 @@ static void read_marks(struct hip_found *app, const uint8_t *bytes, size_t size)
 	}
 }
 
-static void find_marks(struct hip_found *app)
+static void find_marks(struct hip_app_kernel *app)
 {
 	const uint8_t *bytes;
 	Elf64_Shdr head;
@@ -96,13 +96,13 @@ static void find_marks(struct hip_found *app)
 			read_marks(app, bytes, head.sh_size);
 }
 
-int hip_named_find(struct hip_found *app, const struct gpubpf_lines *lines)
+int hip_named_find(struct hip_app_kernel *app, const struct gpubpf_lines *lines)
 {
 	int err = 0;
 
-	if (app->insns & GPUBPF_TAKES(MARK))
+	if (app->insns & GPUBPF_SITE_BIT(MARK))
 		find_marks(app);
-	for (uint32_t i = 0; !err && app->insns & GPUBPF_TAKES(LINE) && i < nparts(app); i++) {
+	for (uint32_t i = 0; !err && app->insns & GPUBPF_SITE_BIT(LINE) && i < nparts(app); i++) {
 		const struct hip_part in = part(app, i);
 
 		err = find_starts(app, lines, &in);

@@ -12,9 +12,9 @@
 
 /* Reads the lines of the code object that the requested places need. Call gpubpf_lines_finish() after the names were
  * used. */
-void hip_named_lines(const struct hip_found *app, struct gpubpf_lines *lines);
+void hip_named_lines(const struct hip_app_kernel *app, struct gpubpf_lines *lines);
 /* Finds the lines and marks in the kernel's code, if app->insns includes such places. Returns 0 or -ENOMEM. */
-int hip_named_find(struct hip_found *app, const struct gpubpf_lines *lines);
+int hip_named_find(struct hip_app_kernel *app, const struct gpubpf_lines *lines);
 /* Writes the name of a place at an instruction. */
 void hip_named_write(const struct hip_patch *patch, enum gpubpf_site kind, char *name, size_t size);
 

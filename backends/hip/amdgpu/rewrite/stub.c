@@ -3,7 +3,7 @@
  * Does: writes a twin's assembly text: entry, exits, block ends, and the kernel's code with its patches replaced.
  * Before: a complete draft (struct hip_draft).
  * After: the text is input of hip_listing_read().
- * Requires: registers chosen by hip_live_choose().
+ * Requires: registers chosen by hip_live_allocate().
  */
 
 #include <errno.h>
@@ -56,14 +56,14 @@ static void save_state(struct hip_text *t)
 	save_lane(t, "exec_lo", LANE_EXEC);
 	if (!t->draft->wave32)
 		save_lane(t, "exec_hi", LANE_EXEC + 1);
-	hip_settle(t);
+	hip_emit_hazard_wait(t);
 }
 
 void hip_set_exec(struct hip_text *t)
 {
-	hip_settle(t);
+	hip_emit_hazard_wait(t);
 	fputs(t->draft->wave32 ? "\ts_mov_b32 exec_lo, s0\n" : "\ts_mov_b64 exec, s[0:1]\n", t->f);
-	hip_settle(t);
+	hip_emit_hazard_wait(t);
 }
 
 static void restore_exec(struct hip_text *t)
@@ -88,10 +88,10 @@ static void move_state(struct hip_text *t, bool back)
 		else
 			fprintf(t->f, "\tv_accvgpr_write_b32 a%u, v%u\n", draft->aside + i, draft->state + i);
 	}
-	hip_settle(t);
+	hip_emit_hazard_wait(t);
 }
 
-void hip_give_state(struct hip_text *t, const struct hip_descriptor *d)
+void hip_restore_state(struct hip_text *t, const struct hip_descriptor *d)
 {
 	uint32_t items = (d->rsrc2 & HIP_ITEM_IDS) >> HIP_ITEM_IDS_SHIFT;
 	struct hip_start want = hip_start_of(t->draft->isa, d);
@@ -108,14 +108,14 @@ void hip_give_state(struct hip_text *t, const struct hip_descriptor *d)
 	else
 		fprintf(t->f, "\tv_and_b32 v0, %#x, v%u\n", items ? 0xfffff : 0x3ff, t->draft->items);
 	fprintf(t->f, "\ts_setreg_imm32_b32 hwreg(1, 0, 8), %#x\n", hip_float_mode(d));
-	hip_settle(t);
+	hip_emit_hazard_wait(t);
 }
 
 /* Sets EXEC to the first lane, which every wave has at its start. */
 static void set_first_lane(struct hip_text *t)
 {
 	fputs(t->draft->wave32 ? "\ts_mov_b32 exec_lo, 1\n" : "\ts_mov_b64 exec, 1\n", t->f);
-	hip_settle(t);
+	hip_emit_hazard_wait(t);
 }
 
 /* Reads the size of the group's memory from the dispatch packet (HSA, "Kernel dispatch packet"); the counter is its
@@ -126,9 +126,9 @@ static void find_wave_counter(struct hip_text *t)
 
 	read_lane(t, "s0", at);
 	read_lane(t, "s1", at + 1);
-	hip_settle(t);
+	hip_emit_hazard_wait(t);
 	fprintf(t->f, "\t%s s2, s[0:1], 28\n%s\ts_sub_u32 s2, s2, 4\n\ts_and_b32 s2, s2, -4\n", t->say->load, t->say->wait);
-	hip_settle(t);
+	hip_emit_hazard_wait(t);
 	save_lane(t, "s2", LANE_WAVES);
 }
 
@@ -140,7 +140,7 @@ static void emit_wave_count(struct hip_text *t)
 	find_wave_counter(t);
 	set_first_lane(t);
 	fprintf(t->f, "\tv_mov_b32 v0, s2\n\tv_readlane_b32 s0, v%u, 0\n", t->draft->items);
-	hip_settle(t);
+	hip_emit_hazard_wait(t);
 	fprintf(t->f, "\ts_and_b32 s0, s0, %#x\n\ts_cbranch_scc1 gpubpf_meet\n\tv_mov_b32 v1, 0\n\t%s v0, v1\n%s", ITEM_IDS,
 		t->say->store, t->say->wait);
 	fprintf(t->f, "gpubpf_meet:\n%s\tv_mov_b32 v1, 1\n\tds_add_u32 v0, v1\n%s%s", t->say->meet, t->say->wait, t->say->meet);
@@ -150,7 +150,7 @@ static void emit_wave_count(struct hip_text *t)
 /* Branches to a probe with the wave's lanes, or with those left in EXEC, and returns. */
 static void emit_probe_jump(struct hip_text *t, enum hip_whole_kind kind, const char *to, const char *back)
 {
-	hip_give_state(t, &t->draft->whole[kind].descriptor);
+	hip_restore_state(t, &t->draft->whole[kind].descriptor);
 	fprintf(t->f, "%s:\n\ts_nop 0\n", to);
 	if (back)
 		fprintf(t->f, "%s:\n%s", back, t->say->wait);
@@ -163,7 +163,7 @@ static void write_begin(struct hip_text *t)
 		return;
 	set_first_lane(t);
 	fprintf(t->f, "\tv_readlane_b32 s0, v%u, 0\n", t->draft->items);
-	hip_settle(t);
+	hip_emit_hazard_wait(t);
 	fprintf(t->f, "\ts_and_b32 s0, s0, %#x\n\ts_cbranch_scc1 gpubpf_not_first\n", ITEM_IDS);
 	emit_probe_jump(t, HIP_AT_BEGIN, HIP_STUB_TO_BEGIN, HIP_STUB_BEGUN);
 	fputs("gpubpf_not_first:\n", t->f);
@@ -185,7 +185,7 @@ static void write_entry(struct hip_text *t)
 		move_state(t, false);
 		restore_exec(t);
 	}
-	hip_give_state(t, &draft->kernel);
+	hip_restore_state(t, &draft->kernel);
 	fputs("\ts_branch gpubpf_kernel\n", t->f);
 }
 
@@ -213,15 +213,15 @@ static void write_end(struct hip_text *t)
 	write_leaving(t, "gpubpf_ending");
 	set_first_lane(t);
 	read_lane(t, "s0", LANE_WAVES);
-	hip_settle(t);
+	hip_emit_hazard_wait(t);
 	fprintf(t->f, "\tv_mov_b32 v0, s0\n\tv_mov_b32 v1, 1\n\tds_sub_rtn_u32 v1, v0, v1\n%s\tv_readfirstlane_b32 s0, v1\n",
 		t->say->wait);
-	hip_settle(t);
+	hip_emit_hazard_wait(t);
 	fputs("\ts_cmp_eq_u32 s0, 1\n\ts_cbranch_scc1 gpubpf_last\n\ts_endpgm\ngpubpf_last:\n", t->f);
 	restore_exec(t);
 	fputs(t->draft->wave32 ? "\ts_bcnt1_i32_b32 s0, exec_lo\n\ts_sub_u32 s0, s0, 1\n\ts_bfm_b32 exec_lo, 1, s0\n" :
 				 "\ts_bcnt1_i32_b64 s0, exec\n\ts_sub_u32 s0, s0, 1\n\ts_bfm_b64 exec, 1, s0\n", t->f);
-	hip_settle(t);
+	hip_emit_hazard_wait(t);
 	emit_probe_jump(t, HIP_AT_END, HIP_STUB_TO_END, NULL);
 }
 
@@ -233,18 +233,18 @@ static void write_pc(struct hip_text *t, uint32_t i, const struct hip_patch *pat
 	fprintf(t->f, "\ts_branch gpubpf_back_%u\n\t.pool\n", i);
 }
 
-bool hip_write_instead(struct hip_text *t, const struct hip_patch *patch)
+bool hip_write_replacement(struct hip_text *t, const struct hip_patch *patch)
 {
 	if (patch->kind == HIP_PATCH_END && patch->probed)
 		fputs("\ts_branch gpubpf_leaving\n", t->f);
 	else if (patch->kind == HIP_PATCH_END && patch->counted)
 		fputs("\ts_branch gpubpf_ending\n", t->f);
-	else if (patch->kind == HIP_PATCH_FREE && (hip_has(t->draft, HIP_AT_EXIT) || hip_has(t->draft, HIP_AT_END)))
+	else if (patch->kind == HIP_PATCH_DEALLOC && (hip_has(t->draft, HIP_AT_EXIT) || hip_has(t->draft, HIP_AT_END)))
 		fputs("\ts_nop 0\n", t->f);
 	else if (patch->kind == HIP_PATCH_CALL && t->draft->stands)
 		fprintf(t->f, "\ts_call_b64 s[%u:%u], " HIP_STUB_WORD "\n", patch->registers[0].first, patch->registers[0].first + 1,
 			patch->target);
-	else if (patch->kind == HIP_PATCH_FAR || (patch->kind == HIP_PATCH_TAIL && t->draft->stands))
+	else if (patch->kind == HIP_PATCH_FAR_JUMP || (patch->kind == HIP_PATCH_TAIL && t->draft->stands))
 		fprintf(t->f, "\ts_branch " HIP_STUB_WORD "\n", patch->target);
 	else
 		return false;
@@ -254,11 +254,11 @@ bool hip_write_instead(struct hip_text *t, const struct hip_patch *patch)
 /* Emits the twin's instruction in place of a patch. Returns false to keep the kernel's instruction. */
 static bool write_patch(struct hip_text *t, uint32_t i, const struct hip_patch *patch)
 {
-	if (hip_write_at(t, i))
+	if (hip_write_place_branch(t, i))
 		return true;
 	if (patch->kind == HIP_PATCH_PC)
 		fprintf(t->f, "\ts_branch gpubpf_pc_%u\ngpubpf_back_%u:\n", i, i);
-	return patch->kind == HIP_PATCH_PC || hip_write_instead(t, patch);
+	return patch->kind == HIP_PATCH_PC || hip_write_replacement(t, patch);
 }
 
 static uint32_t word_at(const struct hip_text *t, uint32_t off)

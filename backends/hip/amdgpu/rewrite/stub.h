@@ -38,13 +38,13 @@
 #include "backends/hip/amdgpu/isa/operands.h"
 
 /* the probe at a place of some kind */
-struct hip_stand {
+struct hip_site_body {
 	uint32_t body;             /* index + 1; 0: none */
 	uint32_t id;               /* of the place */
 };
 
 /* a probe at the kernel's entry, or at all of its ends */
-struct hip_whole {
+struct hip_kernel_probe {
 	uint32_t site;             /* in the job; UINT32_MAX: none */
 	struct hip_descriptor descriptor;
 };
@@ -55,7 +55,7 @@ struct hip_body {
 	uint32_t site;             /* in the job */
 	enum gpubpf_site kind;
 	struct hip_descriptor descriptor;
-	uint32_t given, same;      /* operands that it reads, enum hip_given and hip_same as bits */
+	uint32_t given, same;      /* operands that it reads, enum hip_lane_operand and hip_uniform_operand as bits */
 };
 
 /* The input from which a twin is made. */
@@ -68,31 +68,31 @@ struct hip_draft {
 	const struct hip_code *code;
 	const struct gpubpf_function **functions; /* of each site of the job; NULL: unknown */
 	struct hip_descriptor kernel, twin;
-	struct hip_whole whole[HIP_NWHOLE]; /* the probes' own kernels gpubpf_inline_<site> */
+	struct hip_kernel_probe whole[HIP_NWHOLE]; /* the probes' own kernels gpubpf_inline_<site> */
 	uint32_t state, items;     /* vector registers */
 	uint32_t aside;            /* two accumulation registers that hold these while the kernel runs; UINT32_MAX:
 				    * none */
 
 	/* Probes at single instructions, or NULL: [patch of the code][access of the instruction][kind]. A body is such
 	 * a probe; the twin contains it once, and stubs call it. */
-	struct hip_stand (*stands)[HIP_MOST_ACCESSES][GPUBPF_NSITES];
+	struct hip_site_body (*stands)[HIP_MAX_ACCESSES][GPUBPF_NSITES];
 	struct hip_body *bodies;
 	uint32_t nbodies;
 	/* Vector registers. The lanes of `saved` hold the kernel's scalar registers while a probe runs. Operands equal
 	 * in all lanes are in `same`, others in `given` (UINT32_MAX: no probe reads it). Registers from `copies` on
 	 * hold the kernel's while a probe uses them. */
-	uint32_t saved, same, given[HIP_NGIVEN], copies, ncopies;
+	uint32_t saved, same, given[HIP_NLANE_OPERANDS], copies, ncopies;
 	uint32_t scalars, vectors; /* registers that the bodies use */
 	uint32_t arguments;        /* bytes of the kernel's arguments and of the words after them for probes */
 	uint32_t reach;            /* maximum distance of a branch in bytes */
 };
 
-#define HIP_REACH 131068       /* 16 bits that count words from the next one (ISA guides, "SOPP") */
+#define HIP_BRANCH_RANGE_BYTES 131068       /* 16 bits that count words from the next one (ISA guides, "SOPP") */
 
 /* Lanes of `saved`. The first ones hold the kernel's s0 and up; these values follow. */
 enum hip_saved_lane {
-	HIP_SAVED_RETURN, HIP_SAVED_SCC = 2, HIP_SAVED_MODE, HIP_SAVED_M0, HIP_SAVED_VCC, HIP_SAVED_EXEC = 7, HIP_SAVED_COMING = 9,
-	HIP_SAVED_PARTED = 11, HIP_NSAVED = 13,
+	HIP_SAVED_RETURN, HIP_SAVED_SCC = 2, HIP_SAVED_MODE, HIP_SAVED_M0, HIP_SAVED_VCC, HIP_SAVED_EXEC = 7, HIP_SAVED_ARRIVED = 9,
+	HIP_SAVED_NARROWED = 11, HIP_NSAVED = 13,
 };
 
 /* Labels that the linker needs. The branches at the TO labels go to the probes that LLVM compiled. */

@@ -34,7 +34,7 @@ struct hip_text {
 };
 
 /* Waits between vector and scalar instructions that use each other's results. */
-static inline void hip_settle(struct hip_text *t)
+static inline void hip_emit_hazard_wait(struct hip_text *t)
 {
 	fputs(t->say->settle, t->f);
 }
@@ -43,15 +43,15 @@ static inline void hip_settle(struct hip_text *t)
 void hip_set_exec(struct hip_text *t);
 /* Emits the twin's replacement for an end of the kernel, a release of registers, or a far jump. Returns false to keep
  * the kernel's instruction. */
-bool hip_write_instead(struct hip_text *t, const struct hip_patch *patch);
+bool hip_write_replacement(struct hip_text *t, const struct hip_patch *patch);
 /* Restores the initial state that a descriptor requests. */
-void hip_give_state(struct hip_text *t, const struct hip_descriptor *d);
+void hip_restore_state(struct hip_text *t, const struct hip_descriptor *d);
 
 /* insn_probe.c */
 /* Emits the code that calls bodies; the stub of an instruction's places, if it has probes; and the instruction that
  * replaces it in the kernel. */
 void hip_write_calls(struct hip_text *t);
 void hip_write_place(struct hip_text *t, uint32_t place);
-bool hip_write_at(struct hip_text *t, uint32_t place);
+bool hip_write_place_branch(struct hip_text *t, uint32_t place);
 
 #endif

@@ -52,7 +52,7 @@ ze_context_handle_t gpubpf_ze_context(const struct gpubpf_device *device)
 	return device->context;
 }
 
-static int api_load(struct gpubpf_ze_api *api, const struct gpubpf_ze_api *functions, struct gpubpf_why *why)
+static int api_load(struct gpubpf_ze_api *api, const struct gpubpf_ze_api *functions, struct gpubpf_reason *why)
 {
 	__typeof__(&zeInit) init;
 	ze_result_t code;
@@ -100,7 +100,7 @@ static bool matches(const struct gpubpf_device *d, ze_device_handle_t device, co
 }
 
 static int find_device(struct gpubpf_device *d, const struct gpubpf_device_open *how, ze_driver_handle_t *driver,
-		       struct gpubpf_why *why)
+		       struct gpubpf_reason *why)
 {
 	ze_driver_handle_t drivers[MAX_DRIVERS];
 	ze_device_handle_t devices[MAX_DEVICES];
@@ -126,7 +126,7 @@ static int find_device(struct gpubpf_device *d, const struct gpubpf_device_open 
 	return -ENODEV;
 }
 
-static int open_context(struct gpubpf_device *d, const struct gpubpf_device_open *how, struct gpubpf_why *why)
+static int open_context(struct gpubpf_device *d, const struct gpubpf_device_open *how, struct gpubpf_reason *why)
 {
 	ze_context_desc_t desc = { .stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC };
 	ze_driver_handle_t driver = NULL;
@@ -149,7 +149,7 @@ static int open_context(struct gpubpf_device *d, const struct gpubpf_device_open
 }
 
 /* Use the first queue group that can run kernels. */
-static int open_list(struct gpubpf_device *d, struct gpubpf_why *why)
+static int open_list(struct gpubpf_device *d, struct gpubpf_reason *why)
 {
 	ze_command_queue_desc_t desc = {
 		.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC, .mode = ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS,
@@ -240,7 +240,7 @@ static void fill_caps(struct gpubpf_device *d)
 	snprintf(caps->backend, sizeof(caps->backend), "level_zero");
 	snprintf(caps->name, sizeof(caps->name), "%.95s", p.name);
 	snprintf(caps->driver, sizeof(caps->driver), "Level Zero, device %04x:%04x", p.vendorId, p.deviceId);
-	caps->bits = GPUBPF_CAP_TAKES_SPIRV | GPUBPF_CAP_LINK | GPUBPF_CAP_LINKS_PARTS | GPUBPF_CAP_EXIT_THREAD;
+	caps->bits = GPUBPF_CAP_ACCEPTS_SPIRV | GPUBPF_CAP_LINK | GPUBPF_CAP_LINKS_PARTS | GPUBPF_CAP_EXIT_THREAD;
 	if (module.flags & ZE_DEVICE_MODULE_FLAG_INT64_ATOMICS)
 		caps->bits |= GPUBPF_CAP_ATOMIC64;
 	if (d->api.KernelSetGlobalOffsetExp)
@@ -281,7 +281,7 @@ static const struct gpubpf_device_caps *lz_caps(const struct gpubpf_device *d)
 	return &d->caps;
 }
 
-static int lz_arena_attach(struct gpubpf_device *d, void *host, size_t size, uint64_t *address, struct gpubpf_why *why)
+static int lz_arena_attach(struct gpubpf_device *d, void *host, size_t size, uint64_t *address, struct gpubpf_reason *why)
 {
 	ze_host_mem_alloc_desc_t on_host = { .stype = ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC };
 	ze_device_mem_alloc_desc_t on_device = { .stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC };
@@ -342,7 +342,7 @@ static int lz_arena_push(struct gpubpf_device *d, size_t offset, const void *fro
 /* Twins may access all memory of these kinds: the agent enables indirect access for their kernels
  * (hooks/level_zero/twin_load.c). */
 static int lz_memory_get(struct gpubpf_device *d, enum gpubpf_placement where, void *host, size_t size,
-			 struct gpubpf_device_memory *memory, struct gpubpf_why *why)
+			 struct gpubpf_device_memory *memory, struct gpubpf_reason *why)
 {
 	ze_host_mem_alloc_desc_t on_host = { .stype = ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC };
 	ze_device_mem_alloc_desc_t on_device = { .stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC };
@@ -368,7 +368,7 @@ static void lz_memory_put(struct gpubpf_device *d, const struct gpubpf_device_me
 }
 
 static int lz_module_load(struct gpubpf_device *d, enum gpubpf_image_kind kind, const void *image, size_t size,
-			  const char *options, struct gpubpf_device_module **module, struct gpubpf_why *why)
+			  const char *options, struct gpubpf_device_module **module, struct gpubpf_reason *why)
 {
 	const ze_module_constants_t *none = NULL;
 	struct gpubpf_ze_build build = { &options, &none, options ? 1 : 0 };
@@ -393,7 +393,7 @@ static void lz_module_unload(struct gpubpf_device_module *m)
 }
 
 static int lz_kernel_get(struct gpubpf_device_module *m, const char *name, struct gpubpf_device_kernel **kernel,
-			 struct gpubpf_why *why)
+			 struct gpubpf_reason *why)
 {
 	ze_kernel_desc_t desc = { .stype = ZE_STRUCTURE_TYPE_KERNEL_DESC, .pKernelName = name };
 	ze_kernel_properties_t p = { .stype = ZE_STRUCTURE_TYPE_KERNEL_PROPERTIES };
@@ -451,7 +451,7 @@ static ze_result_t set_shape(struct gpubpf_device_kernel *k, const struct gpubpf
 }
 
 /* Requires the device's lock. */
-static int launch(struct gpubpf_device_kernel *k, const struct gpubpf_device_launch *l, struct gpubpf_why *why)
+static int launch(struct gpubpf_device_kernel *k, const struct gpubpf_device_launch *l, struct gpubpf_reason *why)
 {
 	const struct gpubpf_ze_api *api = &k->device->api;
 	ze_group_count_t count;
@@ -468,7 +468,7 @@ static int launch(struct gpubpf_device_kernel *k, const struct gpubpf_device_lau
 	return code ? gpubpf_ze_error(why, "launching", code) : 0;
 }
 
-static int lz_launch(struct gpubpf_device_kernel *k, const struct gpubpf_device_launch *l, struct gpubpf_why *why)
+static int lz_launch(struct gpubpf_device_kernel *k, const struct gpubpf_device_launch *l, struct gpubpf_reason *why)
 {
 	int err;
 
@@ -498,7 +498,7 @@ static int lz_clock(struct gpubpf_device *d, uint64_t *cycles, uint64_t *before_
 		.dim = 1, .grid = { 1 }, .block = { 1 }, .args = (const void *const[]){ &d->clock_word },
 		.arg_sizes = (const size_t[]){ sizeof(d->clock_word) }, .nargs = 1,
 	};
-	struct gpubpf_why why;
+	struct gpubpf_reason why;
 	int err;
 
 	if (!d->clock_kernel)
@@ -514,7 +514,7 @@ static void test_clock(struct gpubpf_device *d)
 {
 	ze_device_mem_alloc_desc_t desc = { .stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC };
 	uint64_t first = 0, second = 0, before, after;
-	struct gpubpf_why why;
+	struct gpubpf_reason why;
 	size_t size;
 	const void *il = gpubpf_spv_clock(&size);
 
@@ -543,7 +543,7 @@ static void lz_close(struct gpubpf_device *d)
 	free(d);
 }
 
-static int lz_open(const struct gpubpf_device_open *how, struct gpubpf_device **device, struct gpubpf_why *why)
+static int lz_open(const struct gpubpf_device_open *how, struct gpubpf_device **device, struct gpubpf_reason *why)
 {
 	struct gpubpf_device *d = calloc(1, sizeof(*d));
 	int err;

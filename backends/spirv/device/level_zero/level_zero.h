@@ -48,7 +48,7 @@ struct gpubpf_ze_build {
  * driver's log. */
 int gpubpf_ze_module_load(const struct gpubpf_ze_api *api, ze_context_handle_t context, ze_device_handle_t device,
 			  enum gpubpf_image_kind kind, const void *image, size_t size,
-			  const struct gpubpf_ze_build *build, ze_module_handle_t *module, struct gpubpf_why *why);
-int gpubpf_ze_error(struct gpubpf_why *why, const char *what, ze_result_t code);
+			  const struct gpubpf_ze_build *build, ze_module_handle_t *module, struct gpubpf_reason *why);
+int gpubpf_ze_error(struct gpubpf_reason *why, const char *what, ze_result_t code);
 
 #endif

@@ -8,7 +8,7 @@
 #include "backends/spirv/wire/clock.h"
 #include "backends/spirv/wire/parts.h"
 
-int gpubpf_ze_error(struct gpubpf_why *why, const char *what, ze_result_t code)
+int gpubpf_ze_error(struct gpubpf_reason *why, const char *what, ze_result_t code)
 {
 	snprintf(why->text, sizeof(why->text), "%s failed with Level Zero error 0x%x", what, code);
 	return code == ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY || code == ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY ? -ENOMEM : -EIO;
@@ -16,7 +16,7 @@ int gpubpf_ze_error(struct gpubpf_why *why, const char *what, ze_result_t code)
 
 /* Copy the start of the log, as one line, to why. */
 static int report_build_log(const struct gpubpf_ze_api *api, ze_module_build_log_handle_t log, ze_result_t code,
-			    struct gpubpf_why *why)
+			    struct gpubpf_reason *why)
 {
 	size_t size = 0;
 	char *text;
@@ -35,7 +35,7 @@ static int report_build_log(const struct gpubpf_ze_api *api, ze_module_build_log
 }
 
 static int create(const struct gpubpf_ze_api *api, ze_context_handle_t context, ze_device_handle_t device,
-		  const ze_module_desc_t *desc, ze_module_handle_t *module, struct gpubpf_why *why)
+		  const ze_module_desc_t *desc, ze_module_handle_t *module, struct gpubpf_reason *why)
 {
 	ze_module_build_log_handle_t log = NULL;
 	ze_result_t err = api->ModuleCreate(context, device, desc, module, &log);
@@ -53,7 +53,7 @@ static const char *flags_of(const struct gpubpf_ze_build *build, uint32_t part)
 
 static int create_linked(const struct gpubpf_ze_api *api, ze_context_handle_t context, ze_device_handle_t device,
 			 const struct gpubpf_cl_parts *parts, const struct gpubpf_ze_build *build,
-			 ze_module_handle_t *module, struct gpubpf_why *why)
+			 ze_module_handle_t *module, struct gpubpf_reason *why)
 {
 	uint32_t n = parts->nparts;
 	size_t *sizes = calloc(n + 1, sizeof(*sizes));
@@ -89,7 +89,7 @@ static int create_linked(const struct gpubpf_ze_api *api, ze_context_handle_t co
 /* Link a module that imports the clock's function with a module that defines it. */
 static int create_with_clock(const struct gpubpf_ze_api *api, ze_context_handle_t context, ze_device_handle_t device,
 			     const void *image, size_t size, const struct gpubpf_ze_build *build, ze_module_handle_t *module,
-			     struct gpubpf_why *why)
+			     struct gpubpf_reason *why)
 {
 	struct gpubpf_cl_part part[] = { { .kind = GPUBPF_IMAGE_SPIRV, .data = image, .size = size },
 					 { .kind = GPUBPF_IMAGE_SPIRV } };
@@ -101,7 +101,7 @@ static int create_with_clock(const struct gpubpf_ze_api *api, ze_context_handle_
 
 int gpubpf_ze_module_load(const struct gpubpf_ze_api *api, ze_context_handle_t context, ze_device_handle_t device,
 			  enum gpubpf_image_kind kind, const void *image, size_t size,
-			  const struct gpubpf_ze_build *build, ze_module_handle_t *module, struct gpubpf_why *why)
+			  const struct gpubpf_ze_build *build, ze_module_handle_t *module, struct gpubpf_reason *why)
 {
 	ze_module_desc_t desc = {
 		.stype = ZE_STRUCTURE_TYPE_MODULE_DESC, .format = ZE_MODULE_FORMAT_IL_SPIRV, .inputSize = size,

@@ -19,7 +19,7 @@ static int copy_dispatch(struct ocl_api *api, const cl_icd_dispatch *d)
 	return 0;
 }
 
-int ocl_api_load(struct ocl_api *api, const void *dispatch, struct gpubpf_why *why)
+int ocl_api_load(struct ocl_api *api, const void *dispatch, struct gpubpf_reason *why)
 {
 	void *lib;
 

@@ -105,15 +105,15 @@ static void query_caps(struct gpubpf_device *d)
 	caps->max_alloc = alloc;
 	caps->max_threads_per_block = group;
 	caps->warp_size = 1;
-	caps->bits = GPUBPF_CAP_TAKES_OPENCL_C | GPUBPF_CAP_OFFSET | GPUBPF_CAP_EXIT_THREAD;
+	caps->bits = GPUBPF_CAP_ACCEPTS_OPENCL_C | GPUBPF_CAP_OFFSET | GPUBPF_CAP_EXIT_THREAD;
 	if (caps->spirv_version)
-		caps->bits |= GPUBPF_CAP_TAKES_SPIRV;
+		caps->bits |= GPUBPF_CAP_ACCEPTS_SPIRV;
 }
 
 /* Returns NULL if the device's compiler refuses the program. */
 static cl_program build(struct gpubpf_device *d, const struct ocl_source *source)
 {
-	struct gpubpf_why why;
+	struct gpubpf_reason why;
 	const char *texts[3];
 	cl_program program;
 	cl_int err;
@@ -186,18 +186,18 @@ static int build_and_run(struct gpubpf_device *d, bool atom, const char *clock, 
 
 	snprintf(options, sizeof(options), "%s %s", atom ? "-DWITH_ATOM" : "",
 		 gpubpf_cl_clock_options(d->caps.clock));
-	d->test = ocl_kept_load(d, &source);
+	d->test = ocl_cache_load(d, &source);
 	if (d->test && !run_test(d, d->test, shared, read))
 		return 0;
 	if (d->test) {
 		d->api.clReleaseProgram(d->test);
-		ocl_kept_forget(d, &source);
+		ocl_cache_remove(d, &source);
 	}
 	memset(shared, 0, WORDS * sizeof(*shared));
 	d->test = build(d, &source);
 	err = d->test ? run_test(d, d->test, shared, read) : -ENOEXEC;
 	if (!err)
-		ocl_kept_add(d, &source, d->test);
+		ocl_cache_store(d, &source, d->test);
 	return err;
 }
 

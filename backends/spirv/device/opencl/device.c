@@ -39,7 +39,7 @@ static bool matches(struct gpubpf_device *d, cl_platform_id platform, cl_device_
 }
 
 /* Find the device with this index among the ones whose name, or whose platform's name, matches. */
-static int find_device(struct gpubpf_device *d, const char *name, uint32_t index, struct gpubpf_why *why)
+static int find_device(struct gpubpf_device *d, const char *name, uint32_t index, struct gpubpf_reason *why)
 {
 	cl_platform_id platforms[MAX_PLATFORMS];
 	cl_device_id ids[MAX_DEVICES];
@@ -77,19 +77,19 @@ static bool has_ended(struct gpubpf_device *d, cl_event event)
 /* Is no query of a buffer's address pending, so that a new one may start? Frees the finished query. */
 static bool end_address_query(struct gpubpf_device *d)
 {
-	if (d->where_event && !has_ended(d, d->where_event))
+	if (d->address_event && !has_ended(d, d->address_event))
 		return false;
-	if (d->where_event)
-		d->api.clReleaseEvent(d->where_event);
-	free(d->where_answer);
-	d->where_event = NULL;
-	d->where_answer = NULL;
+	if (d->address_event)
+		d->api.clReleaseEvent(d->address_event);
+	free(d->address_result);
+	d->address_event = NULL;
+	d->address_result = NULL;
 	return true;
 }
 
 static void ocl_close(struct gpubpf_device *d);
 
-static int open_context(struct gpubpf_device *d, const struct gpubpf_device_open *how, struct gpubpf_why *why)
+static int open_context(struct gpubpf_device *d, const struct gpubpf_device_open *how, struct gpubpf_reason *why)
 {
 	cl_int err = 0;
 
@@ -120,13 +120,13 @@ static void create_address_query(struct gpubpf_device *d)
 
 	if (!(d->caps.bits & GPUBPF_CAP_ALLOCATIONS))
 		return;
-	d->where_word = d->api.clCreateBuffer(d->context, CL_MEM_READ_WRITE, sizeof(cl_ulong), NULL, &err);
-	d->where_kernel = d->api.clCreateKernel(d->test, "gpubpf_test_where", &err);
-	if (!d->where_word || !d->where_kernel)
+	d->address_word = d->api.clCreateBuffer(d->context, CL_MEM_READ_WRITE, sizeof(cl_ulong), NULL, &err);
+	d->address_kernel = d->api.clCreateKernel(d->test, "gpubpf_test_where", &err);
+	if (!d->address_word || !d->address_kernel)
 		d->caps.bits &= ~GPUBPF_CAP_ALLOCATIONS;
 }
 
-static int ocl_open(const struct gpubpf_device_open *how, struct gpubpf_device **device, struct gpubpf_why *why)
+static int ocl_open(const struct gpubpf_device_open *how, struct gpubpf_device **device, struct gpubpf_reason *why)
 {
 	struct gpubpf_device *d = calloc(1, sizeof(*d));
 	int err;
@@ -141,11 +141,11 @@ static int ocl_open(const struct gpubpf_device_open *how, struct gpubpf_device *
 		return err;
 	}
 	d->cache = how->cache;
-	gpubpf_cl_settings_ask(&d->caps, how->variable);
+	gpubpf_cl_settings_query(&d->caps, how->variable);
 	ocl_caps_fill(d);
 	d->cache = NULL;
 	create_address_query(d);
-	ocl_memory_try(d);
+	ocl_memory_test(d);
 	*device = d;
 	return 0;
 }
@@ -167,10 +167,10 @@ static void ocl_close(struct gpubpf_device *d)
 	if (d->clock_word)
 		d->api.clReleaseMemObject(d->clock_word);
 	end_address_query(d);
-	if (d->where_kernel)
-		d->api.clReleaseKernel(d->where_kernel);
-	if (d->where_word)
-		d->api.clReleaseMemObject(d->where_word);
+	if (d->address_kernel)
+		d->api.clReleaseKernel(d->address_kernel);
+	if (d->address_word)
+		d->api.clReleaseMemObject(d->address_word);
 	if (d->test)
 		d->api.clReleaseProgram(d->test);
 	if (d->queue)
@@ -186,7 +186,7 @@ static const struct gpubpf_device_caps *ocl_caps(const struct gpubpf_device *d)
 }
 
 /* AMD's driver reports free memory, in KiB; other drivers report only the total. */
-static bool has_room(const struct gpubpf_device *d, size_t size, struct gpubpf_why *why)
+static bool has_room(const struct gpubpf_device *d, size_t size, struct gpubpf_reason *why)
 {
 	size_t free[2] = {0};
 	bool is_free_known = !d->api.clGetDeviceInfo(d->id, CL_DEVICE_GLOBAL_FREE_MEMORY_AMD, sizeof(free), free, NULL) &&
@@ -197,7 +197,7 @@ static bool has_room(const struct gpubpf_device *d, size_t size, struct gpubpf_w
 }
 
 static int ocl_arena_attach(struct gpubpf_device *d, void *host, size_t size, uint64_t *address,
-			    struct gpubpf_why *why)
+			    struct gpubpf_reason *why)
 {
 	bool shared = d->caps.bits & GPUBPF_CAP_SHARED_ARENA;
 	cl_int err;
@@ -244,15 +244,15 @@ static int ocl_arena_push(struct gpubpf_device *d, size_t offset, const void *fr
 static cl_int enqueue_address_query(struct gpubpf_device *d, cl_mem memory)
 {
 	size_t one = 1;
-	cl_int err = d->api.clSetKernelArg(d->where_kernel, 0, sizeof(memory), &memory);
+	cl_int err = d->api.clSetKernelArg(d->address_kernel, 0, sizeof(memory), &memory);
 
 	if (!err)
-		err = d->api.clSetKernelArg(d->where_kernel, 1, sizeof(d->where_word), &d->where_word);
+		err = d->api.clSetKernelArg(d->address_kernel, 1, sizeof(d->address_word), &d->address_word);
 	if (!err)
-		err = d->api.clEnqueueNDRangeKernel(d->queue, d->where_kernel, 1, NULL, &one, &one, 0, NULL, NULL);
+		err = d->api.clEnqueueNDRangeKernel(d->queue, d->address_kernel, 1, NULL, &one, &one, 0, NULL, NULL);
 	if (!err)
-		err = d->api.clEnqueueReadBuffer(d->queue, d->where_word, CL_FALSE, 0, sizeof(*d->where_answer),
-						 d->where_answer, 0, NULL, &d->where_event);
+		err = d->api.clEnqueueReadBuffer(d->queue, d->address_word, CL_FALSE, 0, sizeof(*d->address_result),
+						 d->address_result, 0, NULL, &d->address_event);
 	return err ? err : d->api.clFlush(d->queue);
 }
 
@@ -273,7 +273,7 @@ static void wait_address_query(struct gpubpf_device *d)
 	const uint64_t most = d->caps.bits & GPUBPF_CAP_X86 ? ADDRESS_WAIT_BUSY_NS : ADDRESS_WAIT_NS;
 	const struct timespec nap = { .tv_nsec = ADDRESS_POLL_NS };
 
-	while (d->where_event && !has_ended(d, d->where_event) && clock_ns(CLOCK_MONOTONIC) - began < most &&
+	while (d->address_event && !has_ended(d, d->address_event) && clock_ns(CLOCK_MONOTONIC) - began < most &&
 	       clock_ns(CLOCK_PROCESS_CPUTIME_ID) - used < ADDRESS_WAIT_NS)
 		nanosleep(&nap, NULL);
 }
@@ -284,22 +284,22 @@ int ocl_buffer_address(struct gpubpf_device *d, void *buffer, uint64_t *address)
 
 	if (!end_address_query(d))
 		return -EBUSY;
-	d->where_answer = d->where_kernel && d->where_word ? calloc(1, sizeof(*d->where_answer)) : NULL;
-	if (!d->where_answer)
+	d->address_result = d->address_kernel && d->address_word ? calloc(1, sizeof(*d->address_result)) : NULL;
+	if (!d->address_result)
 		return -EIO;
 	err = enqueue_address_query(d, buffer);
 	wait_address_query(d);
-	if (d->where_event && !has_ended(d, d->where_event))
+	if (d->address_event && !has_ended(d, d->address_event))
 		return -EBUSY;
-	*address = *d->where_answer;
-	err |= !*d->where_answer;
+	*address = *d->address_result;
+	err |= !*d->address_result;
 	end_address_query(d);
 	return err ? -EIO : 0;
 }
 
 /* If the SPIR-V calls gpubpf_clock_read(), link the function's OpenCL C source to it (maps/device/devlib.h). */
 static cl_program load_spirv(struct gpubpf_device *d, const void *image, size_t size, const char *options,
-			     struct gpubpf_why *why)
+			     struct gpubpf_reason *why)
 {
 	struct ocl_piece pieces[2] = {
 		{ .data = d->clock_source, .size = strlen(d->clock_source),
@@ -316,7 +316,7 @@ static cl_program load_spirv(struct gpubpf_device *d, const void *image, size_t 
 }
 
 static cl_program load_source(struct gpubpf_device *d, const void *image, size_t size, const char *options,
-			      struct gpubpf_why *why)
+			      struct gpubpf_reason *why)
 {
 	struct ocl_piece piece = { .data = image, .size = size };
 	cl_program program = ocl_create(d, &piece, why);
@@ -325,7 +325,7 @@ static cl_program load_source(struct gpubpf_device *d, const void *image, size_t
 }
 
 static cl_program load_binary(struct gpubpf_device *d, const void *image, size_t size, const char *options,
-			      struct gpubpf_why *why)
+			      struct gpubpf_reason *why)
 {
 	const unsigned char *bytes = image;
 	cl_int err;
@@ -338,7 +338,7 @@ static cl_program load_binary(struct gpubpf_device *d, const void *image, size_t
 }
 
 static int ocl_module_load(struct gpubpf_device *d, enum gpubpf_image_kind kind, const void *image, size_t size,
-			   const char *options, struct gpubpf_device_module **module, struct gpubpf_why *why)
+			   const char *options, struct gpubpf_device_module **module, struct gpubpf_reason *why)
 {
 	struct gpubpf_device_module *m = calloc(1, sizeof(*m));
 
@@ -371,7 +371,7 @@ static void ocl_module_unload(struct gpubpf_device_module *m)
 }
 
 static int ocl_kernel_get(struct gpubpf_device_module *m, const char *name, struct gpubpf_device_kernel **kernel,
-			  struct gpubpf_why *why)
+			  struct gpubpf_reason *why)
 {
 	struct gpubpf_device_kernel *k = calloc(1, sizeof(*k));
 	cl_int err;
@@ -400,7 +400,7 @@ static void ocl_kernel_put(struct gpubpf_device_kernel *k)
 	free(k);
 }
 
-static int ocl_launch(struct gpubpf_device_kernel *k, const struct gpubpf_device_launch *l, struct gpubpf_why *why)
+static int ocl_launch(struct gpubpf_device_kernel *k, const struct gpubpf_device_launch *l, struct gpubpf_reason *why)
 {
 	const struct ocl_api *api = &k->device->api;
 	cl_int err = 0;
@@ -412,7 +412,7 @@ static int ocl_launch(struct gpubpf_device_kernel *k, const struct gpubpf_device
 	for (uint32_t i = 0; i < l->nargs && !err; i++)
 		err = api->clSetKernelArg(k->kernel, i, l->arg_sizes[i], l->args[i]);
 	if (!err)
-		err = ocl_memory_tell(k->device, k->kernel);
+		err = ocl_set_svm_pointers(k->device, k->kernel);
 	if (err)
 		return ocl_error(why, "setting an argument", err);
 	err = api->clEnqueueNDRangeKernel(k->device->queue, k->kernel, l->dim, l->offset, l->grid,

@@ -37,10 +37,10 @@ static bool test_pinned(struct gpubpf_device *d)
 	volatile cl_ulong *at = err ? NULL : map_buffer(d, memory, sizeof(cl_ulong));
 	bool seen = false;
 
-	if (at && !d->api.clSetKernelArg(d->where_kernel, 0, sizeof(memory), &memory) &&
-	    !d->api.clSetKernelArg(d->where_kernel, 1, sizeof(memory), &memory)) {
+	if (at && !d->api.clSetKernelArg(d->address_kernel, 0, sizeof(memory), &memory) &&
+	    !d->api.clSetKernelArg(d->address_kernel, 1, sizeof(memory), &memory)) {
 		*at = 0;
-		seen = !d->api.clEnqueueNDRangeKernel(d->queue, d->where_kernel, 1, NULL, &one, &one, 0, NULL, NULL) &&
+		seen = !d->api.clEnqueueNDRangeKernel(d->queue, d->address_kernel, 1, NULL, &one, &one, 0, NULL, NULL) &&
 		       !d->api.clFinish(d->queue) && *at;
 		d->api.clEnqueueUnmapMemObject(d->queue, memory, (void *)at, 0, NULL, NULL);
 	}
@@ -61,13 +61,13 @@ void ocl_memory_caps(struct gpubpf_device *d)
 		d->caps.bits |= GPUBPF_CAP_HOST_PINNED | GPUBPF_CAP_HOST_REGISTERED | GPUBPF_CAP_HOST_ATOMICS;
 }
 
-void ocl_memory_try(struct gpubpf_device *d)
+void ocl_memory_test(struct gpubpf_device *d)
 {
-	if (!(d->caps.bits & GPUBPF_CAP_SHARED_ARENA) && d->where_kernel && test_pinned(d))
+	if (!(d->caps.bits & GPUBPF_CAP_SHARED_ARENA) && d->address_kernel && test_pinned(d))
 		d->caps.bits |= GPUBPF_CAP_HOST_PINNED;
 }
 
-static int get_svm(struct gpubpf_device *d, void *host, struct gpubpf_device_memory *m, struct gpubpf_why *why)
+static int get_svm(struct gpubpf_device *d, void *host, struct gpubpf_device_memory *m, struct gpubpf_reason *why)
 {
 	cl_svm_mem_flags flags = CL_MEM_READ_WRITE | CL_MEM_SVM_FINE_GRAIN_BUFFER;
 
@@ -84,7 +84,7 @@ static int get_svm(struct gpubpf_device *d, void *host, struct gpubpf_device_mem
 	return -ENOMEM;
 }
 
-static int get_pinned(struct gpubpf_device *d, struct gpubpf_device_memory *m, struct gpubpf_why *why)
+static int get_pinned(struct gpubpf_device *d, struct gpubpf_device_memory *m, struct gpubpf_reason *why)
 {
 	cl_int err;
 
@@ -100,7 +100,7 @@ static int get_pinned(struct gpubpf_device *d, struct gpubpf_device_memory *m, s
 }
 
 int ocl_memory_get(struct gpubpf_device *d, enum gpubpf_placement where, void *host, size_t size,
-		   struct gpubpf_device_memory *memory, struct gpubpf_why *why)
+		   struct gpubpf_device_memory *memory, struct gpubpf_reason *why)
 {
 	struct gpubpf_device_memory m = { .where = where, .size = size };
 	int err = where == GPUBPF_PLACE_SVM ? get_svm(d, host, &m, why) : get_pinned(d, &m, why);
@@ -125,7 +125,7 @@ void ocl_memory_put(struct gpubpf_device *d, const struct gpubpf_device_memory *
 	d->api.clReleaseMemObject(m->handle);
 }
 
-cl_int ocl_memory_tell(struct gpubpf_device *d, cl_kernel kernel)
+cl_int ocl_set_svm_pointers(struct gpubpf_device *d, cl_kernel kernel)
 {
 	return d->nsvm ? d->api.clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_SVM_PTRS, d->nsvm * sizeof(*d->svm), d->svm) : 0;
 }

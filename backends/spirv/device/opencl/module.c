@@ -7,7 +7,7 @@
 
 #include "opencl.h"
 
-int ocl_error(struct gpubpf_why *why, const char *what, cl_int code)
+int ocl_error(struct gpubpf_reason *why, const char *what, cl_int code)
 {
 	snprintf(why->text, sizeof(why->text), "%s failed with OpenCL error %d", what, code);
 	return code == CL_OUT_OF_HOST_MEMORY || code == CL_OUT_OF_RESOURCES ? -ENOMEM : -EIO;
@@ -15,7 +15,7 @@ int ocl_error(struct gpubpf_why *why, const char *what, cl_int code)
 
 /* Copy the log's first error, or else its start, as one line to why. */
 static void report_log(struct gpubpf_device *d, cl_program program, const char *what, cl_int code,
-		       struct gpubpf_why *why)
+		       struct gpubpf_reason *why)
 {
 	const char *from;
 	size_t size = 0;
@@ -37,7 +37,7 @@ static void report_log(struct gpubpf_device *d, cl_program program, const char *
 	free(log);
 }
 
-cl_program ocl_build(struct gpubpf_device *d, cl_program program, const char *options, struct gpubpf_why *why)
+cl_program ocl_build(struct gpubpf_device *d, cl_program program, const char *options, struct gpubpf_reason *why)
 {
 	cl_int err = d->api.clBuildProgram(program, 1, &d->id, options, NULL, NULL);
 
@@ -48,7 +48,7 @@ cl_program ocl_build(struct gpubpf_device *d, cl_program program, const char *op
 	return NULL;
 }
 
-cl_program ocl_create(struct gpubpf_device *d, const struct ocl_piece *piece, struct gpubpf_why *why)
+cl_program ocl_create(struct gpubpf_device *d, const struct ocl_piece *piece, struct gpubpf_reason *why)
 {
 	const char *text = piece->data;
 	cl_program program;
@@ -67,7 +67,7 @@ cl_program ocl_create(struct gpubpf_device *d, const struct ocl_piece *piece, st
 	return program;
 }
 
-static cl_program compile_piece(struct gpubpf_device *d, const struct ocl_piece *piece, struct gpubpf_why *why)
+static cl_program compile_piece(struct gpubpf_device *d, const struct ocl_piece *piece, struct gpubpf_reason *why)
 {
 	cl_program program = ocl_create(d, piece, why);
 	cl_int err;
@@ -85,7 +85,7 @@ static cl_program compile_piece(struct gpubpf_device *d, const struct ocl_piece 
 
 #define MAX_PIECES 3
 
-cl_program ocl_link(struct gpubpf_device *d, const struct ocl_piece *pieces, uint32_t n, struct gpubpf_why *why)
+cl_program ocl_link(struct gpubpf_device *d, const struct ocl_piece *pieces, uint32_t n, struct gpubpf_reason *why)
 {
 	cl_program parts[MAX_PIECES] = { NULL }, linked = NULL;
 	uint32_t compiled = 0;

@@ -49,38 +49,38 @@ struct gpubpf_device {
 	cl_program test;           /* the program that tested the caps; its kernels read the clock and addresses */
 	cl_kernel clock_kernel;
 	cl_mem clock_word;
-	cl_kernel where_kernel;    /* writes the address of a buffer to where_word */
-	cl_mem where_word;
-	cl_event where_event;      /* of a query that did not finish in time */
-	cl_ulong *where_answer;    /* malloc'd; the device may still write it */
+	cl_kernel address_kernel;    /* writes the address of a buffer to where_word */
+	cl_mem address_word;
+	cl_event address_event;      /* of a query that did not finish in time */
+	cl_ulong *address_result;    /* malloc'd; the device may still write it */
 	void *svm[OCL_MAX_SVM];    /* [nsvm]: memory of maps; set as execution info of kernels that we launch */
 	uint32_t nsvm;
 };
 
 /* Fill the table from the loader, or from a layer's dispatch table (const cl_icd_dispatch *). */
-int ocl_api_load(struct ocl_api *api, const void *dispatch, struct gpubpf_why *why);
+int ocl_api_load(struct ocl_api *api, const void *dispatch, struct gpubpf_reason *why);
 
 /* memory.c: memory_get and memory_put of struct gpubpf_device_ops, and the caps on which they depend. */
 void ocl_memory_caps(struct gpubpf_device *device);
-void ocl_memory_try(struct gpubpf_device *device); /* tests that run kernels; call it last */
+void ocl_memory_test(struct gpubpf_device *device); /* tests that run kernels; call it last */
 int ocl_memory_get(struct gpubpf_device *device, enum gpubpf_placement where, void *host, size_t size,
-		   struct gpubpf_device_memory *memory, struct gpubpf_why *why);
+		   struct gpubpf_device_memory *memory, struct gpubpf_reason *why);
 void ocl_memory_put(struct gpubpf_device *device, const struct gpubpf_device_memory *memory);
-cl_int ocl_memory_tell(struct gpubpf_device *device, cl_kernel kernel); /* before each launch of our own */
+cl_int ocl_set_svm_pointers(struct gpubpf_device *device, cl_kernel kernel); /* before each launch of our own */
 /* device.c: buffer_address of struct gpubpf_device_ops */
 int ocl_buffer_address(struct gpubpf_device *device, void *buffer, uint64_t *address);
 
 /* program_cache.c: cached binaries of CPU devices, in the user's cache. The key holds the texts, the options, the runtime and
- * the processor. GPU runtimes cache their binaries themselves. ocl_kept_load() returns NULL if there is none or it
+ * the processor. GPU runtimes cache their binaries themselves. ocl_cache_load() returns NULL if there is none or it
  * cannot be loaded. */
 struct ocl_source {
 	const char *const *texts;
 	cl_uint ntexts;
 	const char *options;
 };
-cl_program ocl_kept_load(struct gpubpf_device *device, const struct ocl_source *source);
-void ocl_kept_add(struct gpubpf_device *device, const struct ocl_source *source, cl_program program);
-void ocl_kept_forget(struct gpubpf_device *device, const struct ocl_source *source);
+cl_program ocl_cache_load(struct gpubpf_device *device, const struct ocl_source *source);
+void ocl_cache_store(struct gpubpf_device *device, const struct ocl_source *source, cl_program program);
+void ocl_cache_remove(struct gpubpf_device *device, const struct ocl_source *source);
 
 /* Fill device->caps from queries and tests. A capability that cannot be tested is reported as absent. */
 void ocl_caps_fill(struct gpubpf_device *device);
@@ -94,9 +94,9 @@ struct ocl_piece {
 	const char *options;
 };
 /* Create the program without compiling it. */
-cl_program ocl_create(struct gpubpf_device *device, const struct ocl_piece *piece, struct gpubpf_why *why);
-cl_program ocl_link(struct gpubpf_device *device, const struct ocl_piece *pieces, uint32_t n, struct gpubpf_why *why);
-cl_program ocl_build(struct gpubpf_device *device, cl_program program, const char *options, struct gpubpf_why *why);
-int ocl_error(struct gpubpf_why *why, const char *what, cl_int code);
+cl_program ocl_create(struct gpubpf_device *device, const struct ocl_piece *piece, struct gpubpf_reason *why);
+cl_program ocl_link(struct gpubpf_device *device, const struct ocl_piece *pieces, uint32_t n, struct gpubpf_reason *why);
+cl_program ocl_build(struct gpubpf_device *device, cl_program program, const char *options, struct gpubpf_reason *why);
+int ocl_error(struct gpubpf_reason *why, const char *what, cl_int code);
 
 #endif

@@ -101,10 +101,10 @@ static bool make_key(struct gpubpf_device *d, const struct ocl_source *source, c
 	return !key->failed;
 }
 
-cl_program ocl_kept_load(struct gpubpf_device *d, const struct ocl_source *source)
+cl_program ocl_cache_load(struct gpubpf_device *d, const struct ocl_source *source)
 {
 	struct gpubpf_writer key = { 0 };
-	struct gpubpf_why why;
+	struct gpubpf_reason why;
 	const unsigned char *binary;
 	cl_program program = NULL;
 	char folder[PATH_MAX];
@@ -114,12 +114,12 @@ cl_program ocl_kept_load(struct gpubpf_device *d, const struct ocl_source *sourc
 
 	if (!make_key(d, source, folder, &key))
 		return NULL;
-	binary = bytes = gpubpf_kept_find(folder, key.data, key.size, &size);
+	binary = bytes = gpubpf_blob_cache_find(folder, key.data, key.size, &size);
 	if (bytes) {
 		program = d->api.clCreateProgramWithBinary(d->context, 1, &d->id, &size, &binary, NULL, &err);
 		program = err ? NULL : ocl_build(d, program, source->options, &why);
 		if (!program)
-			gpubpf_kept_forget(folder, key.data, key.size);
+			gpubpf_blob_cache_delete(folder, key.data, key.size);
 	}
 	free(bytes);
 	gpubpf_writer_finish(&key);
@@ -134,13 +134,13 @@ static unsigned char *get_binary(struct gpubpf_device *d, cl_program program, si
 	if (d->api.clGetProgramInfo(program, CL_PROGRAM_NUM_DEVICES, sizeof(devices), &devices, NULL) || devices != 1 ||
 	    d->api.clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(*size), size, NULL) || !*size || !(bytes = malloc(*size)))
 		return NULL;
-	if (!d->api.clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof(bytes), &bytes, NULL) && !gpubpf_cl_is_hollow(bytes, *size))
+	if (!d->api.clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof(bytes), &bytes, NULL) && !gpubpf_pocl_binary_lacks_code(bytes, *size))
 		return bytes;
 	free(bytes);
 	return NULL;
 }
 
-void ocl_kept_add(struct gpubpf_device *d, const struct ocl_source *source, cl_program program)
+void ocl_cache_store(struct gpubpf_device *d, const struct ocl_source *source, cl_program program)
 {
 	struct gpubpf_writer key = { 0 };
 	char folder[PATH_MAX];
@@ -151,18 +151,18 @@ void ocl_kept_add(struct gpubpf_device *d, const struct ocl_source *source, cl_p
 		return;
 	bytes = get_binary(d, program, &size);
 	if (bytes)
-		gpubpf_kept_add(folder, key.data, key.size, bytes, size);
+		gpubpf_blob_cache_add(folder, key.data, key.size, bytes, size);
 	free(bytes);
 	gpubpf_writer_finish(&key);
 }
 
-void ocl_kept_forget(struct gpubpf_device *d, const struct ocl_source *source)
+void ocl_cache_remove(struct gpubpf_device *d, const struct ocl_source *source)
 {
 	struct gpubpf_writer key = { 0 };
 	char folder[PATH_MAX];
 
 	if (!make_key(d, source, folder, &key))
 		return;
-	gpubpf_kept_forget(folder, key.data, key.size);
+	gpubpf_blob_cache_delete(folder, key.data, key.size);
 	gpubpf_writer_finish(&key);
 }

@@ -116,7 +116,7 @@ void clread_builtin(const char *name, const struct cl_argument *arg, uint32_t na
 		} else if (row->how == UNSEEN) {
 			add_unseen(e, row->spaces, row->unseen);
 			add_unseen_arguments(arg, nargs, row->unseen, e);
-		} else if (row->how != NOTHING && (uint32_t)row->pointer < nargs && e->naccesses < CLREAD_MOST_ACCESSES) {
+		} else if (row->how != NOTHING && (uint32_t)row->pointer < nargs && e->naccesses < CLREAD_MAX_ACCESSES) {
 			e->access[e->naccesses++] = access_of(row, name, arg);
 		}
 	}

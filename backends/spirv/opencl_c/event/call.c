@@ -66,13 +66,13 @@ static bool needs_variable(const struct cl_event *e, int i, int nargs)
 
 static void add_builtin(struct walk *w, const struct node *n, const char *name)
 {
-	struct cl_argument arg[CLREAD_MOST_PARTS] = { 0 };
+	struct cl_argument arg[CLREAD_MAX_PARTS] = { 0 };
 	int nargs = clang_Cursor_getNumArguments(n->cursor);
 	struct cl_event found = { 0 }, *e;
 
-	for (int i = 0; i < nargs && i < CLREAD_MOST_PARTS; i++)
+	for (int i = 0; i < nargs && i < CLREAD_MAX_PARTS; i++)
 		arg[i] = argument_of(w, clang_Cursor_getArgument(n->cursor, i));
-	clread_builtin(name, arg, nargs < CLREAD_MOST_PARTS ? nargs : CLREAD_MOST_PARTS, &found);
+	clread_builtin(name, arg, nargs < CLREAD_MAX_PARTS ? nargs : CLREAD_MAX_PARTS, &found);
 	if (!found.naccesses && found.form != CLREAD_BARRIER)
 		return;
 	e = clread_add_event(w, found.form == CLREAD_BARRIER ? CLREAD_BARRIER : CLREAD_CALL, n);
@@ -84,7 +84,7 @@ static void add_builtin(struct walk *w, const struct node *n, const char *name)
 	e->unseen = e->unseen ? e->unseen : found.unseen;
 	if (e->form == CLREAD_BARRIER || e->unseen)
 		return;
-	for (int i = 0; i < nargs && i < CLREAD_MOST_PARTS; i++) {
+	for (int i = 0; i < nargs && i < CLREAD_MAX_PARTS; i++) {
 		CXCursor c = clang_Cursor_getArgument(n->cursor, i);
 		struct node part = clread_node_of(w, c, n, VALUE);
 
@@ -96,7 +96,7 @@ static void add_builtin(struct walk *w, const struct node *n, const char *name)
 		clread_set_type(e, clread_type_name(w->r, clang_getCursorType(n->cursor)));
 }
 
-void clread_add_elsewhere(struct walk *w, const struct node *n, const char *what)
+void clread_add_unknown_access(struct walk *w, const struct node *n, const char *what)
 {
 	struct cl_event *e = clread_add_event(w, CLREAD_UNSEEN, n);
 
@@ -111,7 +111,7 @@ void clread_add_elsewhere(struct walk *w, const struct node *n, const char *what
 static void add_function(struct walk *w, const struct node *n, CXCursor callee)
 {
 	const char *name = clread_text(w->r, clang_getCursorSpelling(callee)), *text = w->r->source->text;
-	uint32_t index = clread_function_of(w->r, callee);
+	uint32_t index = clread_function_index(w->r, callee);
 	size_t at = n->range.start + strlen(name);
 	struct cl_event *e = clread_add_event(w, CLREAD_FUNCTION, n);
 
@@ -136,13 +136,13 @@ void clread_walk_call(struct walk *w, const struct node *n)
 	if (!clang_Cursor_isNull(callee) && clang_getCursorKind(callee) == CXCursor_FunctionDecl)
 		definition = clang_getCursorDefinition(callee);
 	if (clang_Cursor_isNull(callee) || clang_getCursorKind(callee) != CXCursor_FunctionDecl)
-		clread_add_elsewhere(w, n, "an indirect call");
+		clread_add_unknown_access(w, n, "an indirect call");
 	else if (!clang_Cursor_isNull(definition))
 		add_function(w, n, callee);
 	else if (!clread_is_declared(w->r, callee))
 		add_builtin(w, n, clread_text(w->r, clang_getCursorSpelling(callee)));
 	else
-		clread_add_elsewhere(w, n, "a call of a function of another source");
+		clread_add_unknown_access(w, n, "a call of a function of another source");
 	for (int i = 0; i < clang_Cursor_getNumArguments(n->cursor); i++)
 		clread_walk(w, clang_Cursor_getArgument(n->cursor, i), n, VALUE);
 }

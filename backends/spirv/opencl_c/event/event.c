@@ -511,7 +511,7 @@ static void walk_operands(struct walk *w, const struct node *n)
 
 	clread_children_of(w, n->cursor, &children);
 	end = children.n;
-	clread_without_constants(w, n, &i, &end);
+	clread_select_evaluated(w, n, &i, &end);
 	for (; i < end; i++)
 		clread_walk(w, children.list[i], n, VALUE);
 }
@@ -523,7 +523,7 @@ static void walk_unexposed(struct walk *w, const struct node *n)
 	struct node of;
 
 	if (clang_Cursor_isNull(child)) {
-		if (clread_has_no_middle(w->r->source->text, &n->range))
+		if (clread_is_short_conditional(w->r->source->text, &n->range))
 			clread_add_unseen_condition(w, n, "a conditional without a middle operand");
 		walk_operands(w, n);
 		return;
@@ -620,7 +620,7 @@ void clread_walk(struct walk *w, CXCursor cursor, const struct node *around, enu
 		walk_block(w, &n);
 		return;
 	case CXCursor_GCCAsmStmt: case CXCursor_MSAsmStmt:
-		clread_add_elsewhere(w, &n, "inline assembly");
+		clread_add_unknown_access(w, &n, "inline assembly");
 		return;
 	case CXCursor_VarDecl:
 		walk_variable(w, &n);

@@ -17,7 +17,7 @@
 #include "core/model/places.h"
 #include "core/wire/pool.h"
 
-enum { CLREAD_MOST_PARTS = 6, CLREAD_MOST_ACCESSES = 2 };
+enum { CLREAD_MAX_PARTS = 6, CLREAD_MAX_ACCESSES = 2 };
 enum { CLREAD_NONE = -1, CLREAD_HIDDEN = -2, CLREAD_RESULT = -3, CLREAD_STEP_UP = -4, CLREAD_STEP_DOWN = -5, CLREAD_ONE = -6 };
 
 enum cl_form {
@@ -64,12 +64,12 @@ struct cl_event {
 	uint32_t line;
 	size_t start, end;         /* its text in the source */
 	uint32_t order;            /* its position in the walk: an enclosing event precedes its parts */
-	struct cl_part part[CLREAD_MOST_PARTS];
+	struct cl_part part[CLREAD_MAX_PARTS];
 	uint32_t nparts;
 	const char *type;          /* type of its value; NULL if no code uses it or there is no value */
 	const char *member;        /* ASSIGN: "", or ".x" */
 	bool value_first;          /* ASSIGN: compilers evaluate part 1 before part 0. LINE: its value is used */
-	struct cl_access access[CLREAD_MOST_ACCESSES];
+	struct cl_access access[CLREAD_MAX_ACCESSES];
 	uint32_t naccesses;
 	enum gpubpf_barrier_kind barrier; /* 0: no barrier */
 	uint32_t function;         /* FUNCTION: index in the unit */
@@ -131,6 +131,6 @@ void clread_builtin(const char *name, const struct cl_argument *arg, uint32_t na
 /* List the places of these kinds in a function, in the order of its text; with `out` NULL, only count them. */
 uint32_t gpubpf_cl_places(const struct gpubpf_cl_function *f, uint32_t kinds, struct cl_place *out);
 /* Is every program at the place refused, whatever fields it reads? */
-bool gpubpf_cl_hidden(const struct gpubpf_cl_function *f, const struct cl_place *place);
+bool gpubpf_cl_is_hidden(const struct gpubpf_cl_function *f, const struct cl_place *place);
 
 #endif

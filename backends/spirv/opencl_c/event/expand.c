@@ -4,7 +4,7 @@
  * text begins and ends.
  * Before: the unit's events and macro uses; the source is read again afterwards.
  * After: the same tokens as the vendor's compiler sees, on the lines where the uses begin.
- * Requires: clread_reaches() has run.
+ * Requires: clread_compute_reach() has run.
  *
  * Arguments are expanded first and then inserted into the definition, as the preprocessor does it (OpenCL C 6.10, C99
  * 6.10.3). Macros in the definition wait for the next pass; so does a use whose arguments still contain macros. A use

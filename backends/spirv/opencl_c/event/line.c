@@ -80,7 +80,7 @@ static bool find_text(const struct reader *r, CXCursor c, struct cl_range *range
 		if ((s->start < range->start && range->start < s->end) || (s->start < range->end && range->end < s->end))
 			return false;
 	}
-	return in_main && range->start < range->end && range->end <= r->source->size && clread_close(r, range);
+	return in_main && range->start < range->end && range->end <= r->source->size && clread_extend_to_parenthesis(r, range);
 }
 
 /* Include the semicolon if there is one. False: the text ends neither with a semicolon nor with a brace. */
@@ -102,7 +102,7 @@ void clread_walk_line(struct walk *w, CXCursor cursor, const struct node *around
 	struct cl_event *e;
 	const char *name;
 
-	if (!(w->r->source->places & GPUBPF_TAKES(LINE)) || !is_executed(cursor) || !(name = new_line_name(w, cursor)))
+	if (!(w->r->source->places & GPUBPF_SITE_BIT(LINE)) || !is_executed(cursor) || !(name = new_line_name(w, cursor)))
 		return;
 	n.range.exact = find_text(w->r, cursor, &n.range) && find_end(w->r, &n.range);
 	if (clang_getCursorKind(cursor) == CXCursor_DeclStmt)

@@ -50,7 +50,7 @@ uint32_t gpubpf_cl_places(const struct gpubpf_cl_function *f, uint32_t kinds, st
 	return n;
 }
 
-bool gpubpf_cl_hidden(const struct gpubpf_cl_function *f, const struct cl_place *place)
+bool gpubpf_cl_is_hidden(const struct gpubpf_cl_function *f, const struct cl_place *place)
 {
 	const struct cl_event *e = &f->event[place->event];
 	uint32_t spaces = gpubpf_place_kind(place->kind)->spaces;

@@ -279,7 +279,7 @@ static bool is_one_argument(const char *text, size_t at, size_t end)
 
 /* libclang does not report a macro whose name another macro produces. Such a macro may take its arguments from the text
  * after the use. */
-void clread_reaches(struct reader *r)
+void clread_compute_reach(struct reader *r)
 {
 	const char *text = r->source->text;
 
@@ -379,7 +379,7 @@ static int unclosed_parentheses(const char *text, const struct cl_range *range, 
 }
 
 /* For a vector literal with one value. */
-bool clread_close(const struct reader *r, struct cl_range *range)
+bool clread_extend_to_parenthesis(const struct reader *r, struct cl_range *range)
 {
 	const char *text = r->source->text;
 	size_t size = r->source->size, at = range->end;
@@ -413,7 +413,7 @@ struct cl_range clread_range(struct reader *r, CXSourceRange extent, const struc
 	range.end = offset_of(r, clang_getRangeEnd(extent), &last);
 	if (!first || !last || range.start >= range.end || range.end > r->source->size)
 		return range;
-	shape = clread_close(r, &range) ? ATOM : OPEN;
+	shape = clread_extend_to_parenthesis(r, &range) ? ATOM : OPEN;
 	for (uint32_t i = 0; i < r->nexpansions; i++) {
 		struct span *s = &r->expansion[i];
 		int one = s->start < range.end && range.start < s->reach ? shape_at(r, s, &range, &edge) : ATOM;

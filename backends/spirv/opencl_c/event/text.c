@@ -42,7 +42,7 @@ bool clread_read_member(const char *name, size_t n, uint32_t elements, uint32_t 
 	return n > (name[0] == 's' || name[0] == 'S');
 }
 
-bool clread_has_no_middle(const char *text, const struct cl_range *range)
+bool clread_is_short_conditional(const char *text, const struct cl_range *range)
 {
 	for (size_t at = range->start; at < range->end; at++) {
 		size_t next = at + 1;
@@ -56,7 +56,7 @@ bool clread_has_no_middle(const char *text, const struct cl_range *range)
 }
 
 /* Skip designators, and constants before or after the evaluated operands. */
-void clread_without_constants(const struct walk *w, const struct node *n, uint32_t *first, uint32_t *end)
+void clread_select_evaluated(const struct walk *w, const struct node *n, uint32_t *first, uint32_t *end)
 {
 	static const struct {
 		const char *begin;

@@ -41,7 +41,7 @@ static const struct vendor *vendor_of(const struct gpubpf_device_caps *caps)
 	return v;
 }
 
-const char *gpubpf_cl_search(const char *options, const char *cwd, const struct gpubpf_device_caps *caps, struct gpubpf_pool *pool)
+const char *gpubpf_cl_search_options(const char *options, const char *cwd, const struct gpubpf_device_caps *caps, struct gpubpf_pool *pool)
 {
 	const struct vendor *v = vendor_of(caps);
 	char *text;

@@ -62,7 +62,7 @@ static uint32_t words_of_macro(const struct reader *r, const char *name)
 {
 	uint32_t mask = 0;
 
-	for (uint32_t i = 0; i < r->ntelling; i++)
+	for (uint32_t i = 0; i < r->nmacro_words; i++)
 		if (!strcmp(r->unit->macro[r->telling[i].macro], name))
 			mask |= r->telling[i].words;
 	return mask;
@@ -77,11 +77,11 @@ static bool read_definition(struct reader *r, uint32_t macro, const struct cl_bo
 	for (unsigned k = b->first; k < b->n; k++)
 		if (b->kind[k] == CXToken_Identifier || b->kind[k] == CXToken_Keyword)
 			mask |= words_of_token(b->token[k]) | words_of_macro(r, b->token[k]);
-	while (i < r->ntelling && r->telling[i].macro != macro)
+	while (i < r->nmacro_words && r->telling[i].macro != macro)
 		i++;
-	if (!mask || (i < r->ntelling && r->telling[i].words == mask))
+	if (!mask || (i < r->nmacro_words && r->telling[i].words == mask))
 		return false;
-	t = i < r->ntelling ? &r->telling[i] : APPEND(r, r->telling, r->ntelling);
+	t = i < r->nmacro_words ? &r->telling[i] : APPEND(r, r->telling, r->nmacro_words);
 	if (t)
 		*t = (struct telling){ macro, mask };
 	return t;
@@ -126,7 +126,7 @@ static bool tests_own_name(char *const *token, unsigned i, unsigned n)
 	if (!is_one_of(token[i], looks))
 		return false;
 	i += i + 1 < n && !strcmp(token[i + 1], "(") ? 2 : 1;
-	return i < n && is_one_of(token[i], clread_own_names);
+	return i < n && is_one_of(token[i], clread_copy_macros);
 }
 
 /* -- code -- */
@@ -157,7 +157,7 @@ static const char *find_reason(struct reader *r, CXToken *tokens, char *const *t
 	return why;
 }
 
-const char *clread_why_not_again(struct reader *r, CXSourceRange code, bool moved, uint32_t *mask)
+const char *clread_why_not_repeatable(struct reader *r, CXSourceRange code, bool moved, uint32_t *mask)
 {
 	CXToken *tokens = NULL;
 	const char *why;

@@ -45,7 +45,7 @@ static uint32_t bucket_of(const struct reader *r, CXCursor canonical)
 	return at;
 }
 
-uint32_t clread_function_of(struct reader *r, CXCursor c)
+uint32_t clread_function_index(struct reader *r, CXCursor c)
 {
 	CXCursor cursor = clang_getCanonicalCursor(c);
 	uint32_t at;
@@ -91,7 +91,7 @@ static void add_call(struct reader *r, CXCursor call)
 	}
 	if (clang_Cursor_isNull(clang_getCursorDefinition(callee)))
 		return;
-	index = clread_function_of(r, callee);
+	index = clread_function_index(r, callee);
 	f = &r->function[r->current];
 	for (uint32_t i = 0; i < f->ncallees; i++)
 		if (f->callee[i] == index)
@@ -142,7 +142,7 @@ static enum CXChildVisitResult visit_body(CXCursor c, CXCursor parent, CXClientD
 
 	if (clang_getCursorKind(c) == CXCursor_CallExpr)
 		add_call(r, c);
-	clread_made(r, c, r->current);
+	clread_note_generated_string(r, c, r->current);
 	if (clang_getCursorKind(c) == CXCursor_VarDecl) {
 		clread_variable(r, c);
 		if (clang_getAddressSpace(element_type(c)) == CLANG_AS_LOCAL)
@@ -153,19 +153,19 @@ static enum CXChildVisitResult visit_body(CXCursor c, CXCursor parent, CXClientD
 
 void clread_function(struct reader *r, CXCursor c)
 {
-	uint32_t index = clread_function_of(r, c);
+	uint32_t index = clread_function_index(r, c);
 
 	if (index == UINT32_MAX)
 		return;
 	r->current = index;
 	clang_visitChildren(c, visit_body, r);
 	if (r->source->places)
-		clread_source(r, c, index);
+		clread_read_definition(r, c, index);
 }
 
 uint32_t clread_note_kernel(struct reader *r, CXCursor c, uint32_t kernel)
 {
-	uint32_t index = clread_function_of(r, c);
+	uint32_t index = clread_function_index(r, c);
 
 	if (index != UINT32_MAX) {
 		r->function[index].kernel = kernel;
@@ -176,7 +176,7 @@ uint32_t clread_note_kernel(struct reader *r, CXCursor c, uint32_t kernel)
 
 /* Callers inherit the flags of their callees, until nothing changes. A program that clang has not fully understood may
  * contain a hidden barrier. */
-void clread_spread(struct reader *r)
+void clread_propagate_flags(struct reader *r)
 {
 	uint32_t all = (r->unit->error ? GPUBPF_KINFO_BARRIER : 0) | (r->globals ? GPUBPF_KINFO_GLOBALS : 0);
 	bool changed = true;

@@ -335,7 +335,7 @@ int gpubpf_cl_dialect(const struct gpubpf_cl_source *source, const char *answer,
 	}
 	gone = find_missing_header(&q, device.branches);
 	if (gone)
-		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "'%.200s'" GPUBPF_CL_GONE, gone);
+		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "'%.200s'" GPUBPF_CL_HEADER_MISSING, gone);
 	dialect->standard = find_standard(&q, &device);
 	if (dialect->standard)
 		dialect->features = list_features(&q, &device, dialect->standard, pool);

@@ -116,7 +116,7 @@ static void find_head(struct reader *r, CXCursor c, struct gpubpf_cl_function *f
 	if (!first || !named || clread_in_expansion(r, f->start) || f->start > f->name_at || f->name_at >= f->body || !find_name(r, f))
 		return;
 	body = clang_getLocationForOffset(r->tu, r->main, f->body);
-	if (!clread_why_not_again(r, clang_getRange(start, body), false, &mask))
+	if (!clread_why_not_repeatable(r, clang_getRange(start, body), false, &mask))
 		find_parameters(r, clang_getRange(clang_getLocationForOffset(r->tu, r->main, f->name_end), body), f);
 }
 
@@ -173,10 +173,10 @@ const char *clread_find_body(struct reader *r, CXCursor c, bool moved, struct gp
 	size_t end;
 
 	clang_visitChildren(c, record_body, &body);
-	if (!find_braces(r, clang_getCursorExtent(body), &f->body, &end) || !clread_place(r, c, &f->at))
+	if (!find_braces(r, clang_getCursorExtent(body), &f->body, &end) || !clread_find_place(r, c, &f->at))
 		return by_macro;
 	clread_line(r, f->at, &f->line, &f->column);
-	f->why = clread_why_not_again(r, clang_getCursorExtent(body), moved, &mask);
+	f->why = clread_why_not_repeatable(r, clang_getCursorExtent(body), moved, &mask);
 	f->why = f->why ? f->why : find_file(r, f->body, f->at, mask, &f->body_file);
 	if (!f->why && mask >> CLREAD_WORD_PRETTY & 1 && !(f->pretty = clread_pretty(r, c)))
 		f->why = "code with __PRETTY_FUNCTION__, whose value no macro can have";
@@ -187,7 +187,7 @@ const char *clread_find_body(struct reader *r, CXCursor c, bool moved, struct gp
 	return NULL;
 }
 
-void clread_source(struct reader *r, CXCursor c, uint32_t index)
+void clread_read_definition(struct reader *r, CXCursor c, uint32_t index)
 {
 	struct gpubpf_cl_function f = { .name = clread_text(r, clang_getCursorSpelling(c)) };
 

@@ -117,7 +117,7 @@ static void read_character(struct scan *r)
 	r->at++;
 }
 
-void clread_part_splices(char *text)
+void clread_blank_splices(char *text)
 {
 	struct scan r = { .text = text, .line_begins = true };
 

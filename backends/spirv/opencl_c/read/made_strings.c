@@ -12,15 +12,15 @@
 
 enum { DATED = 1 << 30, IN_HEADER = 1 << 29 }; /* bits in function.flags that enum gpubpf_kernel_flags leaves free */
 
-const char *const clread_own_names[] = { "__func__", "__FUNCTION__", "__PRETTY_FUNCTION__", "__builtin_FUNCTION", "return", NULL };
+const char *const clread_copy_macros[] = { "__func__", "__FUNCTION__", "__PRETTY_FUNCTION__", "__builtin_FUNCTION", "return", NULL };
 
 static enum CXChildVisitResult visit_literal(CXCursor c, CXCursor parent, CXClientData data)
 {
-	clread_made(data, c, UINT32_MAX);
+	clread_note_generated_string(data, c, UINT32_MAX);
 	return CXChildVisit_Recurse;
 }
 
-void clread_made_of(struct reader *r, CXCursor variable)
+void clread_note_generated_strings(struct reader *r, CXCursor variable)
 {
 	clang_visitChildren(variable, visit_literal, r);
 }
@@ -34,12 +34,12 @@ static bool is_generated(CXCursor literal)
 	return !file;
 }
 
-void clread_made(struct reader *r, CXCursor c, uint32_t function)
+void clread_note_generated_string(struct reader *r, CXCursor c, uint32_t function)
 {
 	struct made *made;
 
 	if (clang_getCursorKind(c) != CXCursor_StringLiteral || !is_generated(c) ||
-	    !(made = APPEND(r, r->made, r->nmade)))
+	    !(made = APPEND(r, r->made, r->ngenerated)))
 		return;
 	*made = (struct made){ function, clread_text(r, clang_getCursorSpelling(c)) };
 }
@@ -92,9 +92,9 @@ static void refuse_own_names(struct reader *r, const struct made *made)
 	int32_t kernel = f ? r->function[made->function].kernel : -1;
 	size_t i = 0;
 
-	while (clread_own_names[i] && !has_word(made->text, clread_own_names[i]))
+	while (clread_copy_macros[i] && !has_word(made->text, clread_copy_macros[i]))
 		i++;
-	if (!f || !clread_own_names[i])
+	if (!f || !clread_copy_macros[i])
 		return;
 	f->end = 0;
 	f->why = why;
@@ -115,7 +115,7 @@ static uint32_t propagate_flags(struct reader *r)
 	uint32_t all = 0;
 	bool changed = true;
 
-	for (uint32_t i = 0; i < r->nmade; i++)
+	for (uint32_t i = 0; i < r->ngenerated; i++)
 		*(r->made[i].function == UINT32_MAX ? &all : &r->function[r->made[i].function].flags) |= flags_of(r, &r->made[i]);
 	while (changed) {
 		changed = false;
@@ -130,14 +130,14 @@ static uint32_t propagate_flags(struct reader *r)
 	return all;
 }
 
-void clread_judge_made(struct reader *r)
+void clread_check_generated_strings(struct reader *r)
 {
 	uint32_t all;
 
-	for (uint32_t i = 0; i < r->nmade; i++)
+	for (uint32_t i = 0; i < r->ngenerated; i++)
 		refuse_own_names(r, &r->made[i]);
-	all = r->nmade ? propagate_flags(r) : 0;
-	for (uint32_t i = 0; r->nmade && i < r->nfunctions; i++) {
+	all = r->ngenerated ? propagate_flags(r) : 0;
+	for (uint32_t i = 0; r->ngenerated && i < r->nfunctions; i++) {
 		struct gpubpf_kernel_info *info = r->function[i].kernel < 0 ? NULL : &r->unit->kernel[r->function[i].kernel].info;
 		uint32_t flags = r->function[i].flags | all;
 

@@ -43,7 +43,7 @@ void gpubpf_names_define(const struct cl_names *n, FILE *out)
 			define_name(n, i, out);
 }
 
-void gpubpf_names_drop(const struct cl_names *n, FILE *out)
+void gpubpf_names_undefine(const struct cl_names *n, FILE *out)
 {
 	for (size_t i = 0; i < NMACROS; i++)
 		if (macros[i].kind != PRETTY || n->pretty)

@@ -18,7 +18,7 @@ struct cl_names {
 void gpubpf_names_type(const struct cl_names *n, FILE *out);
 /* Define the macros before a copy's text, and restore the earlier ones after it. */
 void gpubpf_names_define(const struct cl_names *n, FILE *out);
-void gpubpf_names_drop(const struct cl_names *n, FILE *out);
+void gpubpf_names_undefine(const struct cl_names *n, FILE *out);
 /* Write a statement for the original function. It does not compile unless __PRETTY_FUNCTION__ has the expected
  * value. */
 void gpubpf_names_check(const struct cl_names *n, FILE *out);

@@ -97,7 +97,7 @@ static void add_macro(struct reader *r, CXCursor c)
  * Find where a wrapper may stand: right after the definition, outside of every macro expansion. If a header defines the
  * kernel, after the #include that includes it.
  */
-bool clread_place(struct reader *r, CXCursor c, size_t *at)
+bool clread_find_place(struct reader *r, CXCursor c, size_t *at)
 {
 	CXSourceLocation where = clang_getCursorLocation(c);
 	const char *newline;
@@ -261,7 +261,7 @@ static void add_kernel(struct reader *r, CXCursor c)
 	k.error = first_error(r, c);
 	if (clang_isInvalidDeclaration(c))
 		refuse(&k, "clang 22 cannot read its declaration: ", k.error ? k.error : "it has errors");
-	if (!clread_place(r, c, &k.at))
+	if (!clread_find_place(r, c, &k.at))
 		refuse(&k, "no wrapper can be inserted after its definition", "");
 	else
 		clread_line(r, k.at, &k.line, &k.column);
@@ -287,15 +287,15 @@ static enum CXChildVisitResult visit_top(CXCursor c, CXCursor parent, CXClientDa
 		break;
 	case CXCursor_VarDecl:
 		clread_variable(r, c);
-		clread_made_of(r, c);
+		clread_note_generated_strings(r, c);
 		break;
 	case CXCursor_FunctionDecl:
 		if (!clang_isCursorDefinition(c)) {
 			if (r->source->places && !is_of_clang(r, c))
-				clread_function_of(r, c);
+				clread_function_index(r, c);
 			break;
 		}
-		clread_reaches(r); /* clang visits macros before functions */
+		clread_compute_reach(r); /* clang visits macros before functions */
 		clread_function(r, c);
 		add_kernel(r, c);
 		break;
@@ -402,8 +402,8 @@ static int read_unit(struct reader *r, const char **expanded, struct gpubpf_diag
 	clang_visitChildren(clang_getTranslationUnitCursor(r->tu), visit_top, r);
 	r->unit->error = any_error(r);
 	clang_getInclusions(r->tu, list_header, r);
-	clread_spread(r);
-	clread_judge_made(r);
+	clread_propagate_flags(r);
+	clread_check_generated_strings(r);
 	refuse_local_variables(r);
 	if (r->source->places)
 		clread_list_functions(r);
@@ -417,7 +417,7 @@ static int read_unit(struct reader *r, const char **expanded, struct gpubpf_diag
 	}
 	missing = r->source->dialect && r->source->dialect->differs ? NULL : find_missing(r);
 	if (missing)
-		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "%s" GPUBPF_CL_GONE, missing);
+		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "%s" GPUBPF_CL_HEADER_MISSING, missing);
 	if (r->newer)
 		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
 				       "%s, which the program includes, was changed after the build, so the compiled text is unknown",
@@ -495,7 +495,7 @@ int gpubpf_cl_read(struct gpubpf_cl_source *source, const struct gpubpf_device_c
 
 	if (!text)
 		return -ENOMEM;
-	clread_part_splices(text);
+	clread_blank_splices(text);
 	source->text = text;
 	while (!(err = read_once(source, caps, pool, unit, &expanded, diag)) && expanded && passes++ < MAX_PASSES) {
 		source->text = expanded;

@@ -46,7 +46,7 @@ struct gpubpf_cl_unit {
 };
 
 /* follows a header's name in a diagnostic */
-#define GPUBPF_CL_GONE ", which the program includes, was deleted after the build, so the compiled text is unknown; " \
+#define GPUBPF_CL_HEADER_MISSING ", which the program includes, was deleted after the build, so the compiled text is unknown; " \
 		       "keep headers until the program ends"
 
 struct cl_dialect;
@@ -58,7 +58,7 @@ struct gpubpf_cl_source {
 	const char *options, *cwd;
 	const struct gpubpf_header *headers;
 	uint32_t nheaders;
-	uint32_t places;                 /* GPUBPF_TAKES: the requested places of instructions and functions */
+	uint32_t places;                 /* GPUBPF_SITE_BIT: the requested places of instructions and functions */
 	const struct cl_dialect *dialect; /* of the device's compiler (dialect.h); NULL: unknown */
 	/* time of the build, 0 if unknown; the content of files that changed later is unknown */
 	uint64_t built_ns;
@@ -81,7 +81,7 @@ int gpubpf_cl_make_args(const struct gpubpf_cl_source *source, const struct gpub
 			struct gpubpf_pool *pool, struct gpubpf_cl_args *args);
 /* The options with the folders that the device's compiler searches by default when it runs in `cwd` (args.c). NULL: no
  * memory. */
-const char *gpubpf_cl_search(const char *options, const char *cwd, const struct gpubpf_device_caps *caps, struct gpubpf_pool *pool);
+const char *gpubpf_cl_search_options(const char *options, const char *cwd, const struct gpubpf_device_caps *caps, struct gpubpf_pool *pool);
 /* the apparent folder of headers of clCompileProgram, and of the source if its own folder is unknown */
 #define GPUBPF_CL_FOLDER "/gpubpf-program"
 

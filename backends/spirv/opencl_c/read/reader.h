@@ -80,14 +80,14 @@ struct reader {
 	bool failed;
 	struct span *expansion, *include;
 	uint32_t nexpansions, nincludes;
-	bool reached;            /* clread_reaches() has run */
+	bool reached;            /* clread_compute_reach() has run */
 	CXCursor *definition;    /* parallel to unit->macro before the final sort */
 	uint32_t ndefinitions;
 	struct telling *telling;
-	uint32_t ntelling;
+	uint32_t nmacro_words;
 	bool told;               /* `telling` is complete */
 	struct made *made;
-	uint32_t nmade;
+	uint32_t ngenerated;
 	const char **header;     /* names of included files relative to their folders */
 	uint32_t nheaders;
 	struct function *function;
@@ -109,18 +109,18 @@ void clread_params(struct reader *r, CXCursor function, struct gpubpf_cl_kernel 
 void clread_signature(struct reader *r, CXCursor function, struct gpubpf_cl_function *f);
 
 /* line_splices.c: in the text, replace by a blank each backslash that joins two lines between tokens. */
-void clread_part_splices(char *text);
+void clread_blank_splices(char *text);
 
 /* body_repeats.c: why code has another meaning when the compiler reads it again, "code with ...", or NULL if it has
  * not. `moved`: the copy has other columns. *mask: the words in the code, 1 << CLREAD_WORD_. */
-const char *clread_why_not_again(struct reader *r, CXSourceRange code, bool moved, uint32_t *mask);
+const char *clread_why_not_repeatable(struct reader *r, CXSourceRange code, bool moved, uint32_t *mask);
 
-/* made_strings.c: note a string that the preprocessor creates, or all such strings of a variable. clread_judge_made() finally
+/* made_strings.c: note a string that the preprocessor creates, or all such strings of a variable. clread_check_generated_strings() finally
  * refuses kernels whose strings differ in a twin. */
-extern const char *const clread_own_names[];
-void clread_made(struct reader *r, CXCursor literal, uint32_t function);
-void clread_made_of(struct reader *r, CXCursor variable);
-void clread_judge_made(struct reader *r);
+extern const char *const clread_copy_macros[];
+void clread_note_generated_string(struct reader *r, CXCursor literal, uint32_t function);
+void clread_note_generated_strings(struct reader *r, CXCursor variable);
+void clread_check_generated_strings(struct reader *r);
 
 /* param.c: the value of __PRETTY_FUNCTION__ in a function, or NULL if a macro cannot have this value. */
 const char *clread_pretty(struct reader *r, CXCursor function);
@@ -130,11 +130,11 @@ const char *clread_pretty(struct reader *r, CXCursor function);
 struct cl_range clread_range(struct reader *r, CXSourceRange extent, const struct cl_range *around, bool transparent);
 /* For a vector literal with one value, (float4)(x), clang's range ends after the value. Extend the range to the
  * parenthesis that is still open. False: that parenthesis is not closed. */
-bool clread_close(const struct reader *r, struct cl_range *range);
+bool clread_extend_to_parenthesis(const struct reader *r, struct cl_range *range);
 
 bool clread_body(struct reader *r, CXCursor definition, struct cl_body *body);
 /* Compute how far uses of macros reach; call it when all uses are known. */
-void clread_reaches(struct reader *r);
+void clread_compute_reach(struct reader *r);
 
 /* backends/spirv/opencl_c/event/expand.c: the source in which the uses of macros that hide an event are replaced, or NULL if there are none. */
 const char *clread_expanded(struct reader *r);
@@ -155,12 +155,12 @@ uint32_t clread_elements(CXType type);
 /* backends/spirv/opencl_c/event/event.c: list the events in the function's body. */
 void clread_events(struct reader *r, CXCursor function, struct gpubpf_cl_function *f);
 /* function.c: read the text and events of a definition whose index is known. */
-void clread_source(struct reader *r, CXCursor c, uint32_t index);
+void clread_read_definition(struct reader *r, CXCursor c, uint32_t index);
 /* Find the body's text and where a copy of it may stand; `moved`: the copy starts in another column. Returns why the
  * body cannot be copied, NULL if it can. */
 const char *clread_find_body(struct reader *r, CXCursor c, bool moved, struct gpubpf_cl_function *f);
-/* read.c. clread_place(): the offset after a definition at which a wrapper or copy may stand. */
-bool clread_place(struct reader *r, CXCursor c, size_t *at);
+/* read.c. clread_find_place(): the offset after a definition at which a wrapper or copy may stand. */
+bool clread_find_place(struct reader *r, CXCursor c, size_t *at);
 bool clread_in_expansion(const struct reader *r, size_t at);
 void clread_line(struct reader *r, size_t at, uint32_t *line, uint32_t *column);
 void *clread_grow(struct reader *r, void *array, uint32_t n, size_t size);
@@ -170,13 +170,13 @@ void *clread_grow(struct reader *r, void *array, uint32_t n, size_t size);
 /* call_graph.c: barriers, local variables and program-scope variables, followed through calls. */
 void clread_variable(struct reader *r, CXCursor c);
 /* Index of a function, or UINT32_MAX if memory runs out. A new function is added. */
-uint32_t clread_function_of(struct reader *r, CXCursor c);
+uint32_t clread_function_index(struct reader *r, CXCursor c);
 /* Does the source declare the function? Clang creates OpenCL C's own functions when they are called. */
 bool clread_is_declared(const struct reader *r, CXCursor c);
 void clread_function(struct reader *r, CXCursor c);
 /* Returns its function's index. */
 uint32_t clread_note_kernel(struct reader *r, CXCursor c, uint32_t kernel);
-void clread_spread(struct reader *r);
+void clread_propagate_flags(struct reader *r);
 /* At the end of the walk, copy all functions to the unit. */
 void clread_list_functions(struct reader *r);
 

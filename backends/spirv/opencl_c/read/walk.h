@@ -50,16 +50,16 @@ void clread_add_unseen_condition(struct walk *w, const struct node *n, const cha
 /* Describe an access of an lvalue of this type. */
 struct cl_access clread_access_of(CXType type, enum gpubpf_mem_access access, int value);
 /* Add an event that might access any memory and might be a barrier. */
-void clread_add_elsewhere(struct walk *w, const struct node *n, const char *what);
+void clread_add_unknown_access(struct walk *w, const struct node *n, const char *what);
 /* backends/spirv/opencl_c/event/text.c: does the text contain a directive? */
 bool clread_has_directive(const char *text, size_t from, size_t to);
 /* Parse the elements that ".xy" names. False if they are no contiguous range. */
 bool clread_read_member(const char *name, size_t n, uint32_t elements, uint32_t *first, uint32_t *count);
 /* Is this GNU C's a ?: b, for which libclang has no kind? Also true for a text that contains one or is not exact. */
-bool clread_has_no_middle(const char *text, const struct cl_range *range);
+bool clread_is_short_conditional(const char *text, const struct cl_range *range);
 /* Select the children of an expression, of *end, that are evaluated at run time; others are constants for the
  * compiler. */
-void clread_without_constants(const struct walk *w, const struct node *n, uint32_t *first, uint32_t *end);
+void clread_select_evaluated(const struct walk *w, const struct node *n, uint32_t *first, uint32_t *end);
 /* backends/spirv/opencl_c/event/align.c: alignment of an lvalue in bytes, or UINT32_MAX if unknown. */
 uint32_t clread_align_of(CXCursor lvalue);
 /* backends/spirv/opencl_c/event/mark.c: if the loop is a mark, add its event. False for an ordinary loop. */

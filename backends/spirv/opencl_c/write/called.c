@@ -6,7 +6,7 @@
 #include "core/lower/ctx.h"
 #include "fill.h"
 
-void gpubpf_called_head(const struct gpubpf_weave *w, uint32_t function, FILE *out)
+void gpubpf_call_wrapper_head(const struct gpubpf_weave *w, uint32_t function, FILE *out)
 {
 	const struct gpubpf_cl_function *f = &w->unit->function[function];
 
@@ -52,7 +52,7 @@ static void put_result(const struct gpubpf_weave *w, FILE *out)
 
 static void put_fill(const struct gpubpf_weave *w, FILE *out)
 {
-	const struct cl_called *called = &w->called[w->function];
+	const struct cl_call_sites *called = &w->called[w->function];
 	struct cl_fill fill = { .out = out, .of = w->unit->function[w->function].signature, .env = "gpubpf_here.env",
 				.site = &w->job->sites[called->call != UINT32_MAX ? called->call : called->call_exit] };
 
@@ -61,7 +61,7 @@ static void put_fill(const struct gpubpf_weave *w, FILE *out)
 	gpubpf_cl_fill(&fill);
 }
 
-void gpubpf_called_write(const struct gpubpf_weave *w, FILE *out)
+void gpubpf_call_wrapper_write(const struct gpubpf_weave *w, FILE *out)
 {
 	const struct gpubpf_cl_function *f = &w->unit->function[w->function];
 	const uint32_t sites[] = { w->called[w->function].call, w->called[w->function].call_exit };
@@ -69,7 +69,7 @@ void gpubpf_called_write(const struct gpubpf_weave *w, FILE *out)
 	for (size_t i = 0; i < sizeof(sites) / sizeof(*sites); i++)
 		if (sites[i] != UINT32_MAX)
 			fprintf(out, "int gpubpf_site_%u(__private const struct gpubpf_env *);\n", sites[i]);
-	gpubpf_called_head(w, w->function, out);
+	gpubpf_call_wrapper_head(w, w->function, out);
 	fprintf(out, "\n{\n\tstruct gpubpf_at gpubpf_here;\n\tgpubpf_here.env = gpubpf_from->env;\n");
 	put_fill(w, out);
 	if (sites[0] != UINT32_MAX)

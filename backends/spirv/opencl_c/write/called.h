@@ -10,8 +10,8 @@
 #include "weave.h"
 
 /* Write "type name(parameters)". */
-void gpubpf_called_head(const struct gpubpf_weave *w, uint32_t function, FILE *out);
+void gpubpf_call_wrapper_head(const struct gpubpf_weave *w, uint32_t function, FILE *out);
 /* Write the wrapper of w's function. */
-void gpubpf_called_write(const struct gpubpf_weave *w, FILE *out);
+void gpubpf_call_wrapper_write(const struct gpubpf_weave *w, FILE *out);
 
 #endif

@@ -29,7 +29,7 @@
 #include "backends/spirv/opencl_c/read/read.h"
 
 /* programs at a function's calls and returns */
-struct cl_called {
+struct cl_call_sites {
 	bool sites;                    /* are there any? */
 	uint32_t call, call_exit;      /* indices in the job; UINT32_MAX: none */
 };
@@ -44,7 +44,7 @@ struct gpubpf_weave {
 	uint32_t nplaces;
 	const bool *copied;        /* [unit->nfunctions]: the twin has a copy of it */
 	/* [unit->nfunctions]: whether a wrapper is called instead of the function, or of its copy */
-	const struct cl_called *called;
+	const struct cl_call_sites *called;
 };
 
 /* Declare, once per source, the environment with its words, and the storage class of our functions. */

@@ -270,7 +270,7 @@ static void write_repeated_body(FILE *out, const struct wrapper *w, const struct
 	else
 		fwrite(source->text + k->body, 1, k->body_end - k->body, out);
 	fprintf(out, "\n#undef return\n");
-	gpubpf_names_drop(&w->names, out);
+	gpubpf_names_undefine(&w->names, out);
 }
 
 /* -- places of instructions -- */
@@ -299,13 +299,13 @@ static void number_lines(FILE *out, const struct gpubpf_wrap *wrap)
 
 static void write_called_declaration(struct wrapper *w)
 {
-	gpubpf_called_head(&w->weave, w->callee, w->out);
+	gpubpf_call_wrapper_head(&w->weave, w->callee, w->out);
 	fprintf(w->out, ";\n");
 }
 
 static void write_called(struct wrapper *w)
 {
-	gpubpf_called_write(&w->weave, w->out);
+	gpubpf_call_wrapper_write(&w->weave, w->out);
 }
 
 /* Declare the wrapper of a function with programs at its calls; callers use its name instead of the function's. */
@@ -345,7 +345,7 @@ static int write_copy(FILE *out, struct wrapper *w, const struct gpubpf_cl_unit 
 	write_line(out, f->body_line, f->body_column, f->body_file);
 	gpubpf_weave_body(&w->weave, out);
 	fprintf(out, "\n");
-	gpubpf_names_drop(&w->names, out);
+	gpubpf_names_undefine(&w->names, out);
 	fprintf(out, "}\n");
 	return err;
 }

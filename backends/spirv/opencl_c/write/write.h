@@ -39,7 +39,7 @@ struct gpubpf_wrap {
 	const struct cl_place **places;
 	uint32_t *nplaces;
 	bool *copied;
-	struct cl_called *called;       /* [unit->nfunctions]: the programs at calls of each function */
+	struct cl_call_sites *called;       /* [unit->nfunctions]: the programs at calls of each function */
 };
 
 /* Write the twin's source to *text (malloc'd); wraps are sorted by place in the source. 0 or -ENOMEM. */

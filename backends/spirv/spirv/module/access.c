@@ -328,7 +328,7 @@ static bool read_access(const struct gpubpf_spv *m, const struct gpubpf_spv_insn
 	return true;
 }
 
-uint32_t gpubpf_spv_accesses(const struct gpubpf_spv *m, uint32_t i, struct spv_access out[SPV_MOST_ACCESSES])
+uint32_t gpubpf_spv_accesses(const struct gpubpf_spv *m, uint32_t i, struct spv_access out[SPV_MAX_ACCESSES])
 {
 	const struct gpubpf_spv_insn *insn = &m->insn[i];
 	const struct row *row = match_row(m, insn), *next = row;
@@ -338,7 +338,7 @@ uint32_t gpubpf_spv_accesses(const struct gpubpf_spv *m, uint32_t i, struct spv_
 		n += read_access(m, insn, next++, &out[n]);
 	while (row->access && !row->name && insn->op != SpvOpExtInst &&
 	       next < core_rows + sizeof(core_rows) / sizeof(*core_rows) && next->first == row->first &&
-	       n < SPV_MOST_ACCESSES);
+	       n < SPV_MAX_ACCESSES);
 	return n;
 }
 

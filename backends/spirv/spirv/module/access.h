@@ -5,7 +5,7 @@
 
 #include "spv.h"
 
-#define SPV_MOST_ACCESSES 2
+#define SPV_MAX_ACCESSES 2
 
 /* One access by a lane. If `unseen` is set, the instruction accesses memory in a way that cannot be described exactly.
  * Values are ids, 0: none. */
@@ -26,7 +26,7 @@ struct spv_access {
 };
 
 /* List the accesses of an instruction inside a function; returns how many. */
-uint32_t gpubpf_spv_accesses(const struct gpubpf_spv *m, uint32_t insn, struct spv_access out[SPV_MOST_ACCESSES]);
+uint32_t gpubpf_spv_accesses(const struct gpubpf_spv *m, uint32_t insn, struct spv_access out[SPV_MAX_ACCESSES]);
 /* Is the instruction a barrier? *kind: which lanes it joins. *unseen: why the kind is unknown, or NULL. */
 bool gpubpf_spv_barrier(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *insn, enum gpubpf_barrier_kind *kind,
 			const char **unseen);

@@ -8,7 +8,7 @@
 #include "backends/spirv/spirv/rewrite/place_values.h"
 #include "named.h"
 
-struct spv_called *spv_called(const struct inject *in, uint32_t function)
+struct spv_call_sites *spv_call_sites(const struct inject *in, uint32_t function)
 {
 	for (uint32_t i = 0; i < in->ncalled; i++)
 		if (in->called[i].function->function == function)
@@ -33,14 +33,14 @@ static void copy_kernel_env(struct spv_fill *f)
 	uint32_t from = f->in->env[f->of->function], p64 = f->in->p64, p8 = f->in->p8, ends[2];
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
-		ends[0] = spv_made(f->in, f->body, SpvOpBitcast, p8, spv_element(f->in, f->body, p64, f->env, parts[i][0]));
-		ends[1] = spv_made(f->in, f->body, SpvOpBitcast, p8, spv_element(f->in, f->body, p64, from, parts[i][0]));
+		ends[0] = spv_emit_unary(f->in, f->body, SpvOpBitcast, p8, spv_element_pointer(f->in, f->body, p64, f->env, parts[i][0]));
+		ends[1] = spv_emit_unary(f->in, f->body, SpvOpBitcast, p8, spv_element_pointer(f->in, f->body, p64, from, parts[i][0]));
 		spv_copy_bytes(f->in, f->body, ends[0], ends[1], 8 * parts[i][1]);
 	}
 }
 
 /* A returned struct or array is stored in a variable, so that programs see its bytes. */
-static void declare_result(struct spv_called *c, struct spv_fill *f)
+static void declare_result(struct spv_call_sites *c, struct spv_fill *f)
 {
 	const struct gpubpf_spv *m = f->in->b.m;
 	uint32_t type = gpubpf_spv_type_of(m, c->function->function), align;
@@ -52,7 +52,7 @@ static void declare_result(struct spv_called *c, struct spv_fill *f)
 
 static int add_function(struct inject *in, const struct gpubpf_spv_kernel *function, const struct spv_body *first)
 {
-	struct spv_called *c = &in->called[in->ncalled++];
+	struct spv_call_sites *c = &in->called[in->ncalled++];
 	struct spv_fill fill = { .in = in, .variables = &c->variables, .body = &c->body, .of = function,
 				 .site = &in->job->sites[first->place.site] };
 	uint32_t *param = calloc(function->info.nparams + 1, sizeof(*param));
@@ -65,7 +65,7 @@ static int add_function(struct inject *in, const struct gpubpf_spv_kernel *funct
 		if (in->body[i].place.function == function)
 			gpubpf_env_use(in->job, in->body[i].place.site, &fill.use);
 	fill.param = param;
-	*c = (struct spv_called){ .function = function, .top = first_call_position(in->b.m, function->function) };
+	*c = (struct spv_call_sites){ .function = function, .top = first_call_position(in->b.m, function->function) };
 	c->env = fill.env = spv_new_env(&fill);
 	copy_kernel_env(&fill);
 	spv_fill_args(&fill);
@@ -84,7 +84,7 @@ int spv_calls_init(struct inject *in)
 	for (uint32_t i = 0; i < in->nbodies && !err; i++) {
 		const struct gpubpf_spv_kernel *function = in->body[i].place.function;
 
-		if (function && !spv_called(in, function->function))
+		if (function && !spv_call_sites(in, function->function))
 			err = add_function(in, function, &in->body[i]);
 	}
 	return err;

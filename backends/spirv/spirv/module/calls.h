@@ -9,7 +9,7 @@
 #include "backends/spirv/spirv/rewrite/splice.h"
 
 /* the code that is added to a function */
-struct spv_called {
+struct spv_call_sites {
 	const struct gpubpf_spv_kernel *function;
 	struct spv_words variables;    /* at the start of its first block */
 	/* inserted before instruction `top` of the module, which is the first one after the variables */
@@ -25,6 +25,6 @@ struct spv_called {
 int spv_calls_init(struct inject *in);
 void spv_calls_finish(struct inject *in);
 /* The added code of a function; NULL if the function has no such programs. */
-struct spv_called *spv_called(const struct inject *in, uint32_t function);
+struct spv_call_sites *spv_call_sites(const struct inject *in, uint32_t function);
 
 #endif

@@ -45,7 +45,7 @@ static void add_barriers(const struct gpubpf_spv *m, uint32_t insn, uint32_t lin
 static void add_accesses(const struct gpubpf_spv *m, uint32_t insn, uint32_t line, uint32_t kinds,
 			 struct gpubpf_spv_place *out, uint32_t *n, uint32_t *seen)
 {
-	struct spv_access accesses[SPV_MOST_ACCESSES];
+	struct spv_access accesses[SPV_MAX_ACCESSES];
 	uint32_t count = gpubpf_spv_accesses(m, insn, accesses);
 
 	for (uint32_t a = 0; a < count; a++)
@@ -66,8 +66,8 @@ static void add_single(const struct gpubpf_spv *m, uint32_t insn, uint32_t line,
 		bool is;
 	} what[] = {
 		{ GPUBPF_SITE_LINE, m->line && m->line[insn] },
-		{ GPUBPF_SITE_INSN, kinds & GPUBPF_TAKES(INSN) && gpubpf_spv_is_executed(m, at) },
-		{ GPUBPF_SITE_MARK, kinds & GPUBPF_TAKES(MARK) && gpubpf_spv_is_mark(m, at) },
+		{ GPUBPF_SITE_INSN, kinds & GPUBPF_SITE_BIT(INSN) && gpubpf_spv_is_executed(m, at) },
+		{ GPUBPF_SITE_MARK, kinds & GPUBPF_SITE_BIT(MARK) && gpubpf_spv_is_mark(m, at) },
 		{ GPUBPF_SITE_BRANCH, at->op == SpvOpBranchConditional || at->op == SpvOpSwitch },
 	};
 
@@ -83,10 +83,10 @@ static void add_function(const struct gpubpf_spv *m, uint32_t insn, uint32_t lin
 {
 	bool returns = m->insn[insn].op == SpvOpReturn || m->insn[insn].op == SpvOpReturnValue;
 
-	if (kinds & GPUBPF_TAKES(CALL) && !seen[GPUBPF_SITE_CALL] && gpubpf_spv_is_executed(m, &m->insn[insn]))
+	if (kinds & GPUBPF_SITE_BIT(CALL) && !seen[GPUBPF_SITE_CALL] && gpubpf_spv_is_executed(m, &m->insn[insn]))
 		add_place(out, n, seen,
 			  (struct gpubpf_spv_place){ .kind = GPUBPF_SITE_CALL, .line = line, .insn = insn });
-	if (kinds & GPUBPF_TAKES(CALL_EXIT) && returns)
+	if (kinds & GPUBPF_SITE_BIT(CALL_EXIT) && returns)
 		add_place(out, n, seen,
 			  (struct gpubpf_spv_place){ .kind = GPUBPF_SITE_CALL_EXIT, .line = line, .insn = insn });
 }
@@ -215,7 +215,7 @@ static int find_functions(struct list *l, uint32_t nkernels, const struct gpubpf
 		uint32_t id = gpubpf_spv_word(m, &m->insn[i], 2);
 		struct gpubpf_spv_kernel *f = &l->all[l->n];
 
-		if (m->insn[i].op != SpvOpFunction || l->index[id] || !has_body(m, i) || gpubpf_spv_makes_marks(m, id))
+		if (m->insn[i].op != SpvOpFunction || l->index[id] || !has_body(m, i) || gpubpf_spv_is_mark_function(m, id))
 			continue;
 		f->function = id;
 		f->info.flags = GPUBPF_KINFO_FUNCTION;

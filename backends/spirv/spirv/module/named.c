@@ -99,7 +99,7 @@ uint32_t gpubpf_spv_operands(const struct gpubpf_spv *m, const struct gpubpf_spv
 /* -- marks -- */
 
 /* The function's name in C, or mangled with its parameter types in C++. */
-bool gpubpf_spv_makes_marks(const struct gpubpf_spv *m, uint32_t function)
+bool gpubpf_spv_is_mark_function(const struct gpubpf_spv *m, uint32_t function)
 {
 	static const char *const begins[] = { "_Z11" MARK, "_ZL11" MARK };
 	uint32_t end, at = function < m->bound ? m->name[function] : 0;
@@ -138,7 +138,7 @@ static uint32_t mark_argument(const struct gpubpf_spv *m, const struct gpubpf_sp
 
 bool gpubpf_spv_is_mark(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *insn)
 {
-	return insn->op == SpvOpFunctionCall && gpubpf_spv_makes_marks(m, gpubpf_spv_word(m, insn, 3)) &&
+	return insn->op == SpvOpFunctionCall && gpubpf_spv_is_mark_function(m, gpubpf_spv_word(m, insn, 3)) &&
 	       is_value(m, mark_argument(m, insn, MARK_VALUE));
 }
 

@@ -22,7 +22,7 @@ bool gpubpf_spv_is_executed(const struct gpubpf_spv *m, const struct gpubpf_spv_
 /* List the first values that the instruction uses as operands, in order, without its result; returns how many. */
 uint32_t gpubpf_spv_operands(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *insn, uint32_t ids[GPUBPF_SPV_OPERANDS]);
 /* Is this the function of gpubpf/mark.h whose calls are marks? It is no function of the application. */
-bool gpubpf_spv_makes_marks(const struct gpubpf_spv *m, uint32_t function);
+bool gpubpf_spv_is_mark_function(const struct gpubpf_spv *m, uint32_t function);
 /* Is the instruction a mark of gpubpf/mark.h? The second function returns the id of the mark's value. */
 bool gpubpf_spv_is_mark(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *insn);
 uint32_t gpubpf_spv_mark_value(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *insn);

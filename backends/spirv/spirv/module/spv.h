@@ -79,7 +79,7 @@ int gpubpf_spv_kernels(const struct gpubpf_spv *m, struct gpubpf_pool *pool, str
 /* Fill in the parameters of a kernel or function. False if they are malformed. */
 bool gpubpf_spv_params(const struct gpubpf_spv *m, struct gpubpf_pool *pool, struct gpubpf_spv_kernel *k);
 
-/* Add the places of the requested kinds (GPUBPF_TAKES) to the kernels. Append the module's functions to the list, each
+/* Add the places of the requested kinds (GPUBPF_SITE_BIT) to the kernels. Append the module's functions to the list, each
  * with its callees and places (functions.c). 0 or -ENOMEM. */
 int gpubpf_spv_functions(const struct gpubpf_spv *m, struct gpubpf_pool *pool, uint32_t kinds,
 			 struct gpubpf_spv_kernel **kernels, uint32_t nkernels, uint32_t *n);
@@ -148,7 +148,7 @@ struct gpubpf_spv_image {
 	uint32_t nkernels, nfunctions; /* nfunctions counts the kernels and the functions that follow them */
 };
 
-/* Open an image; *p must be zeroed. kinds: GPUBPF_TAKES of the requested places. 0, -ENOMEM, -ENOENT (no part has
+/* Open an image; *p must be zeroed. kinds: GPUBPF_SITE_BIT of the requested places. 0, -ENOMEM, -ENOENT (no part has
  * kernels in IL), -EBADMSG, or -EINVAL with a diagnostic. The caller calls finish in every case (image.c). */
 int gpubpf_spv_image_read(struct gpubpf_spv_image *p, const struct gpubpf_image *image, uint32_t kinds,
 			  struct gpubpf_diag *diag);

@@ -46,10 +46,10 @@ static uint32_t combine_elements(struct inject *in, struct spv_words *out, enum 
 		vector = gpubpf_spv_word(m, t, 1);
 		*element = gpubpf_spv_word(m, t, 2);
 	}
-	variable = spv_made(in, out, SpvOpLoad, vector, variable);
-	all = spv_made2(in, out, SpvOpCompositeExtract, *element, variable, 0);
+	variable = spv_emit_unary(in, out, SpvOpLoad, vector, variable);
+	all = spv_emit_binary(in, out, SpvOpCompositeExtract, *element, variable, 0);
 	for (uint32_t i = 1; i < 3; i++)
-		all = spv_made2(in, out, op, *element, all, spv_made2(in, out, SpvOpCompositeExtract, *element, variable, i));
+		all = spv_emit_binary(in, out, op, *element, all, spv_emit_binary(in, out, SpvOpCompositeExtract, *element, variable, i));
 	return all;
 }
 
@@ -59,7 +59,7 @@ uint32_t spv_is_first_lane(struct inject *in, struct spv_words *out)
 	uint32_t zero = spv_id(&in->b);
 
 	SPV_OP(&in->b.types, SpvOpConstantNull, element, zero);
-	return spv_made2(in, out, SpvOpIEqual, spv_type(&in->b, SpvOpTypeBool, NULL, 0), all, zero);
+	return spv_emit_binary(in, out, SpvOpIEqual, spv_type(&in->b, SpvOpTypeBool, NULL, 0), all, zero);
 }
 
 /* The word that counts the block's lanes. */
@@ -86,7 +86,7 @@ void spv_count_lanes(struct inject *in, struct spv_words *out)
 	SPV_OP(out, SpvOpLabel, then);
 	size = combine_elements(in, out, SPV_BLOCK_SIZE, SpvOpIMul, &element);
 	if (element != in->u32)
-		size = spv_made(in, out, SpvOpUConvert, in->u32, size);
+		size = spv_emit_unary(in, out, SpvOpUConvert, in->u32, size);
 	SPV_OP(out, SpvOpStore, lane_count_variable(in), size, SpvMemoryAccessAlignedMask, 4);
 	SPV_OP(out, SpvOpBranch, after);
 	SPV_OP(out, SpvOpLabel, after);
@@ -105,7 +105,7 @@ void spv_call_last(struct inject *in, struct spv_words *out, uint32_t site, uint
 
 	SPV_OP(out, SpvOpAtomicIDecrement, in->u32, left, lane_count_variable(in), spv_u32(b, SpvScopeWorkgroup),
 	       order);
-	last = spv_made2(in, out, SpvOpIEqual, spv_type(b, SpvOpTypeBool, NULL, 0), left, spv_u32(b, 1));
+	last = spv_emit_binary(in, out, SpvOpIEqual, spv_type(b, SpvOpTypeBool, NULL, 0), left, spv_u32(b, 1));
 	SPV_OP(out, SpvOpBranchConditional, last, then, after);
 	SPV_OP(out, SpvOpLabel, then);
 	spv_call_site(in, out, site, env);

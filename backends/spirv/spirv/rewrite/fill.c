@@ -5,7 +5,7 @@
 
 static uint32_t emit_unary(struct spv_fill *f, uint32_t op, uint32_t type, uint32_t operand)
 {
-	return spv_made(f->in, f->body, op, type, operand);
+	return spv_emit_unary(f->in, f->body, op, type, operand);
 }
 
 /*
@@ -43,7 +43,7 @@ uint32_t spv_new_bytes(struct spv_fill *f, uint32_t type, uint32_t size, uint32_
 
 static uint32_t element_pointer(struct spv_fill *f, uint32_t type, uint32_t base, uint32_t index)
 {
-	return spv_element(f->in, f->body, type, base, index);
+	return spv_element_pointer(f->in, f->body, type, base, index);
 }
 
 static void store_word(struct spv_fill *f, uint32_t word, uint32_t what)

@@ -47,7 +47,7 @@ static uint32_t declare_site(struct inject *in, uint32_t site)
 
 uint32_t spv_call_site(struct inject *in, struct spv_words *out, uint32_t site, uint32_t env)
 {
-	return spv_made2(in, out, SpvOpFunctionCall, in->u32, declare_site(in, site), env);
+	return spv_emit_binary(in, out, SpvOpFunctionCall, in->u32, declare_site(in, site), env);
 }
 
 /* If the condition holds, call the site and return; otherwise continue in a new block. */
@@ -73,15 +73,15 @@ static uint32_t define_site_selector(struct inject *in, const struct spv_body *b
 	SPV_OP(out, SpvOpFunction, in->none, id, SpvFunctionControlMaskNone, type);
 	SPV_OP(out, SpvOpFunctionParameter, in->p64, env);
 	SPV_OP(out, SpvOpLabel, spv_id(&in->b));
-	word = spv_element(in, out, in->p64, env, spv_twin_word(in));
+	word = spv_element_pointer(in, out, in->p64, env, spv_twin_word(in));
 	twin = spv_id(&in->b);
 	SPV_OP(out, SpvOpLoad, in->u64, twin, word, SpvMemoryAccessAlignedMask, 8);
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t site = body[i].place.site;
 
-		is = spv_made2(in, out, SpvOpIEqual, boolean, twin, spv_u64(&in->b, body[i].twin));
+		is = spv_emit_binary(in, out, SpvOpIEqual, boolean, twin, spv_u64(&in->b, body[i].twin));
 		if (first_lane)
-			is = spv_made2(in, out, SpvOpLogicalAnd, boolean, is, spv_is_first_lane(in, out));
+			is = spv_emit_binary(in, out, SpvOpLogicalAnd, boolean, is, spv_is_first_lane(in, out));
 		call_if(in, out, is, site, env);
 	}
 	spv_op(out, SpvOpReturn, NULL, 0);
@@ -93,7 +93,7 @@ void spv_call_first(struct inject *in, struct spv_words *out, uint32_t site, uin
 {
 	struct spv_body body = { .place.site = site, .twin = twin };
 
-	spv_made2(in, out, SpvOpFunctionCall, in->none, define_site_selector(in, &body, 1, true), env);
+	spv_emit_binary(in, out, SpvOpFunctionCall, in->none, define_site_selector(in, &body, 1, true), env);
 }
 
 /* -- places -- */
@@ -112,10 +112,10 @@ static bool same_place(const struct spv_body *a, const struct spv_body *b)
 static void insert_bodies(struct inject *in, const struct spv_body *body, uint32_t n, uint32_t function,
 			  struct spv_words *out)
 {
-	const struct spv_called *called = body->place.function ? spv_called(in, function) : NULL;
-	struct spv_giving a = { .in = in, .out = out, .place = &body->place, .called = called,
+	const struct spv_call_sites *called = body->place.function ? spv_call_sites(in, function) : NULL;
+	struct spv_place_writer a = { .in = in, .out = out, .place = &body->place, .called = called,
 				.env = called ? called->env : in->env[function] };
-	struct spv_access accesses[SPV_MOST_ACCESSES];
+	struct spv_access accesses[SPV_MAX_ACCESSES];
 	const char *unseen;
 
 	if (gpubpf_place_kind(body->place.kind)->spaces && gpubpf_spv_accesses(in->b.m, body->place.insn, accesses))
@@ -123,17 +123,17 @@ static void insert_bodies(struct inject *in, const struct spv_body *body, uint32
 	gpubpf_spv_barrier(in->b.m, &in->b.m->insn[body->place.insn], &a.barrier, &unseen);
 	for (uint32_t i = 0; i < n; i++)
 		a.reads |= in->reads[body[i].place.site];
-	spv_give(&a);
+	spv_write_place_words(&a);
 	if (n == 1 && !a.access.group)
 		spv_call_site(in, out, body->place.site, a.env);
 	else
-		spv_made2(in, out, SpvOpFunctionCall, in->none, define_site_selector(in, body, n, a.access.group),
+		spv_emit_binary(in, out, SpvOpFunctionCall, in->none, define_site_selector(in, body, n, a.access.group),
 			  a.env);
 }
 
 static void insert_places(struct inject *in, uint32_t insn, uint32_t function, bool after, struct spv_words *out)
 {
-	const struct spv_called *called = after ? NULL : spv_called(in, function);
+	const struct spv_call_sites *called = after ? NULL : spv_call_sites(in, function);
 	uint32_t first = in->next, n;
 
 	if (called && called->top == insn)
@@ -220,7 +220,7 @@ static void write_head(struct inject *in, uint32_t insn, struct spv_words *out)
 
 void spv_write_function(struct inject *in, uint32_t insn, uint32_t function, bool *first, struct spv_words *out)
 {
-	const struct spv_called *called = spv_called(in, function);
+	const struct spv_call_sites *called = spv_call_sites(in, function);
 	uint16_t op = in->b.m->insn[insn].op;
 
 	if (op == SpvOpFunction && spv_takes_env(in, function)) {
@@ -325,7 +325,7 @@ static void mark_env_functions(struct inject *in)
 	}
 }
 
-int spv_around_init(struct inject *in, const struct gpubpf_spv_wrap *wraps, uint32_t nwraps)
+int spv_insn_probes_init(struct inject *in, const struct gpubpf_spv_wrap *wraps, uint32_t nwraps)
 {
 	int err = collect_bodies(in, wraps, nwraps);
 
@@ -335,7 +335,7 @@ int spv_around_init(struct inject *in, const struct gpubpf_spv_wrap *wraps, uint
 	return spv_calls_init(in);
 }
 
-void spv_around_finish(struct inject *in)
+void spv_insn_probes_finish(struct inject *in)
 {
 	free(in->body);
 	free(in->declared);

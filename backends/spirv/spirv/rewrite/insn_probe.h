@@ -5,8 +5,8 @@
 #include "splice.h"
 
 /* Prepare in->body and the environment parameters of functions. 0 or -ENOMEM. */
-int spv_around_init(struct inject *in, const struct gpubpf_spv_wrap *wraps, uint32_t nwraps);
-void spv_around_finish(struct inject *in);
+int spv_insn_probes_init(struct inject *in, const struct gpubpf_spv_wrap *wraps, uint32_t nwraps);
+void spv_insn_probes_finish(struct inject *in);
 
 /* Does the function receive the environment as an additional last parameter? */
 bool spv_takes_env(const struct inject *in, uint32_t function);

@@ -10,7 +10,7 @@
 
 /* -- values -- */
 
-uint32_t spv_made(struct inject *in, struct spv_words *out, uint32_t op, uint32_t type, uint32_t a)
+uint32_t spv_emit_unary(struct inject *in, struct spv_words *out, uint32_t op, uint32_t type, uint32_t a)
 {
 	uint32_t id = spv_id(&in->b);
 
@@ -18,7 +18,7 @@ uint32_t spv_made(struct inject *in, struct spv_words *out, uint32_t op, uint32_
 	return id;
 }
 
-uint32_t spv_made2(struct inject *in, struct spv_words *out, uint32_t op, uint32_t type, uint32_t a, uint32_t b)
+uint32_t spv_emit_binary(struct inject *in, struct spv_words *out, uint32_t op, uint32_t type, uint32_t a, uint32_t b)
 {
 	uint32_t id = spv_id(&in->b);
 
@@ -26,7 +26,7 @@ uint32_t spv_made2(struct inject *in, struct spv_words *out, uint32_t op, uint32
 	return id;
 }
 
-uint32_t spv_element(struct inject *in, struct spv_words *out, uint32_t type, uint32_t base, uint32_t i)
+uint32_t spv_element_pointer(struct inject *in, struct spv_words *out, uint32_t type, uint32_t base, uint32_t i)
 {
 	bool known = i < sizeof(in->index) / sizeof(*in->index);
 	uint32_t at = known ? in->index[i] : 0;
@@ -35,7 +35,7 @@ uint32_t spv_element(struct inject *in, struct spv_words *out, uint32_t type, ui
 		at = spv_u64(&in->b, i);
 	if (known)
 		in->index[i] = at;
-	return spv_made2(in, out, SpvOpInBoundsPtrAccessChain, type, base, at);
+	return spv_emit_binary(in, out, SpvOpInBoundsPtrAccessChain, type, base, at);
 }
 
 /* An integer of the module, zero-extended to 64 bits. */
@@ -43,24 +43,24 @@ static uint32_t widen(struct inject *in, struct spv_words *out, uint32_t id)
 {
 	const struct gpubpf_spv_insn *t = gpubpf_spv_def(in->b.m, gpubpf_spv_type_of(in->b.m, id));
 
-	return t && gpubpf_spv_word(in->b.m, t, 2) == 64 ? id : spv_made(in, out, SpvOpUConvert, in->u64, id);
+	return t && gpubpf_spv_word(in->b.m, t, 2) == 64 ? id : spv_emit_unary(in, out, SpvOpUConvert, in->u64, id);
 }
 
 static uint32_t address_of(struct inject *in, struct spv_words *out, const struct spv_access *a)
 {
-	uint32_t at = spv_made(in, out, SpvOpConvertPtrToU, in->u64, a->pointer), by;
+	uint32_t at = spv_emit_unary(in, out, SpvOpConvertPtrToU, in->u64, a->pointer), by;
 
 	if (!a->index)
 		return at;
-	by = spv_made2(in, out, SpvOpIMul, in->u64, widen(in, out, a->index), spv_u64(&in->b, a->stride));
-	return spv_made2(in, out, SpvOpIAdd, in->u64, at, by);
+	by = spv_emit_binary(in, out, SpvOpIMul, in->u64, widen(in, out, a->index), spv_u64(&in->b, a->stride));
+	return spv_emit_binary(in, out, SpvOpIAdd, in->u64, at, by);
 }
 
 static uint32_t bytes_of(struct inject *in, struct spv_words *out, const struct spv_access *a)
 {
 	uint32_t bytes = spv_u64(&in->b, a->bytes);
 
-	return a->many ? spv_made2(in, out, SpvOpIMul, in->u64, widen(in, out, a->many), bytes) : bytes;
+	return a->many ? spv_emit_binary(in, out, SpvOpIMul, in->u64, widen(in, out, a->many), bytes) : bytes;
 }
 
 static uint32_t space_of(const struct spv_access *a)
@@ -70,56 +70,56 @@ static uint32_t space_of(const struct spv_access *a)
 
 /* -- values of a place -- */
 
-static void store_word(struct spv_giving *a, uint32_t word, uint32_t value)
+static void store_word(struct spv_place_writer *a, uint32_t word, uint32_t value)
 {
-	uint32_t at = spv_element(a->in, a->out, a->in->p64, a->env, ENV_WORDS + word);
+	uint32_t at = spv_element_pointer(a->in, a->out, a->in->p64, a->env, ENV_WORDS + word);
 
 	SPV_OP(a->out, SpvOpStore, at, value, SpvMemoryAccessAlignedMask, 8);
 }
 
-static void store_number(struct spv_giving *a, uint32_t word, uint64_t n)
+static void store_number(struct spv_place_writer *a, uint32_t word, uint64_t n)
 {
 	store_word(a, word, spv_u64(&a->in->b, n));
 }
 
-static void put_place(struct spv_giving *a, uint32_t word, uint32_t i)
+static void put_place(struct spv_place_writer *a, uint32_t word, uint32_t i)
 {
 	store_number(a, word, a->place->id);
 }
 
-static void put_line(struct spv_giving *a, uint32_t word, uint32_t i)
+static void put_line(struct spv_place_writer *a, uint32_t word, uint32_t i)
 {
 	store_number(a, word, a->place->line);
 }
 
-static void put_address(struct spv_giving *a, uint32_t word, uint32_t i)
+static void put_address(struct spv_place_writer *a, uint32_t word, uint32_t i)
 {
 	store_word(a, word, address_of(a->in, a->out, &a->access));
 }
 
-static void put_bytes(struct spv_giving *a, uint32_t word, uint32_t i)
+static void put_bytes(struct spv_place_writer *a, uint32_t word, uint32_t i)
 {
 	store_word(a, word, bytes_of(a->in, a->out, &a->access));
 }
 
-static void put_access(struct spv_giving *a, uint32_t word, uint32_t i)
+static void put_access(struct spv_place_writer *a, uint32_t word, uint32_t i)
 {
 	store_number(a, word, a->access.access);
 }
 
-static void put_space(struct spv_giving *a, uint32_t word, uint32_t i)
+static void put_space(struct spv_place_writer *a, uint32_t word, uint32_t i)
 {
 	store_number(a, word, space_of(&a->access));
 }
 
-static void put_count(struct spv_giving *a, uint32_t word, uint32_t i)
+static void put_count(struct spv_place_writer *a, uint32_t word, uint32_t i)
 {
 	store_number(a, word, a->access.count);
 }
 
 /* Loads and stores have memory operands (section 3.26). A copy has one or two sets; the first is used, which may apply
  * to both sides. */
-static void put_hint(struct spv_giving *a, uint32_t word, uint32_t i)
+static void put_hint(struct spv_place_writer *a, uint32_t word, uint32_t i)
 {
 	const struct gpubpf_spv *m = a->in->b.m;
 	const struct gpubpf_spv_insn *insn = &m->insn[a->place->insn];
@@ -134,7 +134,7 @@ static void put_hint(struct spv_giving *a, uint32_t word, uint32_t i)
 
 /* The elements of a vector that fit in the first `most` bytes; `each`: bytes of an element. A single element is a
  * scalar. */
-static uint32_t first_elements(struct spv_giving *a, uint32_t value, uint32_t *type, uint32_t each, uint32_t most)
+static uint32_t first_elements(struct spv_place_writer *a, uint32_t value, uint32_t *type, uint32_t each, uint32_t most)
 {
 	const struct gpubpf_spv *m = a->in->b.m;
 	const struct gpubpf_spv_insn *t = gpubpf_spv_def(m, *type);
@@ -144,7 +144,7 @@ static uint32_t first_elements(struct spv_giving *a, uint32_t value, uint32_t *t
 		return value;
 	if (n == 1) {
 		*type = gpubpf_spv_word(m, t, 2);
-		return spv_made2(a->in, a->out, SpvOpCompositeExtract, *type, value, 0);
+		return spv_emit_binary(a->in, a->out, SpvOpCompositeExtract, *type, value, 0);
 	}
 	*type = SPV_TYPE(&a->in->b, SpvOpTypeVector, gpubpf_spv_word(m, t, 2), n);
 	id = spv_id(&a->in->b);
@@ -158,19 +158,19 @@ static uint32_t first_elements(struct spv_giving *a, uint32_t value, uint32_t *t
 }
 
 /* Store a value in its memory representation. */
-static void store_as(struct spv_giving *a, uint32_t word, uint32_t value, uint32_t type)
+static void store_as(struct spv_place_writer *a, uint32_t word, uint32_t value, uint32_t type)
 {
 	struct inject *in = a->in;
 	uint32_t pointer = SPV_TYPE(&in->b, SpvOpTypePointer, SpvStorageClassFunction, type);
-	uint32_t at = spv_element(in, a->out, in->p64, a->env, ENV_WORDS + word);
+	uint32_t at = spv_element_pointer(in, a->out, in->p64, a->env, ENV_WORDS + word);
 
 	if (pointer != in->p64)
-		at = spv_made(in, a->out, SpvOpBitcast, pointer, at);
+		at = spv_emit_unary(in, a->out, SpvOpBitcast, pointer, at);
 	SPV_OP(a->out, SpvOpStore, at, value, SpvMemoryAccessAlignedMask, 8);
 }
 
 /* Zero both words, then store the value. One call writes both words; the first word that programs read triggers it. */
-static void put_value(struct spv_giving *a, uint32_t word, uint32_t i)
+static void put_value(struct spv_place_writer *a, uint32_t word, uint32_t i)
 {
 	uint32_t first = ctx_word_of("mem.value", a->place->kind), value = a->access.value;
 	uint32_t type = gpubpf_spv_type_of(a->in->b.m, value);
@@ -186,7 +186,7 @@ static void put_value(struct spv_giving *a, uint32_t word, uint32_t i)
 	store_as(a, first, value, type);
 }
 
-static void store_bool(struct spv_giving *a, uint32_t word, uint32_t value)
+static void store_bool(struct spv_place_writer *a, uint32_t word, uint32_t value)
 {
 	uint32_t id = spv_id(&a->in->b);
 
@@ -195,7 +195,7 @@ static void store_bool(struct spv_giving *a, uint32_t word, uint32_t value)
 }
 
 /* Store the first 8 bytes of a number or vector of numbers, in its memory representation. */
-static void store_bits(struct spv_giving *a, uint32_t word, uint32_t value, uint32_t type)
+static void store_bits(struct spv_place_writer *a, uint32_t word, uint32_t value, uint32_t type)
 {
 	const struct gpubpf_spv *m = a->in->b.m;
 	const struct gpubpf_spv_insn *t = gpubpf_spv_def(m, type);
@@ -211,17 +211,17 @@ static void store_bits(struct spv_giving *a, uint32_t word, uint32_t value, uint
 }
 
 /* A pointer to something that is no memory has no address; 0 is stored. */
-static void store_pointer(struct spv_giving *a, uint32_t word, uint32_t value)
+static void store_pointer(struct spv_place_writer *a, uint32_t word, uint32_t value)
 {
 	if (gpubpf_spv_is_memory(a->in->b.m, value))
-		store_word(a, word, spv_made(a->in, a->out, SpvOpConvertPtrToU, a->in->u64, value));
+		store_word(a, word, spv_emit_unary(a->in, a->out, SpvOpConvertPtrToU, a->in->u64, value));
 	else
 		store_number(a, word, 0);
 }
 
 /* Store a value of the module. A boolean becomes 0 or 1. An aggregate is represented by its first member. A value
  * without bits becomes 0. */
-static void store_any(struct spv_giving *a, uint32_t word, uint32_t value)
+static void store_any(struct spv_place_writer *a, uint32_t word, uint32_t value)
 {
 	const struct gpubpf_spv *m = a->in->b.m;
 	uint32_t type = gpubpf_spv_type_of(m, value), made = value, size, align;
@@ -234,7 +234,7 @@ static void store_any(struct spv_giving *a, uint32_t word, uint32_t value)
 		type = gpubpf_spv_word(m, t, 2);
 		if (!type)
 			break;
-		made = spv_made2(a->in, a->out, SpvOpCompositeExtract, type, made, 0);
+		made = spv_emit_binary(a->in, a->out, SpvOpCompositeExtract, type, made, 0);
 		t = gpubpf_spv_def(m, type);
 	}
 	if (t && t->op == SpvOpTypeBool)
@@ -248,12 +248,12 @@ static void store_any(struct spv_giving *a, uint32_t word, uint32_t value)
 		store_number(a, word, 0);
 }
 
-static void put_operation(struct spv_giving *a, uint32_t word, uint32_t i)
+static void put_operation(struct spv_place_writer *a, uint32_t word, uint32_t i)
 {
 	store_number(a, word, a->access.rmw);
 }
 
-static void put_atomic_operand(struct spv_giving *a, uint32_t word, uint32_t i)
+static void put_atomic_operand(struct spv_place_writer *a, uint32_t word, uint32_t i)
 {
 	if (a->access.operand)
 		store_any(a, word, a->access.operand);
@@ -261,23 +261,23 @@ static void put_atomic_operand(struct spv_giving *a, uint32_t word, uint32_t i)
 		store_number(a, word, a->access.one);
 }
 
-static void put_old(struct spv_giving *a, uint32_t word, uint32_t i)
+static void put_old(struct spv_place_writer *a, uint32_t word, uint32_t i)
 {
 	store_any(a, word, a->access.old);
 }
 
 /* SPIR-V's barriers, of a block, grid or sub-group, have no number. */
-static void put_barrier_id(struct spv_giving *a, uint32_t word, uint32_t i)
+static void put_barrier_id(struct spv_place_writer *a, uint32_t word, uint32_t i)
 {
 	store_number(a, word, 0);
 }
 
-static void put_barrier_kind(struct spv_giving *a, uint32_t word, uint32_t i)
+static void put_barrier_kind(struct spv_place_writer *a, uint32_t word, uint32_t i)
 {
 	store_number(a, word, a->barrier);
 }
 
-static void put_taken(struct spv_giving *a, uint32_t word, uint32_t i)
+static void put_taken(struct spv_place_writer *a, uint32_t word, uint32_t i)
 {
 	const struct gpubpf_spv *m = a->in->b.m;
 	const struct gpubpf_spv_insn *insn = &m->insn[a->place->insn];
@@ -289,12 +289,12 @@ static void put_taken(struct spv_giving *a, uint32_t word, uint32_t i)
 }
 
 /* The set of lanes that execute with this one is unknown; the mask has one bit. */
-static void put_active(struct spv_giving *a, uint32_t word, uint32_t i)
+static void put_active(struct spv_place_writer *a, uint32_t word, uint32_t i)
 {
 	store_number(a, word, 1);
 }
 
-static void put_operand(struct spv_giving *a, uint32_t word, uint32_t i)
+static void put_operand(struct spv_place_writer *a, uint32_t word, uint32_t i)
 {
 	uint32_t ids[GPUBPF_SPV_OPERANDS], n = gpubpf_spv_operands(a->in->b.m, &a->in->b.m->insn[a->place->insn], ids);
 
@@ -304,15 +304,15 @@ static void put_operand(struct spv_giving *a, uint32_t word, uint32_t i)
 		store_number(a, word, 0);
 }
 
-static void put_mark(struct spv_giving *a, uint32_t word, uint32_t i)
+static void put_mark(struct spv_place_writer *a, uint32_t word, uint32_t i)
 {
 	store_any(a, word, gpubpf_spv_mark_value(a->in->b.m, &a->in->b.m->insn[a->place->insn]));
 }
 
-static void put_result(struct spv_giving *a, uint32_t word, uint32_t i)
+static void put_result(struct spv_place_writer *a, uint32_t word, uint32_t i)
 {
 	const struct gpubpf_spv *m = a->in->b.m;
-	const struct spv_called *c = a->called;
+	const struct spv_call_sites *c = a->called;
 	uint32_t value = gpubpf_spv_word(m, &m->insn[a->place->insn], 1);
 
 	if (m->insn[a->place->insn].op != SpvOpReturnValue || !c->result) {
@@ -321,14 +321,14 @@ static void put_result(struct spv_giving *a, uint32_t word, uint32_t i)
 	}
 	store_number(a, word, 0);
 	SPV_OP(a->out, SpvOpStore, c->result, value);
-	spv_copy_bytes(a->in, a->out, spv_made(a->in, a->out, SpvOpBitcast, a->in->p8,
-					       spv_element(a->in, a->out, a->in->p64, a->env, ENV_WORDS + word)),
+	spv_copy_bytes(a->in, a->out, spv_emit_unary(a->in, a->out, SpvOpBitcast, a->in->p8,
+					       spv_element_pointer(a->in, a->out, a->in->p64, a->env, ENV_WORDS + word)),
 		       c->result_bytes, c->size < 8 ? c->size : 8);
 }
 
 static const struct {
 	const char *field;
-	void (*put)(struct spv_giving *a, uint32_t word, uint32_t i);
+	void (*put)(struct spv_place_writer *a, uint32_t word, uint32_t i);
 } fields[] = {
 	{ "place", put_place }, { "line", put_line }, { "mem.addr", put_address }, { "mem.offset", put_address },
 	{ "mem.value", put_value }, { "mem.bytes", put_bytes }, { "mem.access", put_access }, { "mem.space", put_space },
@@ -340,7 +340,7 @@ static const struct {
 #define NFIELDS (sizeof(fields) / sizeof(*fields))
 
 /* Fields of this kind without a row were refused earlier. */
-static void put_field(struct spv_giving *a, const struct ctx_field *field, uint32_t i)
+static void put_field(struct spv_place_writer *a, const struct ctx_field *field, uint32_t i)
 {
 	uint32_t word = ctx_field_word(field, i, a->place->kind), f = 0;
 
@@ -352,7 +352,7 @@ static void put_field(struct spv_giving *a, const struct ctx_field *field, uint3
 		fields[f].put(a, word, i);
 }
 
-void spv_give(struct spv_giving *a)
+void spv_write_place_words(struct spv_place_writer *a)
 {
 	for (uint32_t k = 0; k < ctx_nfields; k++)
 		for (uint32_t i = 0; i < ctx_fields[k].count; i++)

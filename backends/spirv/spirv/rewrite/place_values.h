@@ -7,24 +7,24 @@
 #include "backends/spirv/spirv/module/calls.h"
 
 /* the code for one place */
-struct spv_giving {
+struct spv_place_writer {
 	struct inject *in;
 	struct spv_words *out;
 	const struct gpubpf_spv_place *place;
 	struct spv_access access;      /* of a place of kind memory access */
 	enum gpubpf_barrier_kind barrier;
-	const struct spv_called *called; /* of a place at a function's call or return */
+	const struct spv_call_sites *called; /* of a place at a function's call or return */
 	uint32_t env;
 	uint64_t reads;                /* bit i: a program reads word i after the environment */
 };
 
 /* Store the words that programs read. */
-void spv_give(struct spv_giving *a);
+void spv_write_place_words(struct spv_place_writer *a);
 
 /* Append an instruction with one or two operands; returns the id of its result. */
-uint32_t spv_made(struct inject *in, struct spv_words *out, uint32_t op, uint32_t type, uint32_t a);
-uint32_t spv_made2(struct inject *in, struct spv_words *out, uint32_t op, uint32_t type, uint32_t a, uint32_t b);
+uint32_t spv_emit_unary(struct inject *in, struct spv_words *out, uint32_t op, uint32_t type, uint32_t a);
+uint32_t spv_emit_binary(struct inject *in, struct spv_words *out, uint32_t op, uint32_t type, uint32_t a, uint32_t b);
 /* A pointer to element i, counted from base. */
-uint32_t spv_element(struct inject *in, struct spv_words *out, uint32_t type, uint32_t base, uint32_t i);
+uint32_t spv_element_pointer(struct inject *in, struct spv_words *out, uint32_t type, uint32_t base, uint32_t i);
 
 #endif

@@ -59,7 +59,7 @@ static uint32_t emit_unary(struct twin *t, uint32_t op, uint32_t type, uint32_t 
 
 static void store_word(struct twin *t, uint32_t word, uint32_t what)
 {
-	SPV_OP(&t->body, SpvOpStore, spv_element(t->in, &t->body, t->in->p64, t->env, word), what, SpvMemoryAccessAlignedMask, 8);
+	SPV_OP(&t->body, SpvOpStore, spv_element_pointer(t->in, &t->body, t->in->p64, t->env, word), what, SpvMemoryAccessAlignedMask, 8);
 }
 
 static void fill_env(struct twin *t)
@@ -379,7 +379,7 @@ static void free_inject(struct inject *in)
 	free(b->decorations.data);
 	free(b->types.data);
 	free(b->declarations.data);
-	spv_around_finish(in);
+	spv_insn_probes_finish(in);
 }
 
 static bool has_failed(const struct spv_build *b)
@@ -400,7 +400,7 @@ int gpubpf_spv_inject(const struct gpubpf_spv *m, const struct gpubpf_lower_job 
 	if (!in.twins)
 		return -ENOMEM;
 	make_types(&in);
-	err = spv_around_init(&in, wraps, nwraps);
+	err = spv_insn_probes_init(&in, wraps, nwraps);
 	for (uint32_t i = 0; i < nwraps && !err; i++)
 		err = make_twin(&in, &wraps[i]);
 	if (!err)

@@ -15,7 +15,7 @@
 
 struct twin;
 
-struct spv_called;
+struct spv_call_sites;
 
 /* a body at a place; it runs in the launches of one twin */
 struct spv_body {
@@ -42,7 +42,7 @@ struct inject {
 	struct spv_body *body;             /* sorted by their order in the code */
 	uint32_t nbodies, next;            /* number of bodies; where the last search ended */
 	uint32_t words;                    /* number of words after struct gpubpf_env, the maximum over all places */
-	struct spv_called *called;         /* functions with programs at their calls or returns */
+	struct spv_call_sites *called;         /* functions with programs at their calls or returns */
 	uint32_t ncalled;
 	uint64_t *reads;                   /* [nsites]: which of those words the site's programs read */
 	uint32_t index[ENV_WORDS + 64];    /* ids of constants, 0: not created yet */
