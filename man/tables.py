@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Put the tables of the code into a manual page: tables.py PAGE.in SOURCE-ROOT OUT
+"""Put the tables of the code into a manual page: tables.py PAGE.in SOURCE-ROOT OUT. docs/reference/generate.py shares rows() and takers().
 
 @HELPERS@, @MAP_TYPES@ and @SECTIONS@, each on a line of its own, become a list of what programs can call
 (gpubpf/helpers.def), of the types of maps (gpubpf/map_types.def) and of the sections of programs (core/model/sections.def and, of
@@ -14,7 +14,7 @@ import sys
 def rows(path, macro):
     """The arguments of each use of the macro: strings without quotes, joined where several stand side by side, the rest as
     written."""
-    text = re.sub(r'/\*.*?\*/', '', open(path, encoding='ascii').read(), flags=re.S)
+    text = re.sub(r'("(?:\\.|[^"\\])*")|/\*.*?\*/', r'\1', open(path, encoding='ascii').read(), flags=re.S)
     for start in re.finditer(r'^%s\(' % macro, text, flags=re.M):
         at, depth, quoted, fields = start.end(), 0, False, ['']
         while depth >= 0:
@@ -56,7 +56,7 @@ def takers(root):
     found, every = {}, []
     for row in re.findall(r'\{ \.name = .*?\},\n', text, flags=re.S):
         name = re.search(r'\.name = "(\w+)"', row)[1]
-        places = re.findall(r'GPUBPF_SITE_BIT\((\w+)\)', row)
+        places = re.findall(r'GPUBPF_SITE_BIT\((\w+)\)', row.split('.never')[0])
         every += [name] if places else []
         for place in places:
             found.setdefault(place, []).append(name)
@@ -69,7 +69,7 @@ def sections(root):
     for f in rows(os.path.join(root, 'core/model/places.def'), 'GPUBPF_PLACE'):
         names[f[0]] = NAMES[f[4]]
         if f[0] in found:
-            by = '' if found[f[0]] == every else f' ({", ".join(found[f[0]])})'
+            by = '' if found[f[0]] == every else f' (targets: {", ".join(found[f[0]])})'
             yield f'.TP\n.BI gpu/{f[2]}/ {names[f[0]]}\n{roff(f[6] + by)}\n'
     for f in rows(os.path.join(root, 'core/model/sections.def'), 'GPUBPF_SECTION'):
         host = '; not for a device' if f[2] == 'HOSTPROG' else ''
@@ -118,4 +118,5 @@ def main(page, root, out):
             to.writelines(lists[line](root) if line in lists else [line])
 
 
-main(*sys.argv[1:])
+if __name__ == '__main__':
+    main(*sys.argv[1:])

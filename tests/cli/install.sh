@@ -23,7 +23,7 @@ for f in share/man/man1/gpubpf.1 share/man/man8/gpubpf-map.8 share/bash-completi
 	[ -e "$prefix/$f" ]; ok $? "$f"
 done
 [ "$(stat -c %s "$(find "$prefix" -name gpubpf-compile)")" -lt 75000000 ]; ok $? "the compile worker has no more of LLVM than it needs"
-for f in LICENSE README.md VERIFIER.md examples/threadhist/threadhist.bpf.c examples/probes/kerneltime.bpf.c examples/consumer/consumer.c examples/opencl.h; do
+for f in LICENSE README.md docs/reference/verifier.md examples/threadhist/threadhist.bpf.c examples/probes/kerneltime.bpf.c examples/consumer/consumer.c examples/opencl.h; do
 	[ -s "$prefix/share/doc/gpubpf/$f" ]; ok $? "share/doc/gpubpf/$f"
 done
 cp -r "$prefix/share/doc/gpubpf/examples" "$T/examples"

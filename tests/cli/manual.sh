@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# manual.sh GPUBPF SOURCE-ROOT BUILD-ROOT: manual pages, completions and ENV.md agree with the tables in the code.
+# Manual pages, completions and environment.md agree with the tables in the code. manual.sh GPUBPF SOURCE-ROOT BUILD-ROOT
 . "$(dirname "$0")/lib.sh"
 root=$2
 pages=$T/man
@@ -66,10 +66,10 @@ for place in $(grep -o 'GPUBPF_SITE_BIT([A-Z_]*)' "$root/backends/registry.c" | 
 done
 [ -z "$missing" ]; ok $? "every section is in gpubpf-prog(8)"; [ -z "$missing" ] || echo "# $missing"
 missing=
-for name in $(grep -ho '"[A-Z_]*[A-Z]"' "$root/cli/env.c" "$root/hooks/env.c" "$root/core/session/environ.c" | tr -d '"' | sort -u); do
-	grep -q "\`$name\`" "$root/ENV.md" || missing="$missing $name"
+for name in $(grep -ho '"[A-Z_]*[A-Z]"' "$root/cli/environ.c" "$root/hooks/process/environ.c" "$root/hooks/preload/environ.c" "$root/core/session/environ.c" | tr -d '"' | sort -u); do
+	grep -q "\`$name\`" "$root/docs/reference/environment.md" || missing="$missing $name"
 done
-[ -z "$missing" ]; ok $? "every variable that is read or set is in ENV.md"; [ -z "$missing" ] || echo "# $missing"
+[ -z "$missing" ]; ok $? "every variable that is read or set is in docs/reference/environment.md"; [ -z "$missing" ] || echo "# $missing"
 others=$(cd "$root" && grep -lE '\b(secure_)?getenv\(' $(find cli core maps backends hooks -name '*.c') | grep -v '^cli/environ.c$\|^hooks/process/environ.c$\|^hooks/preload/environ.c$' | tr '\n' ' ')
 [ -z "$others" ]; ok $? "no other file reads the environment: $others"
 
