@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The only file of the tool that reads the environment; ENV.md documents the variables. */
+/* The only file of the tool that reads the environment; docs/reference/environment.md documents the variables. */
 #include "cli.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The walk follows every path through the program, with the known state of each register and stack slot, until the path
- * ends or an earlier state covers it. VERIFIER.md argues that this is sound.
+ * ends or an earlier state covers it. docs/reference/verifier.md argues that this is sound.
  */
 #include "verify.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Declarations that the verifier's files share. VERIFIER.md describes the algorithm.
+ * Declarations that the verifier's files share. docs/reference/verifier.md describes the algorithm.
  *
  *   verify.c  the walk over all paths            cfg.c     functions, reachability, live registers
  *   state.c   registers, frames, checkpoints     prune.c   when an earlier state covers a state

@@ -75,7 +75,7 @@ struct gpubpf_event {
 	/* as above. "linux": from a program of the Linux kernel; copy is then the CPU, 0 for a ring buffer */
 	const char *backend;
 	/* CLOCK_MONOTONIC, if programs of the Linux kernel also put records into the ring: the record's own time
-	 * (MAPS.md), or the time when it was read; else 0 */
+	 * (docs/reference/maps.md), or the time when it was read; else 0 */
 	uint64_t time_ns;
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Synchronized maps: the Linux kernel's programs and the GPU's have one each, and the session keeps them equal
- * (MAPS.md). Each kind of map has its file.
+ * (docs/reference/maps.md). Each kind of map has its file.
  *
  *   kernel_maps.c    which maps are synchronized, and when
  *   sides.c   maps with one value per key          percpu.c  with one per CPU or multiprocessor
