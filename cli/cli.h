@@ -79,7 +79,7 @@ bool cli_ms(const struct cli_args *args, enum cli_option option, uint64_t *ms);
 /* Parse `text`; `name` is for messages. If text is NULL, *ms stays unchanged. */
 bool cli_ms_of(const char *name, const char *text, uint64_t *ms);
 
-/* help.c */
+/* cli/commands/help.c */
 void cli_help_all(FILE *out);
 void cli_help_object(const char *object, FILE *out);
 void cli_help_command(const struct cli_command *command, FILE *out);
@@ -272,7 +272,7 @@ void cli_stream_print(struct cli_stream *st, const struct gpubpf_print_record *p
 void cli_stream_close(struct cli_stream *st);
 
 /*
- * cli/commands/clean.c: sanitise standard output and standard error from now on, because names come from untrusted objects and
+ * cli/clean.c: sanitise standard output and standard error from now on, because names come from untrusted objects and
  * images. The output contains only valid UTF-8, without characters that reverse text, and no control characters except
  * newlines and tabs. Standard streams that are closed stay unusable.
  */

@@ -8,7 +8,7 @@
 
 #include "cli/conformance/suite/application.h"
 #include "cli/conformance/grid/grid.h"
-#include "cli/conformance/suite/probe.h"
+#include "cli/conformance/grid/probe.h"
 #include "cli/conformance/random/random.h"
 #include "cli/conformance/raw/raw.h"
 

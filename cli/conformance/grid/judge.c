@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/conformance/suite/judge.h"
+#include "verdict.h"
 
 struct arena_judging {
 	struct judging j;        /* must be first: the code casts between both */

@@ -4,7 +4,7 @@
  * kernel. Each program has a separate map with its memory and its result. A set of programs that fails is tried again
  * in halves. So if a compiler or a runtime fails for one program, only that program fails.
  */
-#include "cli/conformance/suite/probe.h"
+#include "cli/conformance/grid/probe.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs of the session's objects for the Linux kernel (core/load/linux/linux.h). They are loaded before the maps are laid
+ * Programs of the session's objects for the Linux kernel (core/load/linux_progs.h). They are loaded before the maps are laid
  * out, since arrays that they use are in the kernel's memory. They are attached when the session starts. If one cannot
  * be loaded or attached, a note says so, and the GPU programs run without it.
  */
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "core/load/linux/linux.h"
+#include "core/load/linux_progs.h"
 #include "kernel_maps.h"
 
 static void note_all(struct gpubpf_session *s, const struct gpubpf_loaded_object *object, const char *why)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Loads a program without its object, as passed to bpf(2). The result equals that of loading the object. */
-#include "core/load/internal.h"
+#include "internal.h"
 
 #include <errno.h>
 #include <stdio.h>

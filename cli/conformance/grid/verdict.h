@@ -3,7 +3,7 @@
 #ifndef GPUBPF_CLI_CONFORMANCE_JUDGE_H
 #define GPUBPF_CLI_CONFORMANCE_JUDGE_H
 
-#include "cli/conformance/grid/grid.h"
+#include "grid.h"
 
 struct judging;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "linux.h"
+#include "linux_progs.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "core/model/diag.h"
 #include "gpubpf/allocation.h"
 #include "gpubpf/placement.h"
-#include "core/load/internal.h"
+#include "internal.h"
 
 #define MAX_TARGET 4096                /* bytes of an attach target */
 #define MAX_USED 256                   /* maps of one program that are queried */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Prints help from the tables. No line is wider than 80 columns. */
-#include "cli.h"
+#include "cli/cli.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compares the maps after a run with the expectations of a case. */
-#include "judge.h"
+#include "verdict.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -51,7 +51,7 @@ static uint64_t parse_number(const struct judging *j, const char *text)
 	return !strcmp(end, "THREADS") ? j->threads : !strcmp(end, "*THREADS") ? n * j->threads : n;
 }
 
-/* CHECK() of case.h: no check failed, and the expected number of checks passed. */
+/* CHECK() of cli/conformance/suite/case.h: no check failed, and the expected number of checks passed. */
 static bool judge_checks(const struct judging *j, const char *want)
 {
 	const struct gpubpf_map *failed, *checks;

@@ -6,7 +6,7 @@
 #ifndef GPUBPF_LOAD_LINUX_H
 #define GPUBPF_LOAD_LINUX_H
 
-#include "core/load/load.h"
+#include "load.h"
 
 struct gpubpf_linux;
 

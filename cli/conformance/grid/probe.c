@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "application.h"
+#include "cli/conformance/suite/application.h"
 #include "core/model/places.h"
 #include "core/session/session.h"
 #include "core/target.h"
-#include "judge.h"
+#include "verdict.h"
 
 struct probed {
 	struct judging j;        /* must be first: the code casts between both */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/cli.h"
+#include "cli.h"
 
 #include <errno.h>
 #include <fcntl.h>

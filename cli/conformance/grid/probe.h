@@ -3,7 +3,7 @@
 #ifndef GPUBPF_CLI_CONFORMANCE_PROBE_H
 #define GPUBPF_CLI_CONFORMANCE_PROBE_H
 
-#include "suite.h"
+#include "cli/conformance/suite/suite.h"
 
 struct conformance_case;
 
