@@ -133,11 +133,17 @@ const char *cli_value_at(enum cli_option option, size_t i);
 bool cli_value_known(enum cli_option option, const char *value);
 
 /*
- * cli/commands/probes.c: cli_probe_at() returns the name of the i-th ready probe, or NULL past the end. The function
- * cli_probe_objects() collects the object paths of all probes that --probe and `also` (may be NULL) name, malloc'd and
- * NULL-terminated. It returns CLI_OK, or CLI_USAGE after printing the error.
+ * ready_probes.c: the names of the installed probes, sorted; NULL past the end. cli_probe_path() returns false if the
+ * path does not fit. The folder is "" if none exists.
  */
 const char *cli_probe_at(size_t i);
+const char *cli_probe_folder(void);
+bool cli_probe_path(const char *name, char *path, size_t size);
+
+/*
+ * cli/commands/probes.c: collects the object paths of all probes that --probe and `also` (may be NULL) name, malloc'd
+ * and NULL-terminated. Returns CLI_OK, or CLI_USAGE after printing the error.
+ */
 int cli_probe_objects(const struct cli_args *args, const char *also, char ***paths);
 
 /*
@@ -176,7 +182,7 @@ void cli_program_json(struct cli_program *p, struct json_object *document);
 int cli_program_show(const struct cli_args *args);
 
 /*
- * cli/commands/prog_dump.c: cli_dump_ebpf() prints a program's instructions with their source lines. The function cli_print_insn()
+ * dump_ebpf.c: cli_dump_ebpf() prints a program's instructions with their source lines. The function cli_print_insn()
  * prints one instruction, padded to `width`, without a newline. It first prints the instruction's source line if that
  * differs from *line, and then updates *line.
  */

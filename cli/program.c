@@ -15,7 +15,7 @@
 #include "core/session/report/missed.h"
 #include "core/session/report/report.h"
 #include "core/wire/files/open_file.h"
-#include "lang/host.h"
+#include "cli/lang/host/host.h"
 
 struct cli_program {
 	const struct cli_args *args;

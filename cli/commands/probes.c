@@ -17,60 +17,7 @@
 #include "core/session/report/table.h"
 #include "core/worker/installed.h"
 
-#define MAX_PROBES 64
-#define SUFFIX ".bpf.o"
 #define ABOUT "gpubpf:about="
-
-static struct {
-	char folder[PATH_MAX];
-	char name[MAX_PROBES][64];
-	size_t n;
-	bool read;
-} ready;
-
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(a, b);
-}
-
-static void add_name(const char *file)
-{
-	size_t n = strlen(file), suffix = strlen(SUFFIX);
-
-	if (n <= suffix || strcmp(file + n - suffix, SUFFIX) || n - suffix >= sizeof(ready.name[0]) || ready.n == MAX_PROBES)
-		return;
-	memcpy(ready.name[ready.n], file, n - suffix);
-	ready.name[ready.n++][n - suffix] = 0;
-}
-
-static void read_folder(void)
-{
-	struct dirent *entry;
-	DIR *dir;
-
-	if (ready.read)
-		return;
-	ready.read = true;
-	dir = gpubpf_probes_find(ready.folder, sizeof(ready.folder)) < 0 ? NULL : opendir(ready.folder);
-	while (dir && (entry = readdir(dir)))
-		add_name(entry->d_name);
-	if (dir)
-		closedir(dir);
-	qsort(ready.name, ready.n, sizeof(ready.name[0]), by_name);
-}
-
-const char *cli_probe_at(size_t i)
-{
-	read_folder();
-	return i < ready.n ? ready.name[i] : NULL;
-}
-
-static bool path_of(const char *name, char *path, size_t size)
-{
-	int n = snprintf(path, size, "%s/%s" SUFFIX, ready.folder, name);
-
-	return n > 0 && (size_t)n < size;
-}
 
 /* -- for --probe -- */
 
@@ -80,7 +27,7 @@ static int add_object(char ***paths, uint32_t *n, const char *name)
 
 	if (grown) {
 		*paths = grown;
-		grown[*n] = path_of(name, path, sizeof(path)) ? strdup(path) : NULL;
+		grown[*n] = cli_probe_path(name, path, sizeof(path)) ? strdup(path) : NULL;
 		grown[*n + 1] = NULL;
 	}
 	if (!grown || !grown[(*n)++]) {
@@ -117,9 +64,8 @@ int cli_probe_objects(const struct cli_args *args, const char *also, char ***pat
 		cli_error("out of memory");
 		return CLI_RUN_FAILED;
 	}
-	read_folder();
-	if ((v->n || also) && !ready.n) {
-		cli_error("%s: the ready probes are not installed: there is nothing in %s", v->n ? v->value[0] : also, ready.folder);
+	if ((v->n || also) && !cli_probe_at(0)) {
+		cli_error("%s: the ready probes are not installed: there is nothing in %s", v->n ? v->value[0] : also, cli_probe_folder());
 		return CLI_USAGE;
 	}
 	for (uint32_t i = 0; i < v->n && status == CLI_OK; i++)
@@ -172,7 +118,7 @@ static int list(struct gpubpf_table *t, struct json_object *names)
 		struct gpubpf_diag diag;
 
 		gpubpf_diag_init(&diag);
-		if (!path_of(name, path, sizeof(path)))
+		if (!cli_probe_path(name, path, sizeof(path)))
 			continue;
 		if (gpubpf_load(&opts, &loaded, &diag) < 0) {
 			cli_diag(&diag);
@@ -194,15 +140,15 @@ int gpubpf_cmd_probes(const struct cli_args *args)
 	gpubpf_table_init(&t, "PROBE", "SHOWS", NULL);
 	status = list(&t, names);
 	json_object_object_add(root, "probes", names);
-	if (!ready.n) {
-		cli_error("probes: none are installed: there is nothing in %s", ready.folder);
+	if (!cli_probe_at(0)) {
+		cli_error("probes: none are installed: there is nothing in %s", cli_probe_folder());
 		status = CLI_FAILED;
 	}
 	if (cli_has(args, OPT_JSON))
 		gpubpf_json_write(root, stdout);
 	else
 		json_object_put(root);
-	if (!cli_has(args, OPT_JSON) && ready.n)
+	if (!cli_has(args, OPT_JSON) && cli_probe_at(0))
 		gpubpf_table_print(&t, stdout);
 	gpubpf_table_finish(&t);
 	return status;

@@ -2,7 +2,7 @@
 /*
  * Does: infers and checks types, in two passes over the tree, because a map may be read before the line that sets it.
  * The first pass infers what maps hold, and the second one checks. Before: a parsed tree. After: every node has a type,
- * each map its value, key and sizes, and each action a number. gen*.c and host.c can process every node. Requires:
+ * each map its value, key and sizes, and each action a number. gen*.c and cli/lang/host/host.c can process every node. Requires:
  * nothing.
  */
 #include "check.h"

@@ -5,7 +5,7 @@
  *
  *   lex.c, parse.c  text -> tree            types.c   the object's BTF
  *   check.c         types, maps, places     object.c  instructions and BTF -> ELF
- *   gen*.c          tree -> eBPF            host.c    BEGIN, END, interval and records, while a session runs
+ *   gen*.c          tree -> eBPF            cli/lang/host/host.c    BEGIN, END, interval and records, while a session runs
  *
  * The object is loaded and verified like any other object, so this code is not trusted. The stages up to object.c need
  * no other part of the tool. They do not print; all errors refer to positions in the text.
@@ -284,11 +284,14 @@ const char *lang_why(const struct lang *l);
 const struct lang_refusal *lang_refusal(const struct lang *l);
 const void *lang_object(const struct lang *l, size_t *size);
 
+/* common.c: memory, errors and tables */
+
 /* Record an error, unless there is one already. Returns -EINVAL. */
 int lang_fail(struct lang *l, uint32_t pos, const char *remedy, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 /* Zeroed memory that lives as long as l. NULL if out of memory; `failed` is then set. */
 void *lang_alloc(struct lang *l, size_t size);
+void lang_free_memory(struct lang *l);
 char *lang_copy(struct lang *l, const char *text, size_t size);
 char *lang_format(struct lang *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void lang_line_column(const struct lang *l, uint32_t pos, uint32_t *line, uint32_t *column);

@@ -9,7 +9,6 @@
 
 #include "verify.h"
 
-#define UPPER 4                    /* the first byte of a slot's upper half */
 
 struct stack_slot *slot_of(const struct frame *f, int off)
 {
@@ -35,11 +34,6 @@ static unsigned int spill_size(const struct stack_slot *s)
 	while (n < 8 && s->kind[n] == B_SPILL)
 		n++;
 	return n;
-}
-
-bool holds_upper(const struct stack_slot *s)
-{
-	return s->kind[UPPER] == B_UPPER;
 }
 
 static unsigned int upper_size(const struct stack_slot *s)

@@ -7,8 +7,22 @@
 #include "verify.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define MAX_STATE_BYTES (128u << 20)
+
+int refuse(struct verifier *v, enum gpubpf_error code, const char *what, ...)
+{
+	char text[512];
+	va_list ap;
+
+	va_start(ap, what);
+	vsnprintf(text, sizeof(text), what, ap);
+	va_end(ap);
+	return gpubpf_diag_set(v->diag, code, v->pc, "%s", text);
+}
 
 struct state *state_new(struct verifier *v)
 {
@@ -279,4 +293,34 @@ int ref_release(struct verifier *v, uint32_t ref)
 	ref_drop(v->cur, ref);
 	state_each_reg(v, v->cur, forget_ref, &ref);
 	return 0;
+}
+
+/* Takes ownership of the state, also on failure. */
+int push_branch(struct verifier *v, struct state *state, uint32_t pc)
+{
+	if (v->npending == MAX_PENDING || v->state_bytes > MAX_STATE_BYTES) {
+		state_free(v, state);
+		return refuse(v, GPUBPF_E_TOO_COMPLEX, "%u branches wait to be walked", v->npending);
+	}
+	if (v->npending == v->cap_pending) {
+		uint32_t cap = v->cap_pending ? v->cap_pending * 2 : 16;
+		struct pending *p = realloc(v->pending, cap * sizeof(*p));
+
+		if (!p) {
+			v->no_memory = true;
+			state_free(v, state);
+			return -ENOMEM;
+		}
+		v->pending = p;
+		v->cap_pending = cap;
+	}
+	if (state->parent)
+		state->parent->branches++;
+	v->pending[v->npending++] = (struct pending){ state, pc, v->pc };
+	return 0;
+}
+
+bool holds_upper(const struct stack_slot *s)
+{
+	return s->kind[UPPER] == B_UPPER;
 }

@@ -12,43 +12,6 @@
 
 #define MAX_WALKED 1000000
 #define MAX_MARKS ((4u << 20) - 4096) /* plus the marks of one instruction, a power of two: 48 MiB */
-#define MAX_STATE_BYTES (128u << 20)
-
-int refuse(struct verifier *v, enum gpubpf_error code, const char *what, ...)
-{
-	char text[512];
-	va_list ap;
-
-	va_start(ap, what);
-	vsnprintf(text, sizeof(text), what, ap);
-	va_end(ap);
-	return gpubpf_diag_set(v->diag, code, v->pc, "%s", text);
-}
-
-/* Takes ownership of the state, also on failure. */
-int push_branch(struct verifier *v, struct state *state, uint32_t pc)
-{
-	if (v->npending == MAX_PENDING || v->state_bytes > MAX_STATE_BYTES) {
-		state_free(v, state);
-		return refuse(v, GPUBPF_E_TOO_COMPLEX, "%u branches wait to be walked", v->npending);
-	}
-	if (v->npending == v->cap_pending) {
-		uint32_t cap = v->cap_pending ? v->cap_pending * 2 : 16;
-		struct pending *p = realloc(v->pending, cap * sizeof(*p));
-
-		if (!p) {
-			v->no_memory = true;
-			state_free(v, state);
-			return -ENOMEM;
-		}
-		v->pending = p;
-		v->cap_pending = cap;
-	}
-	if (state->parent)
-		state->parent->branches++;
-	v->pending[v->npending++] = (struct pending){ state, pc, v->pc };
-	return 0;
-}
 
 /* Returns false when all paths are walked. */
 static bool next_path(struct verifier *v)

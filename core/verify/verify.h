@@ -72,6 +72,8 @@ enum byte_kind {
 	B_UPPER,    /* byte of slot.upper */
 };
 
+#define UPPER 4 /* the first byte of a slot's upper half */
+
 struct stack_slot {         /* 8 bytes */
 	uint8_t kind[8];    /* by address, lowest first */
 	uint32_t read;      /* liveness mark, 0: fully written since the last checkpoint */
@@ -228,8 +230,6 @@ static inline struct reg *cur_regs(struct verifier *v)
 	return cur_frame(v)->regs;
 }
 
-int refuse(struct verifier *v, enum gpubpf_error code, const char *what, ...) __attribute__((format(printf, 3, 4)));
-int push_branch(struct verifier *v, struct state *state, uint32_t pc);
 /* gpubpf_verify() with a watch. */
 int verify_watched(const struct gpubpf_unit *unit, struct gpubpf_prog *prog, const struct gpubpf_verify_opts *opts,
 		   const struct watch *watch, struct gpubpf_diag *diag);
@@ -242,10 +242,12 @@ int cfg_func_at(const struct verifier *v, uint32_t pc);
 uint32_t insn_next(const struct verifier *v, uint32_t pc);
 
 /* state.c */
+bool holds_upper(const struct stack_slot *s);
+int refuse(struct verifier *v, enum gpubpf_error code, const char *what, ...) __attribute__((format(printf, 3, 4)));
+int push_branch(struct verifier *v, struct state *state, uint32_t pc);
 struct state *state_new(struct verifier *v);
 struct state *state_copy(struct verifier *v, const struct state *from);
 void state_free(struct verifier *v, struct state *s);
-bool holds_upper(const struct stack_slot *s);
 /* Returns the slot that covers byte off (negative) of the frame, NULL if nothing was written there. */
 struct stack_slot *slot_of(const struct frame *f, int off);
 struct frame *frame_push(struct verifier *v, struct state *s, uint16_t func, uint32_t callsite);

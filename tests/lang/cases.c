@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/lang/host.h"
+#include "cli/lang/host/host.h"
 #include "core/interp/interp.h"
 #include "core/lower/lower.h"
 #include "core/session/session.h"

@@ -6,7 +6,7 @@
 #ifndef GPUBPF_CLI_LANG_HOST_H
 #define GPUBPF_CLI_LANG_HOST_H
 
-#include "lang.h"
+#include "cli/lang/lang.h"
 
 struct gpubpf_session;
 struct gpubpf_event;
