@@ -276,6 +276,9 @@ struct gpubpf_session {
 	uint32_t nnotes;
 };
 
+/* load.c: free the strings of a value. */
+void gpubpf_load_value_finish(struct gpubpf_load_value *value);
+
 /* session.c */
 uint32_t gpubpf_session_build_ms(const struct gpubpf_session *s);
 int gpubpf_session_fail(struct gpubpf_session *s, int err, const char *fmt, ...)

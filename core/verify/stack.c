@@ -9,7 +9,6 @@
 
 #include "verify.h"
 
-
 struct stack_slot *slot_of(const struct frame *f, int off)
 {
 	uint32_t i = (uint32_t)(-off - 1) / 8;

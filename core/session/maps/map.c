@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Maps as the public interface has them: operations on a map in all arenas. */
+#include "core/session/session.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/session/kernel_bpf/kernel_maps.h"
+
+uint32_t gpubpf_map_index(const struct gpubpf_map *map)
+{
+	return map - map->session->loaded->unit.maps;
+}
+
+struct gpubpf_map *gpubpf_session__next_map(const struct gpubpf_session *s, const struct gpubpf_map *prev)
+{
+	struct gpubpf_unit *unit = s->loaded ? &s->loaded->unit : NULL;
+	uint32_t next = prev ? gpubpf_map_index(prev) + 1 : 0;
+
+	while (unit && next < unit->nmaps && unit->maps[next].prototype)
+		next++;
+	return unit && next < unit->nmaps ? &unit->maps[next] : NULL;
+}
+
+struct gpubpf_map *gpubpf_session__find_map_by_name(const struct gpubpf_session *s, const char *name)
+{
+	struct gpubpf_map *map = NULL;
+
+	while ((map = gpubpf_session__next_map(s, map)))
+		if (!strcmp(map->name, name))
+			return map;
+	errno = ENOENT;
+	return NULL;
+}
+
+const char *gpubpf_map__name(const struct gpubpf_map *map)
+{
+	return map->name;
+}
+
+uint32_t gpubpf_map__type(const struct gpubpf_map *map)
+{
+	return map->type->number;
+}
+
+uint32_t gpubpf_map__number(const struct gpubpf_map *map)
+{
+	return gpubpf_map_index(map) + 1;
+}
+
+const char *gpubpf_map__type_str(const struct gpubpf_map *map)
+{
+	return map->type->name;
+}
+
+uint32_t gpubpf_map__key_size(const struct gpubpf_map *map)
+{
+	return map->key_size;
+}
+
+uint32_t gpubpf_map__value_size(const struct gpubpf_map *map)
+{
+	return map->value_size;
+}
+
+uint32_t gpubpf_map__max_entries(const struct gpubpf_map *map)
+{
+	return map->max_entries;
+}
+
+/* Each arena has one value per multiprocessor of its device. */
+bool gpubpf_map_is_percpu(const struct gpubpf_map *map)
+{
+	return (map->type->flags & (GPUBPF_MAP_COPIES | GPUBPF_MAP_THREAD)) == GPUBPF_MAP_COPIES;
+}
+
+size_t gpubpf_map__user_value_size(const struct gpubpf_map *map)
+{
+	uint32_t n = gpubpf_map_is_percpu(map) ? map->session->narenas : 1;
+	size_t size = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct gpubpf_map_view view = gpubpf_arena_view(map->session, i, gpubpf_map_index(map));
+
+		size += gpubpf_map_user_value_size(&view);
+	}
+	return size + gpubpf_linux_cpus_size(map->session, gpubpf_map_index(map));
+}
+
+uint64_t gpubpf_map__drops(const struct gpubpf_map *map)
+{
+	uint64_t drops = 0;
+
+	for (uint32_t i = 0; i < map->session->narenas; i++) {
+		struct gpubpf_map_view view = gpubpf_arena_view(map->session, i, gpubpf_map_index(map));
+
+		drops += gpubpf_map_drops(&view);
+	}
+	return drops + gpubpf_linux_rings_lost(map->session, gpubpf_map_index(map));
+}
+
+void gpubpf_sum_add(const struct gpubpf_map *map, void *sum, const void *value, size_t size, bool minus)
+{
+	size_t word = map->session->map_use[gpubpf_map_index(map)] & GPUBPF_USE_ADD4 ? 4 : 8;
+
+	for (size_t at = 0; at + word <= size; at += word) {
+		uint64_t a = 0, b = 0;
+
+		memcpy(&a, (char *)sum + at, word);
+		memcpy(&b, (const char *)value + at, word);
+		a = minus ? a - b : a + b;
+		memcpy((char *)sum + at, &a, word);
+	}
+}
+
+/* Add up the values of all arenas. Subtract the first values of each device, unless the device has deleted that
+ * element. -ENOENT if no arena has the key. */
+static int lookup_sum(const struct gpubpf_map *map, const void *key, void *value, size_t size)
+{
+	const struct gpubpf_session *s = map->session;
+	void *one = malloc(size);
+	int err = -ENOENT;
+
+	if (!one)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < s->narenas; i++) {
+		struct gpubpf_map_view view = gpubpf_arena_view(s, i, gpubpf_map_index(map)), initial = view;
+
+		if (gpubpf_map_lookup(&view, key, one) < 0)
+			continue;
+		if (err < 0)
+			memset(value, 0, size);
+		err = 0;
+		gpubpf_sum_add(map, value, one, size, false);
+		initial.arena = s->arenas[i].begun;
+		if (initial.arena && gpubpf_map_is_same_element(&view, &initial, key) && !gpubpf_map_lookup(&initial, key, one))
+			gpubpf_sum_add(map, value, one, size, true);
+	}
+	free(one);
+	return err;
+}
+
+/* Concatenate the values of all arenas. After the first arena's values follow the Linux kernel's, one per CPU. A value
+ * is 0 if its arena lacks the key. */
+static int lookup_all(const struct gpubpf_map *map, const void *key, uint8_t *value, size_t size)
+{
+	size_t cpus = gpubpf_linux_cpus_size(map->session, gpubpf_map_index(map));
+	int found = -ENOENT, err = 0;
+
+	memset(value, 0, size);
+	for (uint32_t i = 0; i < map->session->narenas && (!err || err == -ENOENT); i++) {
+		struct gpubpf_map_view view = gpubpf_arena_view(map->session, i, gpubpf_map_index(map));
+
+		err = gpubpf_map_lookup(&view, key, value);
+		found = err ? found : 0;
+		value += gpubpf_map_user_value_size(&view);
+		if (!i && cpus && !gpubpf_linux_cpus_lookup(map->session, gpubpf_map_index(map), key, value))
+			found = 0;
+		value += i ? 0 : cpus;
+	}
+	return err && err != -ENOENT ? err : found;
+}
+
+int gpubpf_map_user_error(int err)
+{
+	return err == -524 ? -EINVAL : err;
+}
+
+int gpubpf_map__lookup_elem(const struct gpubpf_map *map, const void *key, size_t key_sz, void *value,
+			    size_t value_sz, uint64_t flags)
+{
+	const struct gpubpf_session *s = map->session;
+	int err = -ENOENT;
+
+	if (key_sz != map->key_size || value_sz != gpubpf_map__user_value_size(map) || flags)
+		return -EINVAL;
+	if (gpubpf_map_is_percpu(map))
+		return gpubpf_map_user_error(lookup_all(map, key, value, value_sz));
+	if (!key_sz && !gpubpf_linux_queue_next(s, gpubpf_map_index(map), false, value))
+		return 0;
+	if (s->narenas > 1 && !(map->type->flags & GPUBPF_MAP_THREAD) && gpubpf_map_is_summed(s, gpubpf_map_index(map)))
+		return lookup_sum(map, key, value, value_sz);
+	for (uint32_t i = s->narenas; err == -ENOENT && i-- > 0;) {
+		struct gpubpf_map_view view = gpubpf_arena_view(s, i, gpubpf_map_index(map));
+
+		if (gpubpf_map_user_value_size(&view) == value_sz)
+			err = gpubpf_map_lookup(&view, key, value);
+	}
+	return gpubpf_map_user_error(err);
+}
+
+int gpubpf_map__lookup_and_delete_elem(const struct gpubpf_map *map, const void *key, size_t key_sz, void *value,
+				       size_t value_sz, uint64_t flags)
+{
+	struct gpubpf_map_view view = gpubpf_arena_view(map->session, 0, gpubpf_map_index(map));
+	size_t own = gpubpf_map_user_value_size(&view);
+	int err;
+
+	if (key_sz != map->key_size || value_sz != gpubpf_map__user_value_size(map) || flags)
+		return -EINVAL;
+	memset(value, 0, value_sz);
+	if (!key_sz && !gpubpf_linux_queue_next(map->session, gpubpf_map_index(map), true, value))
+		return 0;
+	for (uint32_t i = 1; i < map->session->narenas; i++)
+		if (gpubpf_placement_sees_host_writes(map->session, i, gpubpf_map_index(map)))
+			view = gpubpf_arena_view(map->session, i, gpubpf_map_index(map));
+	err = gpubpf_map_lookup_and_delete(&view, key, value);
+	if (!err && gpubpf_linux_cpus_size(map->session, gpubpf_map_index(map))) {
+		gpubpf_linux_cpus_lookup(map->session, gpubpf_map_index(map), key, (uint8_t *)value + own);
+		gpubpf_linux_cpus_delete(map->session, gpubpf_map_index(map), key);
+	}
+	return gpubpf_map_user_error(err);
+}
+
+/* May the map be an element? It must be like the prototype, be used at least as elements are, and have the same layout
+ * in all arenas. A map that was laid out before the session knew that it could be an element may fail. */
+static bool accepts_map(const struct gpubpf_map *map, uint32_t number)
+{
+	const struct gpubpf_session *s = map->session;
+	const struct gpubpf_map *prototype = &s->loaded->unit.maps[map->inner - 1], *inner = &s->loaded->unit.maps[number - 1];
+	bool is_alike =
+		number && number <= s->loaded->unit.nmaps && !inner->prototype && gpubpf_map_is_like(inner, prototype);
+
+	is_alike = is_alike && !(s->map_use[map->inner - 1] & ~s->map_use[number - 1]);
+	for (uint32_t i = 0; i < s->narenas && is_alike; i++)
+		is_alike = gpubpf_layout_is_compatible(&s->arenas[i].layout.maps[number - 1],
+					       &s->arenas[i].layout.maps[map->inner - 1]);
+	return is_alike;
+}
+
+bool gpubpf_map_accepts_element(const struct gpubpf_map *map, uint32_t number)
+{
+	bool may = false;
+
+	for (uint32_t i = 0; i < map->ntargets; i++)
+		may |= map->targets[i].number == number;
+	return map->inner ? accepts_map(map, number) : may;
+}
+
+static int check_element(const struct gpubpf_map *map, const void *value)
+{
+	uint32_t number;
+
+	memcpy(&number, value, sizeof(number));
+	return gpubpf_map_accepts_element(map, number) ? 0 : -EINVAL;
+}
+
+/* Change the map where programs of devices see it, before the host changes its own copy; the devices' result is the
+ * answer. A value per multiprocessor has parts for all arenas. */
+static int update_devices(const struct gpubpf_map *map, const void *key, const uint8_t *value, uint64_t flags, bool *any)
+{
+	const struct gpubpf_session *s = map->session;
+	int err = 0;
+
+	for (uint32_t i = 0; i < s->narenas && !err; i++) {
+		struct gpubpf_map_view view = gpubpf_arena_view(s, i, gpubpf_map_index(map));
+
+		if (gpubpf_placement_sees_host_writes(s, i, gpubpf_map_index(map))) {
+			err = gpubpf_map_update(&view, key, value, flags);
+			*any = true;
+		}
+		value += gpubpf_map_is_percpu(map) ? gpubpf_map_user_value_size(&view) : 0;
+		value += i ? 0 : gpubpf_linux_cpus_size(s, gpubpf_map_index(map));
+	}
+	return err;
+}
+
+static int delete_devices(const struct gpubpf_map *map, const void *key, bool *any)
+{
+	const struct gpubpf_session *s = map->session;
+	int err = 0;
+
+	for (uint32_t i = 0; i < s->narenas; i++) {
+		struct gpubpf_map_view view = gpubpf_arena_view(s, i, gpubpf_map_index(map));
+		bool reaches = gpubpf_placement_sees_host_writes(s, i, gpubpf_map_index(map));
+		int one = reaches ? gpubpf_map_delete(&view, key) : 0;
+
+		*any |= reaches;
+		err = err ? err : one;
+	}
+	return err;
+}
+
+int gpubpf_map__update_elem(const struct gpubpf_map *map, const void *key, size_t key_sz, const void *value,
+			    size_t value_sz, uint64_t flags)
+{
+	struct gpubpf_map_view view = gpubpf_arena_view(map->session, 0, gpubpf_map_index(map));
+	bool devices = false;
+	int err;
+
+	if (key_sz != map->key_size || value_sz != gpubpf_map__user_value_size(map) || (gpubpf_map_holds_objects(map) && check_element(map, value) < 0))
+		return -EINVAL;
+	map->session->map_set[gpubpf_map_index(map)] = true;
+	err = update_devices(map, key, value, flags, &devices);
+	if (devices && (err || !(map->type->flags & GPUBPF_MAP_KEYED)))
+		return gpubpf_map_user_error(err);
+	err = gpubpf_map_update(&view, key, value, devices ? 0 : flags);
+	if (!err && gpubpf_map_is_percpu(map))
+		err = gpubpf_linux_cpus_update(map->session, gpubpf_map_index(map), key,
+					       (const uint8_t *)value + gpubpf_map_user_value_size(&view));
+	return gpubpf_map_user_error(err);
+}
+
+int gpubpf_map__delete_elem(const struct gpubpf_map *map, const void *key, size_t key_sz, uint64_t flags)
+{
+	struct gpubpf_map_view view = gpubpf_arena_view(map->session, 0, gpubpf_map_index(map));
+	bool devices = false;
+	int err, own;
+
+	if (key_sz != map->key_size || flags)
+		return -EINVAL;
+	map->session->map_set[gpubpf_map_index(map)] = true;
+	err = delete_devices(map, key, &devices);
+	own = gpubpf_map_delete(&view, key);
+	/* If synchronization has not inserted the key there yet, it never will. */
+	gpubpf_linux_cpus_delete(map->session, gpubpf_map_index(map), key);
+	return gpubpf_map_user_error(devices ? err : own);
+}
+
+/* Keys of arena i follow the keys of arena i - 1; a key that an earlier arena has is skipped. */
+bool gpubpf_map_has_in_earlier_arena(const struct gpubpf_map *map, uint32_t arena, const void *key, void *scratch)
+{
+	for (uint32_t i = 0; i < arena; i++) {
+		struct gpubpf_map_view view = gpubpf_arena_view(map->session, i, gpubpf_map_index(map));
+
+		if (!gpubpf_map_lookup(&view, key, scratch))
+			return true;
+	}
+	return false;
+}
+
+static int next_in_all(const struct gpubpf_map *map, const void *key, void *next, void *scratch)
+{
+	const struct gpubpf_session *s = map->session;
+	uint32_t i = 0;
+
+	while (key && i + 1 < s->narenas) {
+		struct gpubpf_map_view view = gpubpf_arena_view(s, i, gpubpf_map_index(map));
+
+		if (!gpubpf_map_lookup(&view, key, scratch))
+			break;
+		i++;
+	}
+	for (; i < s->narenas; i++, key = NULL) {
+		struct gpubpf_map_view view = gpubpf_arena_view(s, i, gpubpf_map_index(map));
+		int err = gpubpf_map_next_key(&view, key, next);
+
+		while (!err && gpubpf_map_has_in_earlier_arena(map, i, next, scratch)) {
+			memcpy(scratch, next, map->key_size);
+			err = gpubpf_map_next_key(&view, scratch, next);
+		}
+		if (err != -ENOENT)
+			return err;
+	}
+	return -ENOENT;
+}
+
+/* Room for a key, and for the largest value in any arena. */
+size_t gpubpf_map_scratch_size(const struct gpubpf_map *map)
+{
+	size_t most = map->key_size + 8;
+
+	for (uint32_t i = 0; i < map->session->narenas; i++) {
+		struct gpubpf_map_view view = gpubpf_arena_view(map->session, i, gpubpf_map_index(map));
+		size_t size = gpubpf_map_user_value_size(&view);
+
+		most = size > most ? size : most;
+	}
+	return most;
+}
+
+int gpubpf_map__get_next_key(const struct gpubpf_map *map, const void *cur_key, void *next_key, size_t key_sz)
+{
+	struct gpubpf_map_view view = gpubpf_arena_view(map->session, 0, gpubpf_map_index(map));
+	void *scratch;
+	int err;
+
+	if (key_sz != map->key_size || !key_sz)
+		return -EINVAL;
+	if (map->session->narenas == 1 || (map->type->flags & GPUBPF_MAP_U32KEY))
+		return gpubpf_map_user_error(gpubpf_map_next_key(&view, cur_key, next_key));
+	scratch = malloc(gpubpf_map_scratch_size(map));
+	if (!scratch)
+		return -ENOMEM;
+	err = next_in_all(map, cur_key, next_key, scratch);
+	free(scratch);
+	return err;
+}
