@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// SOURCES: backends/hip/amdgpu/isa/access.c backends/hip/amdgpu/object/bundle.c backends/hip/amdgpu/rewrite/calls.c
-// SOURCES: backends/hip/amdgpu/isa/code.c backends/hip/amdgpu/object/compressed.c
-// SOURCES: backends/hip/amdgpu/object/descriptor.c backends/hip/amdgpu/object/elf.c backends/hip/amdgpu/rewrite/found_kernel.c backends/hip/amdgpu/inspect.c
-// SOURCES: backends/hip/amdgpu/isa/isa.c backends/hip/amdgpu/isa/live.c backends/hip/amdgpu/object/meta.c backends/hip/amdgpu/isa/moves.c
-// SOURCES: backends/hip/amdgpu/object/msgpack.c backends/hip/amdgpu/rewrite/named.c backends/hip/amdgpu/isa/operands.c
+// SOURCES: backends/hip/amdgpu/analysis/calls.c backends/hip/amdgpu/analysis/code.c backends/hip/amdgpu/analysis/found_kernel.c
+// SOURCES: backends/hip/amdgpu/analysis/live.c backends/hip/amdgpu/analysis/named.c backends/hip/amdgpu/analysis/patch.c
+// SOURCES: backends/hip/amdgpu/inspect.c backends/hip/amdgpu/isa/access.c backends/hip/amdgpu/isa/disassembler.c
+// SOURCES: backends/hip/amdgpu/isa/far_jump.c backends/hip/amdgpu/isa/flow.c backends/hip/amdgpu/isa/isa.c
+// SOURCES: backends/hip/amdgpu/isa/mode.c backends/hip/amdgpu/isa/moves.c backends/hip/amdgpu/object/bundle.c
+// SOURCES: backends/hip/amdgpu/object/compressed.c backends/hip/amdgpu/object/descriptor.c backends/hip/amdgpu/object/elf.c
+// SOURCES: backends/hip/amdgpu/object/meta.c backends/hip/amdgpu/object/msgpack.c
 // SOURCES: core/model/diag.c core/model/places.c core/model/nearest.c core/wire/name.c core/wire/wire.c core/worker/functions.c core/worker/lines.c
 // LIBS: -lLLVM-22 -ldw -lelf -lzstd
 // KERNELS: --target=amdgcn-amd-amdhsa -mcpu=gfx90a -nogpulib -mcode-object-version=4 -include tests/hip/kernels/prelude.h

@@ -1,9 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// SOURCES: backends/hip/amdgpu/isa/access.c backends/hip/amdgpu/rewrite/insn_probe.c backends/hip/amdgpu/object/assemble.c backends/hip/amdgpu/object/bundle.c
-// SOURCES: backends/hip/amdgpu/rewrite/calls.c backends/hip/amdgpu/isa/code.c backends/hip/amdgpu/object/compressed.c backends/hip/amdgpu/object/descriptor.c backends/hip/amdgpu/object/elf.c
-// SOURCES: backends/hip/amdgpu/rewrite/found_kernel.c backends/hip/amdgpu/inject.c backends/hip/amdgpu/inspect.c
-// SOURCES: backends/hip/amdgpu/isa/isa.c backends/hip/amdgpu/rewrite/islands.c backends/hip/amdgpu/object/linker.c backends/hip/amdgpu/rewrite/listing.c backends/hip/amdgpu/isa/live.c backends/hip/amdgpu/object/meta.c
-// SOURCES: backends/hip/amdgpu/isa/moves.c backends/hip/amdgpu/object/msgpack.c backends/hip/amdgpu/rewrite/named.c backends/hip/amdgpu/object/object.c backends/hip/amdgpu/isa/operands.c
+// SOURCES: backends/hip/amdgpu/analysis/calls.c backends/hip/amdgpu/analysis/code.c backends/hip/amdgpu/analysis/found_kernel.c
+// SOURCES: backends/hip/amdgpu/analysis/live.c backends/hip/amdgpu/analysis/named.c backends/hip/amdgpu/analysis/patch.c
+// SOURCES: backends/hip/amdgpu/inject.c backends/hip/amdgpu/inspect.c backends/hip/amdgpu/isa/access.c
+// SOURCES: backends/hip/amdgpu/isa/disassembler.c backends/hip/amdgpu/isa/far_jump.c backends/hip/amdgpu/isa/flow.c
+// SOURCES: backends/hip/amdgpu/isa/isa.c backends/hip/amdgpu/isa/mode.c backends/hip/amdgpu/isa/moves.c
+// SOURCES: backends/hip/amdgpu/object/assemble.c backends/hip/amdgpu/object/bundle.c backends/hip/amdgpu/object/compressed.c
+// SOURCES: backends/hip/amdgpu/object/descriptor.c backends/hip/amdgpu/object/elf.c backends/hip/amdgpu/object/linker.c
+// SOURCES: backends/hip/amdgpu/object/meta.c backends/hip/amdgpu/object/msgpack.c
+// SOURCES: backends/hip/amdgpu/rewrite/allocate_registers.c backends/hip/amdgpu/rewrite/inlined_probes.c
+// SOURCES: backends/hip/amdgpu/rewrite/insn_operands.c backends/hip/amdgpu/rewrite/insn_probe.c
+// SOURCES: backends/hip/amdgpu/rewrite/islands.c backends/hip/amdgpu/rewrite/link_twin.c backends/hip/amdgpu/rewrite/listing.c
+// SOURCES: backends/hip/amdgpu/rewrite/listing_object.c backends/hip/amdgpu/rewrite/operands.c
+// SOURCES: backends/hip/amdgpu/rewrite/saved_state.c backends/hip/amdgpu/rewrite/select_sites.c
 // SOURCES: backends/hip/amdgpu/rewrite/stub.c
 // SOURCES: core/model/diag.c core/model/places.c core/model/nearest.c core/target.c core/wire/name.c core/wire/match.c core/wire/glob.c core/wire/wire.c core/worker/functions.c core/worker/lines.c
 // LIBS: -lLLVM-22 -ldw -lelf -lzstd -Wl,--wrap=hip_stub_write -Wl,--wrap=hip_listing_write

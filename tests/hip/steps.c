@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/hip/amdgpu/rewrite/calls.h"
+#include "backends/hip/amdgpu/analysis/calls.h"
 #include "tests/tap.h"
 
 #define HERE 0x1000

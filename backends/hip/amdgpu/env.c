@@ -2,7 +2,7 @@
 /*
  * The environment of inlined probe code in a HIP twin. The arena's address is a word of the twin's memory. The kernel's
  * arguments are its own, followed by the launch and the launching thread (backends/hip/wire/bind.h). A place's operands
- * are in registers (backends/hip/amdgpu/isa/operands.h).
+ * are in registers (backends/hip/amdgpu/rewrite/operands.h).
  */
 #include <stddef.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include "core/lower/llvm/low.h"
 #include "core/worker/functions.h"
 #include "emit.h"
-#include "backends/hip/amdgpu/isa/operands.h"
+#include "backends/hip/amdgpu/rewrite/operands.h"
 
 #define CONST_SPACE 4 /* AMDGPU: memory that no kernel writes */
 

@@ -18,8 +18,8 @@
 #include "core/worker/lines.h"
 #include "core/wire/name.h"
 #include "inject.h"
-#include "backends/hip/amdgpu/isa/live.h"
-#include "backends/hip/amdgpu/rewrite/named.h"
+#include "backends/hip/amdgpu/analysis/live.h"
+#include "backends/hip/amdgpu/analysis/named.h"
 
 #define MAX_PLACES (1u << 20) /* of an image; a kernel that exceeds it is refused */
 #define MAX_FUNCTIONS 4096 /* of an image; a kernel whose callees exceed it is refused */

@@ -14,7 +14,7 @@
 #include "emit.h"
 #include "backends/hip/amdgpu/isa/isa.h"
 #include "backends/hip/amdgpu/object/linker.h"
-#include "backends/hip/amdgpu/isa/live.h"
+#include "backends/hip/amdgpu/analysis/live.h"
 #include "backends/hip/amdgpu/isa/moves.h"
 #include "inject.h"
 

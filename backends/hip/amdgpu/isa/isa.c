@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "backends/hip/amdgpu/object/elf.h"
-
 #define GFX9(family_) .family = family_, .branch = 0xbf820000, .nop = 0xbf800000, .code_end = 0xbf810000, \
 	.endpgm = 0xbf810000, .accum = true
 #define GFX11(family_) .family = family_, .branch = 0xbfa00000, .nop = 0xbf800000, .code_end = 0xbf9f0000, \

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define HIP_EF_MACH 0x0ff          /* e_flags: EF_AMDGPU_MACH */
+
 enum hip_family { HIP_GFX90A, HIP_GFX940, HIP_GFX11, HIP_GFX12 };
 
 struct hip_isa {

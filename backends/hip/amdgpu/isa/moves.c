@@ -4,9 +4,7 @@
 
 #include <string.h>
 
-#include <llvm-c/Disassembler.h>
-
-#include "code.h"
+#include "disassembler.h"
 
 #define PK_MOV 0xd3b3       /* upper half of the first word */
 #define MOV 0x7e000200      /* v_mov_b32_e32: destination at bit 17, source at bit 0 */
@@ -38,8 +36,7 @@ void hip_split_moves(const struct hip_isa *isa, uint8_t *text, size_t size)
 
 	if (isa->family != HIP_GFX90A)
 		return;
-	hip_code_init();
-	disasm = LLVMCreateDisasmCPU("amdgcn-amd-amdhsa", isa->name, NULL, 0, NULL, NULL);
+	disasm = hip_disassembler_create(isa, false);
 	for (size_t at = 0; disasm && at < size; at += n) {
 		n = LLVMDisasmInstruction(disasm, text + at, size - at, at, line, sizeof(line));
 		if (n == sizeof(words)) {

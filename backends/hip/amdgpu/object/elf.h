@@ -17,7 +17,6 @@ struct gpubpf_diag;
 #define EM_AMDGPU 224
 #endif
 #define HIP_ELFOSABI 64            /* ELFOSABI_AMDGPU_HSA; EI_ABIVERSION 2, 3, 4: code object v4, v5, v6 */
-#define HIP_EF_MACH 0x0ff          /* e_flags: EF_AMDGPU_MACH */
 #define HIP_NT_METADATA 32         /* NT_AMDGPU_METADATA of owner "AMDGPU" */
 
 /* relocations, "Relocation Records" */

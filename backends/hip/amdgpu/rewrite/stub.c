@@ -3,7 +3,7 @@
  * Does: writes a twin's assembly text: entry, exits, block ends, and the kernel's code with its patches replaced.
  * Before: a complete draft (struct hip_draft).
  * After: the text is input of hip_listing_read().
- * Requires: registers chosen by hip_live_allocate().
+ * Requires: registers chosen by hip_allocate_registers().
  */
 
 #include <errno.h>

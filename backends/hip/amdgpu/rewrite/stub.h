@@ -33,9 +33,9 @@
 #define GPUBPF_BACKENDS_HIP_AMDGPU_STUB_H
 
 #include "core/target.h"
-#include "backends/hip/amdgpu/isa/code.h"
+#include "backends/hip/amdgpu/analysis/code.h"
 #include "backends/hip/amdgpu/object/descriptor.h"
-#include "backends/hip/amdgpu/isa/operands.h"
+#include "operands.h"
 
 /* the probe at a place of some kind */
 struct hip_site_body {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The assembly text of a twin under construction, for stub.c and insn_probe.c. */
+/* The assembly text of a twin under construction, for stub.c, insn_probe.c and its parts. */
 #ifndef GPUBPF_BACKENDS_HIP_AMDGPU_STUB_TEXT_H
 #define GPUBPF_BACKENDS_HIP_AMDGPU_STUB_TEXT_H
 
@@ -47,10 +47,10 @@ bool hip_write_replacement(struct hip_text *t, const struct hip_patch *patch);
 /* Restores the initial state that a descriptor requests. */
 void hip_restore_state(struct hip_text *t, const struct hip_descriptor *d);
 
-/* insn_probe.c */
-/* Emits the code that calls bodies; the stub of an instruction's places, if it has probes; and the instruction that
- * replaces it in the kernel. */
+/* saved_state.c: emits the code that calls bodies. */
 void hip_write_calls(struct hip_text *t);
+/* insn_probe.c: emits the stub of an instruction's places, if it has probes; and the instruction that replaces it in
+ * the kernel. */
 void hip_write_place(struct hip_text *t, uint32_t place);
 bool hip_write_place_branch(struct hip_text *t, uint32_t place);
 

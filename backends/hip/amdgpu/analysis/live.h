@@ -4,8 +4,7 @@
 #ifndef GPUBPF_BACKENDS_HIP_AMDGPU_LIVE_H
 #define GPUBPF_BACKENDS_HIP_AMDGPU_LIVE_H
 
-#include "backends/hip/amdgpu/rewrite/found_kernel.h"
-#include "backends/hip/amdgpu/rewrite/stub.h"
+#include "found_kernel.h"
 
 /* The target's `live` operation. At the entry v0 is live, which holds the work-item's ids. */
 struct gpubpf_live hip_live(const struct gpubpf_kernel_info *kernel, const struct gpubpf_place *place);
@@ -14,8 +13,7 @@ struct gpubpf_live hip_live(const struct gpubpf_kernel_info *kernel, const struc
 struct hip_registers hip_live_used(const struct hip_app_kernel *app);
 /* Returns 0 if a probe at an exit can get its operands, else -EINVAL with the reason. */
 int hip_live_at_exit(const struct hip_app_kernel *app, struct gpubpf_diag *diag);
-/* Chooses the draft's vector registers, and draft->twin's, for probes that use `probes`. */
-int hip_live_allocate(const struct hip_app_kernel *app, struct hip_draft *draft, const struct hip_registers *probes,
-		   struct gpubpf_diag *diag);
+/* Sets the reason that a probe at an exit lacks registers, and returns -EINVAL. */
+int hip_live_refuse_exit(const struct hip_app_kernel *app, struct gpubpf_diag *diag);
 
 #endif

@@ -8,10 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <llvm-c/Disassembler.h>
-
-#include "access.h"
-#include "code.h"
+#include "backends/hip/amdgpu/isa/access.h"
+#include "backends/hip/amdgpu/isa/disassembler.h"
 
 #define SOURCE 0x1ff
 #define VECTOR 256             /* sources from here on are vector registers */
@@ -85,13 +83,10 @@ static void visit_insn(struct visit *v, const char *text, uint8_t *at, size_t n)
 
 static void visit_all(const struct hip_isa *isa, bool wave32, uint8_t *text, size_t size, struct visit *v)
 {
-	const char *features = !isa->wave32 ? "" : wave32 ? "+wavefrontsize32" : "+wavefrontsize64";
-	LLVMDisasmContextRef disasm;
+	LLVMDisasmContextRef disasm = hip_disassembler_create(isa, wave32);
 	char line[256];
 	size_t n;
 
-	hip_code_init();
-	disasm = LLVMCreateDisasmCPUFeatures("amdgcn-amd-amdhsa", isa->name, features, NULL, 0, NULL, NULL);
 	for (size_t at = 0; disasm && at < size; at += n) {
 		n = LLVMDisasmInstruction(disasm, text + at, size - at, at, line, sizeof(line));
 		if (n)

@@ -3,33 +3,25 @@
  * Does: reads the reachable instructions of a kernel or function, and lists those that a twin must replace.
  * Before: the bytes of a code object.
  * After: struct hip_code has the words, the patches, the used registers and the callees.
- * Requires: LLVM's AMDGPU disassembler (hip_code_init()).
+ * Requires: LLVM's AMDGPU disassembler (backends/hip/amdgpu/isa/disassembler.c).
  */
-#include "code.h"
+#include "patch.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <llvm-c/Disassembler.h>
-#include <llvm-c/Target.h>
-
-#include "backends/hip/amdgpu/rewrite/calls.h"
+#include "backends/hip/amdgpu/isa/disassembler.h"
+#include "backends/hip/amdgpu/isa/far_jump.h"
+#include "backends/hip/amdgpu/isa/flow.h"
+#include "backends/hip/amdgpu/isa/mode.h"
+#include "calls.h"
 #include "core/model/diag.h"
 
 #define MAX_BYTES (4u << 20) /* of one kernel */
 #define MID_JUMP_REASON "a branch goes to the middle of a jump"
 #define PADDING 32           /* LLVM's disassembler crashes on an instruction whose literal is cut off */
-
-/* A jump beyond the range of branches, as compilers generate it: s_getpc_b64, s_add_u32 and s_addc_u32 of literals,
- * s_setpc_b64. */
-struct far {
-	uint32_t matched;              /* number of these instructions matched so far, in a row */
-	uint32_t reg, from;        /* the first register; the offset of the first instruction */
-	uint64_t to;
-};
 
 struct reader {
 	LLVMDisasmContextRef disasm;
@@ -41,7 +33,7 @@ struct reader {
 	uint32_t start;
 	uint64_t address;
 	struct hip_steps steps;    /* recorded with HIP_READ_CALLS, to find callees */
-	struct far far;
+	struct hip_far_jump far;
 	bool indexed;              /* vector registers are indexed at the current instruction */
 	uint32_t *pending;         /* stack of reachable offsets; lowest bit: `indexed` there */
 	uint32_t npending, room;
@@ -99,47 +91,11 @@ static struct hip_patch *add_patch(struct reader *r, enum hip_patch_kind kind, u
 	return &grown[code->npatches++];
 }
 
-/* Reads the two registers of an operand such as s[4:5] or vcc. */
-static bool parse_pair(const char *text, struct hip_patch *patch)
-{
-	unsigned first, last;
-	char end;
-
-	if (sscanf(text, " s[%u:%u%c", &first, &last, &end) == 3 && last == first + 1 && end == ']' && last < 110) {
-		snprintf(patch->reg[0], sizeof(patch->reg[0]), "s%u", first);
-		snprintf(patch->reg[1], sizeof(patch->reg[1]), "s%u", last);
-		return true;
-	}
-	if (strncmp(text, " vcc", 4))
-		return false;
-	strcpy(patch->reg[0], "vcc_lo");
-	strcpy(patch->reg[1], "vcc_hi");
-	return true;
-}
-
-/* Returns where control goes after an instruction (RDNA3 and CDNA2 ISA guides, "Program flow control"). */
-static enum hip_flow flow_of(const char *name)
-{
-	static const char *const unknown[] = {
-		"s_setpc_b64", "s_call_b64", "s_rfe", "s_cbranch_i_fork", "s_cbranch_g_fork", "s_cbranch_join",
-		"s_subvector_loop", "s_endpgm_", "s_alloc_vgpr",
-	};
-
-	for (size_t i = 0; i < sizeof(unknown) / sizeof(*unknown); i++)
-		if (!strncmp(name, unknown[i], strlen(unknown[i])))
-			return HIP_UNKNOWN;
-	if (!strcmp(name, "s_endpgm"))
-		return HIP_ENDS;
-	if (!strcmp(name, "s_branch"))
-		return HIP_BRANCHES;
-	return strncmp(name, "s_cbranch_", 10) ? HIP_FALLS_THROUGH : HIP_MAY_BRANCH;
-}
-
 /* Returns the flow in this code. Functions return, or end in a tail call. Stubs call probes at single instructions,
  * which return to them. */
 static enum hip_flow flow_in_context(const struct reader *r, const char *name)
 {
-	enum hip_flow flow = flow_of(name);
+	enum hip_flow flow = hip_flow_of(name);
 
 	if (flow != HIP_UNKNOWN)
 		return flow;
@@ -148,65 +104,6 @@ static enum hip_flow flow_in_context(const struct reader *r, const char *name)
 	if (!(r->how & HIP_READ_TWIN))
 		return HIP_UNKNOWN;
 	return !strcmp(name, "s_call_b64") ? HIP_MAY_BRANCH : !strcmp(name, "s_setpc_b64") ? HIP_ENDS : HIP_UNKNOWN;
-}
-
-static uint32_t max(uint32_t a, uint32_t b)
-{
-	return a > b ? a : b;
-}
-
-static void record_register(struct hip_code *code, struct hip_reg reg)
-{
-	uint32_t *end = reg.file == 'a' ? &code->accum : reg.file == 'v' ? &code->vector : &code->scalar;
-
-	if (reg.file != 's' || reg.first < HIP_VCC)
-		*end = max(*end, reg.first + reg.n);
-}
-
-static void record_registers(struct hip_code *code, const char *name, const char *operands)
-{
-	struct hip_reg reg;
-
-	for (const char *at = operands; *at; at++)
-		if (!isalnum(at[-1]) && at[-1] != '_' && hip_reg_read(at, &reg))
-			record_register(code, reg);
-	code->special |= strstr(operands, "flat_scratch") || strstr(operands, "xnack_mask");
-	code->matrix |= !strncmp(name, "v_mfma_", 7) || !strncmp(name, "v_smfma", 7) || !strncmp(name, "v_wmma_", 7) ||
-			!strncmp(name, "v_swmma", 7);
-}
-
-/* Returns true if lanes diverge because the instruction narrows EXEC by a condition. It does so at the top of
- * conditional code: s_and_saveexec, and v_cmpx, which does both on gfx10. It does so at a loop's end too, where it
- * removes the lanes that are done. Branches on an empty EXEC after these only skip code. An "else" selects lanes that
- * diverged before. */
-static bool narrows_exec(const char *name, const char *operands, bool *loops)
-{
-	bool exec = !strncmp(operands, " exec", 5) && strstr(operands + 5, " exec");
-	bool first = !strncmp(operands, " exec, exec,", 12) || !strncmp(operands, " exec_lo, exec_lo,", 18);
-
-	*loops = first && (!strncmp(name, "s_andn2_b", 9) || !strncmp(name, "s_and_not1_b", 12));
-	return *loops || !strncmp(name, "s_and_saveexec_b", 16) || !strncmp(name, "v_cmpx_", 7) ||
-	       (exec && (!strcmp(name, "s_and_b64") || !strcmp(name, "s_and_b32")));
-}
-
-static bool is_uniform_branch(const char *name)
-{
-	return !strncmp(name, "s_cbranch_", 10) && strncmp(name + 10, "exec", 4);
-}
-
-/* Returns true if the instruction waits for other waves. why: the reason for which a probe cannot describe it. */
-static bool is_wait(const char *name, const char *operands, const char **why)
-{
-	*why = NULL;
-	if (!strcmp(name, "ds_gws_barrier")) {
-		*why = "a barrier of the whole device";
-		return true;
-	}
-	if (strcmp(name, "s_barrier") && strcmp(name, "s_barrier_wait"))
-		return false;
-	if (name[9] && strcmp(operands, " -1") && strcmp(operands, " 0xffff"))
-		*why = "a barrier that is not the group's";
-	return true;
 }
 
 uint32_t hip_code_target(uint32_t off, uint32_t word)
@@ -248,52 +145,6 @@ static int mark_words(struct reader *r, const char *name, uint32_t off, uint32_t
 	return overlaps ? refuse(r, "a branch goes to the middle of an instruction", off) : 0;
 }
 
-static bool is_one_of(const char *name, const char *a, const char *b)
-{
-	return !strcmp(name, a) || !strcmp(name, b);
-}
-
-/* Returns true if the instruction adds a literal to the register, in place. */
-static bool adds_to(const char *operands, uint32_t size, uint32_t reg)
-{
-	unsigned to, from;
-	int end = 0;
-
-	return size == 8 && sscanf(operands, " s%3u, s%3u, %n", &to, &from, &end) == 2 && end && to == reg && from == reg;
-}
-
-static bool is_pair(const char *operands, uint32_t *reg)
-{
-	unsigned first, last;
-	int end = 0;
-
-	if (sscanf(operands, " s[%3u:%3u]%n", &first, &last, &end) != 2 || !end || last != first + 1)
-		return false;
-	*reg = first;
-	return true;
-}
-
-/* Returns true if the instruction is the last one of a far jump. */
-static bool jumps_far(struct reader *r, const char *name, const char *operands, uint32_t off, uint32_t size)
-{
-	struct far *f = &r->far;
-	uint32_t matched = f->matched, reg;
-
-	if (r->how & (HIP_READ_FUNCTION | HIP_READ_TWIN) || is_one_of(name, "s_nop", "s_wait_alu") || !strcmp(name, "s_delay_alu"))
-		return false;
-	f->matched = 0;
-	if (!strcmp(name, "s_getpc_b64") && is_pair(operands, &reg)) {
-		*f = (struct far){ 1, reg, off, off + 4 };
-	} else if (matched == 1 && is_one_of(name, "s_add_u32", "s_add_co_u32") && adds_to(operands, size, f->reg)) {
-		f->to += word_at(r, off + 4);
-		f->matched = 2;
-	} else if (matched == 2 && is_one_of(name, "s_addc_u32", "s_add_co_ci_u32") && adds_to(operands, size, f->reg + 1)) {
-		f->to += (uint64_t)word_at(r, off + 4) << 32;
-		f->matched = 3;
-	}
-	return matched == 3 && !strcmp(name, "s_setpc_b64") && is_pair(operands, &reg) && reg == f->reg;
-}
-
 /* Adds a far jump, which becomes a branch in the twin. The instructions that compute its target must be reachable only
  * in a row. */
 static int add_far_jump(struct reader *r, uint32_t off)
@@ -318,7 +169,7 @@ static int add_insn_patch(struct reader *r, const char *name, const char *operan
 	const char *why;
 	bool loops = false;
 
-	if (is_wait(name, operands, &why))
+	if (hip_is_wait(name, operands, &why))
 		kind = HIP_PATCH_BARRIER;
 	else if (!strcmp(name, "s_swappc_b64"))
 		kind = HIP_PATCH_CALL;
@@ -326,14 +177,14 @@ static int add_insn_patch(struct reader *r, const char *name, const char *operan
 		kind = HIP_PATCH_RETURN;
 	else if (!strcmp(name, "s_clause"))
 		kind = HIP_PATCH_CLAUSE;
-	else if (is_uniform_branch(name))
+	else if (hip_is_uniform_branch(name))
 		kind = HIP_PATCH_BRANCH;
-	else if (narrows_exec(name, operands, &loops))
+	else if (hip_narrows_exec(name, operands, &loops))
 		kind = HIP_PATCH_NARROW_EXEC;
 	else if (!n && !(r->how & HIP_READ_ALL) && !(r->how & HIP_READ_FUNCTION && off == r->start))
 		return 0;
 	else if (!n)
-		kind = flow_of(name) == HIP_FALLS_THROUGH ? HIP_PATCH_OTHER : HIP_PATCH_JUMP;
+		kind = hip_flow_of(name) == HIP_FALLS_THROUGH ? HIP_PATCH_OTHER : HIP_PATCH_JUMP;
 	patch = add_patch(r, kind, off);
 	if (!patch)
 		return -ENOMEM;
@@ -348,52 +199,14 @@ static int add_insn_patch(struct reader *r, const char *name, const char *operan
 	return 0;
 }
 
-/* Reads the range of MODE's bits that the instruction sets, from *first to before *end. */
-static bool sets_mode(const char *name, const char *operands, uint32_t *first, uint32_t *end)
-{
-	const char *mode = strstr(operands, "HW_REG_MODE");
-	uint32_t n = 32;
-
-	mode = mode ? mode : strstr(operands, "HW_REG_WAVE_MODE"); /* gfx12's name of the register */
-	if (!mode || strncmp(name, "s_setreg_", 9))
-		return false;
-	*first = 0;
-	sscanf(strstr(mode, "MODE"), "MODE, %u, %u", first, &n);
-	*end = *first + n;
-	return true;
-}
-
-/* Returns true if it skips vector instructions, or indexes registers by other means than s_set_gpr_idx_on. Both are
- * bits of MODE from 27 on (CDNA2 ISA guide, "Hardware register MODE"). */
-static bool changes_vectors(const struct reader *r, const char *name, const char *operands)
-{
-	uint32_t first, end;
-
-	return !strcmp(name, "s_setvskip") || (r->isa->accum && sets_mode(name, operands, &first, &end) && end > 27);
-}
-
-/* Returns true if it enables arithmetic exceptions: bits 12 to 20 of MODE, from gfx12 on a separate register (CDNA2 and
- * RDNA4 ISA guides). A probe relies on there being none. */
-static bool enables_exceptions(const char *name, const char *operands)
-{
-	const char *value = strrchr(operands, ',');
-	uint32_t first, end;
-
-	if (!sets_mode(name, operands, &first, &end))
-		return !strncmp(name, "s_setreg_", 9) && strstr(operands, "_TRAP_CTRL");
-	if (!strncmp(name, "s_setreg_imm32_", 15) && value && (strtoull(value + 1, NULL, 0) << first & 0x1ff000) == 0)
-		return false;
-	return first < 21 && end > 12;
-}
-
 static int record_insn(struct reader *r, const char *name, const char *operands, uint32_t off)
 {
 	struct hip_patch *patch;
 
-	record_registers(r->code, name, operands);
-	if (changes_vectors(r, name, operands))
+	hip_code_record_registers(r->code, name, operands);
+	if (hip_changes_vectors(r->isa, name, operands))
 		return refuse(r, "it skips vector instructions, or indexes registers, in an unsupported way", off);
-	if (enables_exceptions(name, operands))
+	if (hip_enables_exceptions(name, operands))
 		return refuse(r, "it enables arithmetic exceptions, which a probe could raise", off);
 	if (!strncmp(name, "s_setreg_", 9) && strstr(operands, "SCHED_MODE"))
 		return refuse(r, "it turns off the hardware's handling of hazards (SCHED_MODE), which probes need",
@@ -405,7 +218,7 @@ static int record_insn(struct reader *r, const char *name, const char *operands,
 	r->code->barrier |= !strncmp(name, "s_barrier", 9);
 	if (!strcmp(name, "s_getpc_b64")) {
 		patch = add_patch(r, HIP_PATCH_PC, off);
-		if (patch && !parse_pair(operands, patch))
+		if (patch && !hip_patch_read_pair(patch, operands))
 			return refuse(r, "it reads its own address in an unsupported way", off);
 	} else if (!strcmp(name, "s_endpgm")) {
 		patch = add_patch(r, HIP_PATCH_END, off);
@@ -417,31 +230,14 @@ static int record_insn(struct reader *r, const char *name, const char *operands,
 	return patch ? 0 : -ENOMEM;
 }
 
-/* Reads a register, EXEC or M0 with which a text begins. */
-static bool read_register(const char *text, struct hip_reg *reg)
-{
-	if (!strncmp(text, "exec", 4)) {
-		*reg = (struct hip_reg){ 'e', text[4] == '_' && text[5] == 'h', text[4] == '_' ? 1 : 2 };
-		return true;
-	}
-	*reg = (struct hip_reg){ 'm', 0, 1 };
-	return (!strncmp(text, "m0", 2) && !isalnum(text[2])) || hip_reg_read(text, reg);
-}
-
 /* Records what programs at any instruction can read about it. */
-static void describe(const struct reader *r, struct hip_patch *patch, const char *name, const char *operands)
+static void describe(const struct reader *r, struct hip_patch *patch, uint32_t size, const char *name, const char *operands)
 {
-	uint32_t n = 0;
-
-	snprintf(patch->name, sizeof(patch->name), "%.31s", name);
+	patch->size = size;
 	patch->any = r->how & HIP_READ_ALL;
 	if (r->indexed)
 		patch->why = "registers are indexed";
-	for (const char *at = operands; *at && n < HIP_MAX_REGISTERS; at++)
-		if (!isalnum(at[-1]) && at[-1] != '_' && read_register(at, &patch->registers[n]))
-			n++;
-	if (n < HIP_MAX_REGISTERS)
-		patch->registers[n] = (struct hip_reg){ 0 };
+	hip_patch_describe(patch, name, operands);
 }
 
 /* Reads instructions from an offset up to the next one that does not fall through. */
@@ -465,7 +261,8 @@ static int read_run(struct reader *r, uint32_t off)
 		name += strspn(name, "\t ");
 		operands = name + strcspn(name, " \t");
 		snprintf(mnemonic, sizeof(mnemonic), "%.*s", (int)(operands - name), name);
-		far = jumps_far(r, mnemonic, operands, off, n);
+		far = !(r->how & (HIP_READ_FUNCTION | HIP_READ_TWIN)) &&
+		      hip_far_jump_match(&r->far, mnemonic, operands, r->bytes + off, off, n);
 		flow = far ? HIP_BRANCHES : flow_in_context(r, mnemonic);
 		target = far ? (int64_t)r->far.to : (int32_t)target_of(r, off);
 		if (flow == HIP_UNKNOWN)
@@ -476,8 +273,7 @@ static int read_run(struct reader *r, uint32_t off)
 		if (!err && r->how & HIP_READ_CALLS)
 			err = hip_steps_add(&r->steps, far ? "s_branch" : mnemonic, far ? "" : operands, off, flow, target);
 		if (r->code->npatches > npatches) {
-			r->code->patches[npatches].size = n;
-			describe(r, &r->code->patches[npatches], mnemonic, operands);
+			describe(r, &r->code->patches[npatches], n, mnemonic, operands);
 		}
 		if (!strcmp(mnemonic, "s_set_gpr_idx_on") || !strcmp(mnemonic, "s_set_gpr_idx_off"))
 			r->indexed = !strcmp(mnemonic, "s_set_gpr_idx_on");
@@ -492,40 +288,6 @@ static int read_run(struct reader *r, uint32_t off)
 			return refuse(r, "control runs off its end", off);
 	}
 	return check_revisit(r, off);
-}
-
-struct hip_patch *hip_patch_at(const struct hip_code *code, uint32_t off)
-{
-	uint32_t from = 0, to = code->npatches;
-
-	while (from < to) {
-		uint32_t middle = from + (to - from) / 2;
-
-		if (code->patches[middle].off < off)
-			from = middle + 1;
-		else
-			to = middle;
-	}
-	return from < code->npatches && code->patches[from].off == off ? &code->patches[from] : NULL;
-}
-
-bool hip_patch_is_site(const struct hip_patch *patch, uint32_t i, enum gpubpf_site kind)
-{
-	const struct gpubpf_place_kind *k = gpubpf_place_kind(kind);
-
-	if (kind == GPUBPF_SITE_CALL)
-		return !i && patch->begins;
-	if (kind == GPUBPF_SITE_CALL_EXIT)
-		return !i && (patch->kind == HIP_PATCH_RETURN || patch->kind == HIP_PATCH_TAIL);
-	if (gpubpf_place_has_name(kind))
-		return !i && (kind == GPUBPF_SITE_INSN ? patch->any : kind == GPUBPF_SITE_LINE ? patch->file != NULL :
-												  patch->mark != NULL);
-	if (patch->kind == HIP_PATCH_BARRIER)
-		return !i && (kind == GPUBPF_SITE_BARRIER || kind == GPUBPF_SITE_BARRIER_EXIT);
-	if (patch->kind == HIP_PATCH_BRANCH || patch->kind == HIP_PATCH_NARROW_EXEC)
-		return !i && kind == GPUBPF_SITE_BRANCH;
-	return patch->kind == HIP_PATCH_ACCESS && i < patch->naccesses && k->spaces & patch->access[i].spaces &&
-	       k->accesses >> patch->access[i].access & 1;
 }
 
 static int by_offset(const void *a, const void *b)
@@ -621,24 +383,15 @@ static int read_all(struct reader *r, size_t start)
 	return err;
 }
 
-void hip_code_init(void)
-{
-	LLVMInitializeAMDGPUTargetInfo();
-	LLVMInitializeAMDGPUTargetMC();
-	LLVMInitializeAMDGPUDisassembler();
-}
-
 int hip_code_read(const struct hip_isa *isa, bool wave32, uint32_t how, const struct hip_code_at *at, struct hip_code *code,
 		  struct gpubpf_diag *diag)
 {
 	struct reader r = { .size = at->size < MAX_BYTES ? at->size & ~3ul : MAX_BYTES, .code = code, .isa = isa, .how = how, .diag = diag,
 			    .start = at->start, .address = at->address };
-	const char *features = !isa->wave32 ? "" : wave32 ? "+wavefrontsize32" : "+wavefrontsize64";
 	int err = -ENOMEM;
 
 	*code = (struct hip_code){ 0 };
-	hip_code_init();
-	r.disasm = LLVMCreateDisasmCPUFeatures("amdgcn-amd-amdhsa", isa->name, features, NULL, 0, NULL, NULL);
+	r.disasm = hip_disassembler_create(isa, wave32);
 	code->words = calloc(1, r.size / 4 + 1);
 	r.bytes = calloc(1, r.size + PADDING);
 	if (r.bytes)
@@ -664,3 +417,4 @@ void hip_code_finish(struct hip_code *code)
 	free(code->callees);
 	*code = (struct hip_code){ 0 };
 }
+

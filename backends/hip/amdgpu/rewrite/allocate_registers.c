@@ -5,54 +5,14 @@
  * After: the draft has its vector registers, and the twin's descriptor requests them.
  * Requires: the bodies of the draft, with the operands that they read.
  */
-#include "live.h"
+#include "allocate_registers.h"
 
+#include "backends/hip/amdgpu/analysis/live.h"
 #include "core/model/diag.h"
 
 static uint32_t max(uint32_t a, uint32_t b)
 {
 	return a > b ? a : b;
-}
-
-struct hip_registers hip_live_used(const struct hip_app_kernel *app)
-{
-	struct hip_registers r = hip_registers_of(app->isa, &app->descriptor);
-	uint32_t accum = max(app->meta.agprs, app->code.accum), vector = max(app->meta.vgprs, app->code.vector);
-
-	if (app->meta.vgprs && accum < r.accum)
-		r.accum = accum;
-	if (!app->isa->accum && app->meta.vgprs && vector < r.vector)
-		r.vector = vector;
-	r.accum = max(r.accum, app->code.accum);
-	r.vector = max(r.vector, app->code.vector);
-	return r;
-}
-
-struct gpubpf_live hip_live(const struct gpubpf_kernel_info *kernel, const struct gpubpf_place *place)
-{
-	struct gpubpf_live live = { .most = HIP_MAX_VECTOR, .to = kernel->regs }; /* at worst all it has */
-
-	if (place->kind == GPUBPF_SITE_ENTRY)
-		live.to = 1;
-
-	live.to = live.to < live.most ? live.to : live.most; /* the kernel's count includes accumulation registers */
-	return live;
-}
-
-static int refuse_exit(const struct hip_app_kernel *app, struct gpubpf_diag *diag)
-{
-	return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
-			       "the kernel uses %u vector registers, and a probe at its exit needs two more",
-			       hip_live_used(app).vector);
-}
-
-int hip_live_at_exit(const struct hip_app_kernel *app, struct gpubpf_diag *diag)
-{
-	struct hip_registers used = hip_live_used(app);
-
-	if (used.vector + 2 > HIP_MAX_VECTOR && used.accum + 2 > (app->isa->accum ? HIP_MAX_VECTOR : 0))
-		return refuse_exit(app, diag);
-	return 0;
 }
 
 static int refuse_insns(const struct hip_app_kernel *app, uint32_t vector, struct gpubpf_diag *diag)
@@ -87,8 +47,8 @@ static uint32_t allocate_bodies(const struct hip_app_kernel *app, struct hip_dra
  * every register, they are above the probes' only. An exit probe then needs them saved in accumulation registers while
  * the kernel runs.
  */
-int hip_live_allocate(const struct hip_app_kernel *app, struct hip_draft *draft, const struct hip_registers *probes,
-		   struct gpubpf_diag *diag)
+int hip_allocate_registers(const struct hip_app_kernel *app, struct hip_draft *draft, const struct hip_registers *probes,
+			   struct gpubpf_diag *diag)
 {
 	struct hip_registers all = hip_live_used(app);
 	bool full = max(all.vector, probes->vector) + 2 > HIP_MAX_VECTOR;
@@ -106,6 +66,6 @@ int hip_live_allocate(const struct hip_app_kernel *app, struct hip_draft *draft,
 		all.accum += 2;
 	}
 	if (all.accum > (app->isa->accum ? HIP_MAX_VECTOR : 0) || !hip_registers_set(app->isa, &draft->twin, &all))
-		return refuse_exit(app, diag);
+		return hip_live_refuse_exit(app, diag);
 	return 0;
 }

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "core/target.h"
-#include "isa.h"
+#include "backends/hip/amdgpu/isa/isa.h"
 
 /* 32 bits of the values that differ per lane */
 enum hip_lane_operand {

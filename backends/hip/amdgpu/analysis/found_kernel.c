@@ -9,7 +9,6 @@
 #include "backends/hip/amdgpu/object/bundle.h"
 #include "core/model/diag.h"
 #include "core/wire/name.h"
-#include "backends/hip/amdgpu/inject.h"
 
 int hip_refuse(struct gpubpf_diag *diag, const char *why)
 {

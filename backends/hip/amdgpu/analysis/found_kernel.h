@@ -3,7 +3,7 @@
 #ifndef GPUBPF_BACKENDS_HIP_AMDGPU_FOUND_KERNEL_H
 #define GPUBPF_BACKENDS_HIP_AMDGPU_FOUND_KERNEL_H
 
-#include "backends/hip/amdgpu/isa/code.h"
+#include "code.h"
 #include "core/target.h"
 #include "backends/hip/amdgpu/object/descriptor.h"
 #include "backends/hip/amdgpu/object/elf.h"

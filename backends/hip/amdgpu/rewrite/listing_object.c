@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "elf.h"
-#include "backends/hip/amdgpu/rewrite/listing.h"
+#include "backends/hip/amdgpu/object/elf.h"
+#include "listing.h"
 
 enum { TEXT = 1, RODATA, RELA, SYMTAB, STRTAB, NSECTIONS };
 

@@ -12,9 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "backends/hip/amdgpu/isa/flow.h"
 #include "backends/hip/amdgpu/object/elf.h"
-
-enum hip_flow { HIP_FALLS_THROUGH, HIP_BRANCHES, HIP_MAY_BRANCH, HIP_ENDS, HIP_UNKNOWN };
 
 /* the parts of an instruction that the analysis needs */
 struct hip_step {

@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "access.h"
-#include "isa.h"
+#include "backends/hip/amdgpu/isa/access.h"
+#include "backends/hip/amdgpu/isa/isa.h"
 
 struct gpubpf_diag;
 struct hip_elf;
@@ -107,7 +107,6 @@ struct hip_code_at {
 	const struct hip_elf *elf; /* the code's file, or NULL */
 };
 
-void hip_code_init(void);
 /* Reads all reachable instructions. how: enum hip_reading. Returns 0, -ENOMEM, or -EINVAL with the reason why no twin
  * can be made. */
 int hip_code_read(const struct hip_isa *isa, bool wave32, uint32_t how, const struct hip_code_at *at, struct hip_code *code,

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Emits the operands of an instruction's places, for the bodies that read them, and selects the lanes for which a body
+ * runs. It uses s0, s1 and the draft's vector registers from `copies` on.
+ */
+#include "insn_text.h"
+
+/* Returns the registers of a lane mask, which also hold an addition's carry. */
+static const char *lane_mask(const struct hip_text *t)
+{
+	return t->draft->wave32 ? "s0" : "s[0:1]";
+}
+
+static uint32_t operand_register(const struct hip_text *t, uint32_t half)
+{
+	return t->draft->given[half];
+}
+
+/* Copies 32 bits of an operand's registers; 0 after its last register. */
+static void emit_copy(struct hip_text *t, uint32_t to, struct hip_reg from, uint32_t i)
+{
+	uint32_t reg = from.first + i;
+
+	if (i >= from.n)
+		fprintf(t->f, "\tv_mov_b32 v%u, 0\n", to);
+	else if (from.file == 'e')
+		fprintf(t->f, "\tv_mov_b32 v%u, %s\n", to, reg ? "exec_hi" : "exec_lo");
+	else if (from.file == 'm')
+		fprintf(t->f, "\tv_mov_b32 v%u, m0\n", to);
+	else if (from.file == 'a')
+		fprintf(t->f, "\tv_accvgpr_read_b32 v%u, a%u\n", to, reg);
+	else if (from.file == 's' && reg >= HIP_VCC)
+		fprintf(t->f, "\tv_mov_b32 v%u, %s\n", to, reg == HIP_VCC ? "vcc_lo" : "vcc_hi");
+	else
+		fprintf(t->f, "\tv_mov_b32 v%u, %c%u\n", to, from.file, reg);
+}
+
+/* Adds a 64-bit value in two vector registers to another. add_number() adds a constant through the registers from
+ * `copies` on, which are free. */
+static void add64(struct hip_text *t, uint32_t low, uint32_t high, uint32_t add, uint32_t add_high)
+{
+	hip_emit_hazard_wait(t);
+	fprintf(t->f, "\tv_add_co_u32_e64 v%u, %s, v%u, v%u\n", low, lane_mask(t), low, add);
+	hip_emit_hazard_wait(t);
+	fprintf(t->f, "\t%s v%u, %s, v%u, v%u, %s\n", t->say->add_carry, high, lane_mask(t), high, add_high, lane_mask(t));
+	hip_emit_hazard_wait(t);
+}
+
+static void add_number(struct hip_text *t, uint32_t low, uint32_t high, int32_t number)
+{
+	uint32_t temp = t->draft->copies;
+
+	if (!number)
+		return;
+	fprintf(t->f, "\tv_mov_b32 v%u, %d\n\tv_mov_b32 v%u, %d\n", temp, number, temp + 1, number < 0 ? -1 : 0);
+	add64(t, low, high, temp, temp + 1);
+}
+
+static void add32(struct hip_text *t, uint32_t to, uint32_t add)
+{
+	fprintf(t->f, "\t%s v%u, v%u, v%u\n", t->say->add, to, to, add);
+}
+
+static void add32_number(struct hip_text *t, uint32_t to, int32_t number)
+{
+	fprintf(t->f, "\tv_mov_b32 v%u, %d\n", t->draft->copies, number);
+	add32(t, to, t->draft->copies);
+}
+
+/* Reads the upper half of generic addresses in the group's or private memory into s1. */
+static void emit_aperture(struct hip_text *t, uint32_t space)
+{
+	fprintf(t->f, "\ts_mov_b64 s[0:1], %s\n", space == GPUBPF_SHARED ? "src_shared_base" : "src_private_base");
+	hip_emit_hazard_wait(t);
+}
+
+/* Computes a 64-bit address, for all lanes. */
+static void emit_wide_address(struct hip_text *t, const struct hip_access *a)
+{
+	uint32_t low = operand_register(t, HIP_ADDR), high = operand_register(t, HIP_ADDR + 1), temp = t->draft->copies;
+
+	if (a->by == HIP_AT_VECTOR) {
+		emit_copy(t, low, a->vector, 0);
+		emit_copy(t, high, a->vector, 1);
+	} else {
+		emit_copy(t, low, a->scalar, 0);
+		emit_copy(t, high, a->scalar, 1);
+		emit_copy(t, temp, a->vector, 0);
+		fprintf(t->f, "\tv_mov_b32 v%u, 0\n", temp + 1);
+		if (a->vector.n)
+			add64(t, low, high, temp, temp + 1);
+	}
+	add_number(t, low, high, a->offset);
+	if (a->once && a->bytes >= 4)
+		fprintf(t->f, "\tv_and_b32 v%u, -4, v%u\n", low, low);
+}
+
+/* Computes the offset in the space, and its generic address. */
+static void emit_narrow_address(struct hip_text *t, const struct hip_access *a)
+{
+	uint32_t low = operand_register(t, HIP_ADDR), temp = t->draft->copies;
+
+	emit_copy(t, low, a->scalar, 0);
+	emit_copy(t, temp, a->vector, 0);
+	if (a->by == HIP_AT_BUFFER)
+		fprintf(t->f, "\tv_lshrrev_b32 v%u, %u, v%u\n", low, t->draft->wave32 ? 5 : 6, low);
+	add32(t, low, temp);
+	add32_number(t, low, a->offset);
+	emit_aperture(t, a->spaces == GPUBPF_IN(SHARED) ? GPUBPF_SHARED : GPUBPF_LOCAL);
+	fprintf(t->f, "\tv_mov_b32 v%u, s1\n", operand_register(t, HIP_ADDR + 1));
+	hip_emit_hazard_wait(t);
+}
+
+static void emit_address(struct hip_text *t, const struct hip_access *a)
+{
+	if (a->by == HIP_AT_VECTOR || a->by == HIP_AT_SCALAR)
+		emit_wide_address(t, a);
+	else
+		emit_narrow_address(t, a);
+}
+
+/* Reduces a value to its bytes. */
+static void truncate_value(struct hip_text *t, const struct hip_access *a, uint32_t reg)
+{
+	if (a->high)
+		fprintf(t->f, "\tv_lshrrev_b32 v%u, 16, v%u\n", reg, reg);
+	if (a->bytes < 4)
+		fprintf(t->f, "\tv_and_b32 v%u, %#x, v%u\n", reg, (1u << 8 * a->bytes) - 1, reg);
+}
+
+static void emit_values(struct hip_text *t, const struct hip_access *a)
+{
+	const struct hip_reg *operand = a->op == GPUBPF_RMW_COMPARE ? &a->compared : &a->value;
+
+	for (uint32_t i = 0; i < 4; i++)
+		if (operand_register(t, HIP_VALUE + i) != UINT32_MAX) {
+			emit_copy(t, operand_register(t, HIP_VALUE + i), a->value, i);
+			if (!i && a->value.n)
+				truncate_value(t, a, operand_register(t, HIP_VALUE));
+		}
+	for (uint32_t i = 0; i < 2; i++)
+		if (operand_register(t, HIP_OPERAND + i) != UINT32_MAX)
+			emit_copy(t, operand_register(t, HIP_OPERAND + i), *operand, i);
+}
+
+static void emit_old(struct hip_text *t, const struct hip_access *a)
+{
+	for (uint32_t i = 0; i < 2; i++)
+		if (operand_register(t, HIP_OLD + i) != UINT32_MAX)
+			emit_copy(t, operand_register(t, HIP_OLD + i), a->access == GPUBPF_ATOMIC ? a->old : (struct hip_reg){ 0 }, i);
+}
+
+void hip_emit_offset(struct hip_text *t, uint32_t space)
+{
+	uint32_t low = operand_register(t, HIP_OFFSET), high = operand_register(t, HIP_OFFSET + 1);
+
+	if (low != UINT32_MAX)
+		fprintf(t->f, "\tv_mov_b32 v%u, v%u\n", low, operand_register(t, HIP_ADDR));
+	if (high != UINT32_MAX && space == GPUBPF_GLOBAL)
+		fprintf(t->f, "\tv_mov_b32 v%u, v%u\n", high, operand_register(t, HIP_ADDR + 1));
+	else if (high != UINT32_MAX)
+		fprintf(t->f, "\tv_mov_b32 v%u, 0\n", high);
+}
+
+void hip_emit_space_filter(struct hip_text *t, uint32_t space)
+{
+	for (uint32_t i = GPUBPF_SHARED; i <= GPUBPF_LOCAL; i++) {
+		if (space != GPUBPF_GLOBAL && space != i)
+			continue;
+		emit_aperture(t, i);
+		fprintf(t->f, "\tv_mov_b32 v%u, s1\n", t->draft->copies);
+		hip_emit_hazard_wait(t);
+		fprintf(t->f, "\tv_cmpx_%s_u32_e64 %sv%u, v%u\n", space == i ? "eq" : "ne", t->say->compare, t->draft->copies,
+			operand_register(t, HIP_ADDR + 1));
+		hip_emit_hazard_wait(t);
+	}
+}
+
+void hip_emit_outside_filter(struct hip_text *t, enum hip_field field, uint32_t bytes)
+{
+	uint32_t low = t->draft->copies, high = low + 1;
+
+	if (t->kept.at[field] < 0)
+		return;
+	for (uint32_t i = 0; i < 2; i++) {
+		fprintf(t->f, "\tv_readlane_b32 s0, v%u, %u\n", t->draft->state, t->kept.at[field] + i);
+		hip_emit_hazard_wait(t);
+		fprintf(t->f, "\tv_mov_b32 v%u, s0\n", low + i);
+	}
+	fprintf(t->f, "\tv_sub_co_u32_e64 v%u, %s, v%u, v%u\n", low, lane_mask(t), operand_register(t, HIP_ADDR), low);
+	hip_emit_hazard_wait(t);
+	fprintf(t->f, "\t%s v%u, %s, v%u, v%u, %s\n", t->say->sub_borrow, high, lane_mask(t), operand_register(t, HIP_ADDR + 1), high,
+		lane_mask(t));
+	hip_emit_hazard_wait(t);
+	fprintf(t->f, "\tv_cmp_ne_u32_e64 %s, 0, v%u\n", lane_mask(t), high);
+	hip_emit_hazard_wait(t);
+	fprintf(t->f, "\tv_cndmask_b32_e64 v%u, v%u, -1, %s\n\tv_mov_b32 v%u, %u\n", low, low, lane_mask(t), high, bytes);
+	hip_emit_hazard_wait(t);
+	fprintf(t->f, "\tv_cmpx_ge_u32_e64 %sv%u, v%u\n", t->say->compare, low, high);
+	hip_emit_hazard_wait(t);
+}
+
+void hip_emit_first_lane(struct hip_text *t)
+{
+	fprintf(t->f, t->draft->wave32 ? "\t%s_b32 s0, exec_lo\n" : "\t%s_b64 s0, exec\n", t->say->first_bit);
+	hip_emit_hazard_wait(t);
+	fputs(t->draft->wave32 ? "\ts_bfm_b32 exec_lo, 1, s0\n" : "\ts_bfm_b64 exec, 1, s0\n", t->f);
+	hip_emit_hazard_wait(t);
+}
+
+void hip_emit_operands_before(struct hip_text *t, const struct hip_patch *patch, uint32_t access)
+{
+	if (patch->kind != HIP_PATCH_ACCESS)
+		return;
+	emit_address(t, &patch->access[access]);
+	emit_values(t, &patch->access[access]);
+}
+
+void hip_emit_operands_after(struct hip_text *t, const struct hip_patch *patch, uint32_t access)
+{
+	if (patch->kind != HIP_PATCH_ACCESS || access >= patch->naccesses)
+		return;
+	if (access) { /* the instruction may have overwritten the first one's address */
+		add32_number(t, operand_register(t, HIP_ADDR), patch->access[1].offset - patch->access[0].offset);
+		emit_values(t, &patch->access[1]);
+	}
+	emit_old(t, &patch->access[access]);
+}
+
+static bool reads_same(const struct hip_text *t, uint32_t what)
+{
+	for (uint32_t b = 0; b < t->draft->nbodies; b++)
+		if (t->draft->bodies[b].same >> what & 3)
+			return true;
+	return false;
+}
+
+static void emit_mask(struct hip_text *t, const char *low, const char *high, enum hip_uniform_operand what)
+{
+	if (!reads_same(t, what))
+		return;
+	fprintf(t->f, "\tv_writelane_b32 v%u, %s, %u\n", t->draft->same, low, what);
+	fprintf(t->f, "\tv_writelane_b32 v%u, %s, %u\n", t->draft->same, t->draft->wave32 ? "0" : high, what + 1);
+}
+
+void hip_emit_branch_operands(struct hip_text *t, bool others)
+{
+	uint32_t taken = t->draft->copies;
+
+	hip_emit_hazard_wait(t);
+	fprintf(t->f, "\tv_cndmask_b32_e64 v%u, %u, %u, %s\n", taken, others, !others, lane_mask(t));
+	hip_emit_hazard_wait(t);
+	fprintf(t->f, "\tv_cmp_ne_u32_e64 %s, 0, v%u\n", lane_mask(t), taken);
+	hip_emit_hazard_wait(t);
+	if (operand_register(t, HIP_TAKEN) != UINT32_MAX)
+		fprintf(t->f, "\tv_mov_b32 v%u, v%u\n", operand_register(t, HIP_TAKEN), taken);
+	if (operand_register(t, HIP_TAKEN + 1) != UINT32_MAX)
+		fprintf(t->f, "\tv_mov_b32 v%u, 0\n", operand_register(t, HIP_TAKEN + 1));
+	emit_mask(t, "s0", "s1", HIP_LANES);
+	emit_mask(t, "exec_lo", "exec_hi", HIP_ACTIVE);
+}
+
+void hip_emit_register_operands(struct hip_text *t, enum hip_lane_operand first, const struct hip_reg *registers, uint32_t n)
+{
+	hip_restore_scalars(t);
+	for (uint32_t i = 0; i < 2 * n; i++)
+		if (operand_register(t, first + i) != UINT32_MAX)
+			emit_copy(t, operand_register(t, first + i), registers[i / 2], i % 2);
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Does: selects the probe of each place of a kernel, and refuses places at which no probe can run.
+ * Before: the kernel's code and patches, with the parts of the twin.
+ * After: the draft has the sites of the kernel's entry and ends, and a body for each site at single instructions.
+ * Requires: draft->stands and draft->bodies, if the job has sites at single instructions or in functions.
+ */
+#include "select_sites.h"
+
+#include "core/model/diag.h"
+
+static uint32_t max(uint32_t a, uint32_t b)
+{
+	return a > b ? a : b;
+}
+
+/* Returns the index + 1 of a site's body and adds the body if needed. */
+static uint32_t body_of(struct hip_draft *draft, const struct gpubpf_lower_job *job, uint32_t site)
+{
+	uint32_t b = 0;
+
+	while (b < draft->nbodies && draft->bodies[b].site != site)
+		b++;
+	draft->nbodies = max(draft->nbodies, b + 1);
+	draft->bodies[b].site = site;
+	draft->bodies[b].kind = job->sites[site].site;
+	return b + 1;
+}
+
+/* places of the kernel's code, or of a function's, found so far */
+struct site_selection {
+	const struct hip_part *in; /* NULL: the kernel's code, and the twin has no functions */
+	uint32_t counts[GPUBPF_NSITES];
+};
+
+static const char *function_of(const struct site_selection *c)
+{
+	return c->in ? c->in->name : "";
+}
+
+/* Returns why a program cannot run at the instruction, or NULL. */
+static const char *refusal_reason(const struct hip_patch *patch, enum gpubpf_site kind)
+{
+	if (kind == GPUBPF_SITE_CALL_EXIT && patch->kind == HIP_PATCH_TAIL)
+		return "it ends in a tail call, so its callee returns";
+	if (kind == GPUBPF_SITE_CALL && patch->again)
+		return "a loop branches to its first instruction";
+	return patch->kind != HIP_PATCH_ACCESS || gpubpf_place_has_name(kind) ? patch->why : NULL;
+}
+
+/* Selects the bodies at the places of one instruction, kind by kind. */
+static int select_bodies(struct hip_app_kernel *app, struct gpubpf_inserting *at, uint32_t i, struct site_selection *c,
+			 struct hip_draft *draft, struct gpubpf_diag *diag)
+{
+	struct hip_patch *patch = &app->code.patches[i];
+	const char *why;
+
+	for (uint32_t access = 0; access < HIP_MAX_ACCESSES; access++)
+		for (uint32_t kind = 0; kind < GPUBPF_NSITES; kind++) {
+			uint32_t site, id;
+
+			if (!hip_patch_is_site(patch, access, kind))
+				continue;
+			id = c->counts[kind]++;
+			site = gpubpf_site_at(at, kind, function_of(c), id);
+			if (site == UINT32_MAX)
+				continue;
+			why = refusal_reason(patch, kind);
+			if (why && c->in && c->in->name[0])
+				return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "function %.64s: %s", c->in->name, why);
+			if (why)
+				return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "%s (at byte %u of its code)", why,
+						       patch->off);
+			if (gpubpf_place_kind(kind)->spaces && patch->access[access].why)
+				return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
+						       "probes cannot observe %s (at byte %u of its code)",
+						       patch->access[access].why, patch->off);
+			draft->stands[i][access][kind] = (struct hip_site_body){ body_of(draft, at->job, site), id };
+		}
+	return 0;
+}
+
+/* Selects the probes at one end of the kernel. All ends share one stub, and every wave of a block must be counted.
+ * first: the kernel's first end. */
+static int select_end(struct hip_patch *patch, struct gpubpf_inserting *at, struct site_selection *c, bool first, struct hip_draft *draft,
+		      struct gpubpf_diag *diag)
+{
+	uint32_t exit = gpubpf_site_at(at, GPUBPF_SITE_EXIT, function_of(c), c->counts[GPUBPF_SITE_EXIT]++);
+	uint32_t end = gpubpf_site_at(at, GPUBPF_SITE_BLOCK_END, function_of(c), c->counts[GPUBPF_SITE_BLOCK_END]++);
+
+	patch->probed = exit != UINT32_MAX;
+	patch->counted = end != UINT32_MAX;
+	if ((patch->probed || patch->counted) && patch->why)
+		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "it ends where %s (at byte %u of its code)", patch->why, patch->off);
+	if (patch->probed && hip_has(draft, HIP_AT_EXIT) && draft->whole[HIP_AT_EXIT].site != exit)
+		return hip_refuse(diag, "its exits need different probes, but all exits share one");
+	if (!first && end != draft->whole[HIP_AT_END].site)
+		return hip_refuse(diag, "its ends need different probes of gpu/block_end/, or some none, but all ends "
+					"share one");
+	if (patch->probed)
+		draft->whole[HIP_AT_EXIT].site = exit;
+	draft->whole[HIP_AT_END].site = end;
+	return 0;
+}
+
+int hip_select_sites(struct hip_app_kernel *app, const struct gpubpf_lower_job *job, struct hip_draft *draft,
+		     struct gpubpf_diag *diag)
+{
+	struct gpubpf_inserting at = { .job = job, .kernel = job->sites[0].kernel };
+	struct site_selection c = { .in = app->parts };
+	bool first = true;
+	int err = 0;
+
+	draft->whole[HIP_AT_ENTRY].site = gpubpf_site_at(&at, GPUBPF_SITE_ENTRY, "", 0);
+	draft->whole[HIP_AT_BEGIN].site = gpubpf_site_at(&at, GPUBPF_SITE_BLOCK_BEGIN, "", 0);
+	draft->whole[HIP_AT_EXIT].site = draft->whole[HIP_AT_END].site = UINT32_MAX;
+	for (uint32_t i = 0; !err && i < app->code.npatches; i++) {
+		while (c.in && app->code.patches[i].off >= c.in->off + c.in->size)
+			c = (struct site_selection){ .in = c.in + 1 };
+		if (draft->stands)
+			err = select_bodies(app, &at, i, &c, draft, diag);
+		if (!err && app->code.patches[i].kind == HIP_PATCH_END) {
+			err = select_end(&app->code.patches[i], &at, &c, first, draft, diag);
+			first = false;
+		}
+	}
+	return err ? err : gpubpf_check_all_inserted(&at, diag);
+}
