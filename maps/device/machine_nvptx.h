@@ -304,7 +304,7 @@ GPUBPF_FN void gpubpf_warp_sync(u32 lanes)
 }
 
 /*
- * Active lanes diverge here and reconverge at gpubpf_warp_end(). (backends/cuda/ptx/passes/splice.c explains why a barrier
+ * Active lanes diverge here and reconverge at gpubpf_warp_end(). (backends/cuda/ptx/passes/reconverge.c explains why a barrier
  * alone does not suffice.) The result is true in every lane, which the assembler does not know. If it were false, the
  * caller must do nothing.
  */

@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// SOURCES: backends/cuda/ptx/ir/lex.c backends/cuda/ptx/ir/parse.c backends/cuda/ptx/ir/print.c
-// SOURCES: backends/cuda/ptx/analysis/closure.c backends/cuda/ptx/ir/edit.c backends/cuda/ptx/ir/header.c backends/cuda/ptx/passes/result.c
-// SOURCES: backends/cuda/ptx/analysis/access.c backends/cuda/ptx/passes/operands_control.c backends/cuda/ptx/passes/operands_memory.c backends/cuda/ptx/passes/operands_named.c backends/cuda/ptx/analysis/control.c backends/cuda/ptx/passes/sink_probes.c backends/cuda/ptx/passes/block_probes.c backends/cuda/ptx/passes/accumulators.c backends/cuda/ptx/passes/insn_probe.c backends/cuda/ptx/passes/active_mask.c backends/cuda/ptx/ir/register.c core/lower/ctx.c
-// SOURCES: backends/cuda/ptx/analysis/places.c backends/cuda/ptx/ir/scope.c backends/cuda/ptx/ir/symbols.c backends/cuda/ptx/passes/splice.c
-// SOURCES: backends/cuda/ptx/analysis/params.c backends/cuda/ptx/passes/slice.c core/model/places.c core/model/nearest.c core/target.c core/wire/name.c core/wire/match.c core/wire/glob.c core/model/diag.c
+// SOURCES: backends/cuda/ptx/analysis/access.c backends/cuda/ptx/analysis/control.c backends/cuda/ptx/analysis/params.c
+// SOURCES: backends/cuda/ptx/analysis/places.c backends/cuda/ptx/ir/lex.c backends/cuda/ptx/ir/parse.c
+// SOURCES: backends/cuda/ptx/ir/print.c backends/cuda/ptx/ir/scope.c backends/cuda/ptx/ir/symbols.c
+// SOURCES: backends/cuda/ptx/ir/version.c backends/cuda/ptx/passes/accumulators.c backends/cuda/ptx/passes/active_mask.c
+// SOURCES: backends/cuda/ptx/passes/block_probes.c backends/cuda/ptx/passes/closure.c backends/cuda/ptx/passes/edit.c
+// SOURCES: backends/cuda/ptx/passes/edit_function.c backends/cuda/ptx/passes/header.c backends/cuda/ptx/passes/insn_probe.c
+// SOURCES: backends/cuda/ptx/passes/operands_control.c backends/cuda/ptx/passes/operands_memory.c
+// SOURCES: backends/cuda/ptx/passes/operands_named.c backends/cuda/ptx/passes/place_probes.c
+// SOURCES: backends/cuda/ptx/passes/reconverge.c backends/cuda/ptx/passes/register.c backends/cuda/ptx/passes/result.c
+// SOURCES: backends/cuda/ptx/passes/sink_probes.c backends/cuda/ptx/passes/slice.c backends/cuda/ptx/passes/splice.c
+// SOURCES: core/lower/ctx.c core/model/places.c core/model/nearest.c core/target.c core/wire/name.c core/wire/match.c
+// SOURCES: core/wire/glob.c core/model/diag.c
 /*
  * Parses any bytes as PTX: the parser refuses them with a diagnostic, or the printer reproduces them.
  * Then each kernel gives a twin or a reason, both from the whole module and from the part that it needs.

@@ -102,4 +102,14 @@ uint32_t ptx_find_function(const struct ptx_module *m, const char *name);
 /* Returns the i-th child of that kind, or PTX_NONE past the end. */
 uint32_t ptx_child(const struct ptx_module *m, uint32_t node, enum ptx_node_kind kind, uint32_t i);
 
+/* Returns the version that a .version directive states, 804 for ".version 8.4". */
+uint32_t ptx_directive_version(const struct ptx_module *module, const struct ptx_node *directive);
+/*
+ * A module may be the concatenated text of several linked modules. The function cuda_ptx_version() returns the highest
+ * PTX ISA version, 804 for ".version 8.4". The function cuda_ptx_target() returns the token of the latest architecture,
+ * or PTX_NONE if the module states none.
+ */
+uint32_t cuda_ptx_version(const struct ptx_module *module);
+uint32_t cuda_ptx_target(const struct ptx_module *module);
+
 #endif

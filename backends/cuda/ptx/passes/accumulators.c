@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/cuda/ptx/ir/edit.h"
+#include "edit.h"
 
 static void add_sum(struct ptx_splice *in, const struct cuda_sum *sum)
 {

@@ -18,12 +18,23 @@
 
 #include "backends/cuda/ptx/analysis/control.h"
 #include "core/lower/lower.h"
-#include "backends/cuda/ptx/ir/edit.h"
+#include "edit.h"
 
 #define LANE_COUNT "gpubpf_lanes"
 #define OTHERS "%" CUDA_NOT_LEADER /* as formats of printf */
 #define CTAID "%" CUDA_CTAID
 #define BLOCK_SITES (GPUBPF_SITE_BIT(BLOCK_BEGIN) | GPUBPF_SITE_BIT(BLOCK_END))
+
+#define MAX_SHORT_INSNS 256 /* instructions; in a kernel this short, reading a special register once more costs much */
+
+bool ptx_is_short(const struct ptx_splice *in)
+{
+	uint32_t n = 0;
+
+	PTX_FOR_EACH_NODE(in->m, in->kernel_node, node)
+		n += in->m->nodes[node].kind == PTX_INSN;
+	return n <= MAX_SHORT_INSNS;
+}
 
 bool ptx_is_branch_to_exit(const struct ptx_place *place)
 {

@@ -3,7 +3,7 @@
 #define GPUBPF_BACKENDS_CUDA_PTX_AROUND_H
 
 #include "backends/cuda/ptx/analysis/access.h"
-#include "backends/cuda/ptx/ir/edit.h"
+#include "edit.h"
 
 /* Adds the probes of one instruction's places before and after it. */
 void ptx_edit_insn_probes(struct ptx_splice *in, uint32_t function, const struct ptx_site *placed, uint32_t n);

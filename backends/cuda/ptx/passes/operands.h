@@ -5,7 +5,7 @@
 
 #include "backends/cuda/ptx/analysis/access.h"
 #include "backends/cuda/ptx/analysis/control.h"
-#include "backends/cuda/ptx/ir/edit.h"
+#include "edit.h"
 
 /* registers of the place's block, as printf formats */
 #define PTX_OPERAND "%" CUDA_OPERAND      /* PTX_OPERAND "%u": a word */

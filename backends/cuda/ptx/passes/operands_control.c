@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "operands.h"
-#include "backends/cuda/ptx/ir/register.h"
+#include "register.h"
 
 void ptx_emit_barrier_kind(struct around *a, uint32_t word, uint32_t i)
 {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "operands.h"
-#include "backends/cuda/ptx/ir/register.h"
+#include "register.h"
 
 /* Reads the offset of an address: [base], [base+n], [base-n] or [base+-n]. Sets `sum` to its text, "" for none. Returns
  * false for any other form. */

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "operands.h"
-#include "backends/cuda/ptx/ir/register.h"
+#include "register.h"
 
 /* Returns the token of the i-th register among the instruction's operands, or PTX_NONE if there are fewer. */
 static uint32_t register_at(const struct ptx_module *m, uint32_t node, uint32_t i, uint32_t *bits)

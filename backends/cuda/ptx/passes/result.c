@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "backends/cuda/ptx/ir/edit.h"
+#include "edit.h"
 
 /* Returns the bytes of a stored element; 0: unknown. */
 static uint32_t stored_bytes(const struct ptx_splice *in, const struct ptx_node *insn)

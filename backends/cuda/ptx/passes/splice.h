@@ -94,14 +94,6 @@ struct cuda_twin {
 	uint32_t nbindings;
 };
 
-/*
- * A module may be the concatenated text of several linked modules. The function cuda_ptx_version() returns the highest
- * PTX ISA version, 804 for ".version 8.4". The function cuda_ptx_target() returns the token of the latest architecture,
- * or PTX_NONE if the module states none.
- */
-uint32_t cuda_ptx_version(const struct ptx_module *module);
-uint32_t cuda_ptx_target(const struct ptx_module *module);
-
 /* The probes that are inlined into a twin. */
 struct cuda_probes {
 	const struct cuda_probe *of_sites; /* indexed by the job's sites */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private to backends/cuda/ptx/passes/splice.c and its parts: the state of a twin while edits are collected. Once in->err is set, each function
+/* Private to splice.c and its parts: the state of a twin while edits are collected. Once in->err is set, each function
  * does nothing. */
 #ifndef GPUBPF_BACKENDS_CUDA_PTX_EDIT_H
 #define GPUBPF_BACKENDS_CUDA_PTX_EDIT_H
@@ -7,8 +7,8 @@
 #include "core/model/diag.h"
 #include "core/target.h"
 #include "backends/cuda/ptx/analysis/places.h"
-#include "backends/cuda/ptx/passes/splice.h"
-#include "symbols.h"
+#include "backends/cuda/ptx/ir/symbols.h"
+#include "splice.h"
 
 struct ptx_text {
 	char *data;
@@ -31,8 +31,7 @@ struct ptx_splice {
 		uint32_t keeper;     /* first of the lanes that accumulate the place's adds for their warp, or
 				      * PTX_NONE */
 		enum { PTX_ACTIVE_OWN, PTX_ACTIVE_READ, PTX_ACTIVE_SHARED } came; /* CUDA_ACTIVE is read here, for a run, or earlier */
-		uint32_t behind;     /* the instruction after which such a probe runs: the place's, or backends/cuda/ptx/passes/sink_probes.c's
-				      * choice */
+		uint32_t behind;     /* the instruction after which such a probe runs: the place's, or sink_probes.c's choice */
 	} *placed;
 	uint32_t nplaced, next;  /* next: the first place that has not been edited */
 	uint32_t since, until;   /* first and last instruction of the latest run of loads after which probes are sunk */
@@ -42,7 +41,7 @@ struct ptx_splice {
 	uint32_t nlane_accs;
 	uint32_t maps[CUDA_MAX_ACCS + CUDA_MAX_ACC_OFFSETS + CUDA_MAX_MAP_BASES], nmaps; /* whose first value is looked up */
 	bool copies_result;       /* a probe of the function reads its return value */
-	bool reads_sm, reads_lane, asks_came, needs_opaque_false; /* needed by instruction probes (backends/cuda/ptx/passes/splice.c) */
+	bool reads_sm, reads_lane, asks_came, needs_opaque_false; /* needed by instruction probes (splice.c) */
 	uint32_t isspacep_global_token;    /* token of an isspacep.global; 0: none */
 	uint32_t shared_size_token;    /* token of a special register that holds the size of shared memory; 0: none */
 	bool flat;               /* the form for one-dimensional launches is under construction; it shares the other
@@ -65,18 +64,30 @@ void ptx_edit(struct ptx_splice *in, enum ptx_edit_kind kind, uint32_t first, ui
 bool ptx_word_is(const struct ptx_splice *in, uint32_t token, const char *word);
 bool ptx_has_modifier(const struct ptx_splice *in, const struct ptx_node *insn, const char *modifier);
 
-/* Refuses a probe that reads arguments if, at that node, a block redeclares the name of a parameter of the function. */
-void ptx_check_params(struct ptx_splice *in, const struct cuda_probe *probe, uint32_t function, uint32_t node);
-/* Returns true if the kernel has few instructions. */
-bool ptx_is_short(const struct ptx_splice *in);
+/* reconverge.c */
+/* Adds the probe as a block. */
+void ptx_add_probe(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe);
+/* Adds a probe after which the lanes continue in the function. */
+void ptx_add_converged(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe);
 /* Opens a block at whose end the lanes that entered together are converged again, whatever the probe does. Returns a
  * number for ptx_end_reconverge(). */
 uint32_t ptx_begin_reconverge(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe);
 void ptx_end_reconverge(struct ptx_splice *in, struct ptx_text *text, uint32_t meeting);
-/* Adds the probe as a block. */
-void ptx_add_probe(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe);
+/* Returns true if lanes may diverge in the probe and continue after it. Its block then uses the predicate that
+ * ptx_declare_opaque_false() declares; probes at single instructions share one, declared at the function's top. */
+bool ptx_needs_reconvergence(const struct cuda_probe *probe);
+void ptx_declare_opaque_false(struct ptx_splice *in, struct ptx_text *text);
+/* Refuses a probe that reads arguments if, at that node, a block redeclares the name of a parameter of the function. */
+void ptx_check_params(struct ptx_splice *in, const struct cuda_probe *probe, uint32_t function, uint32_t node);
 
-/* backends/cuda/ptx/passes/accumulators.c: selects accumulators for the probes placed in a function. The begin and end functions emit code at the
+/* place_probes.c: returns the kinds of the job's sites, GPUBPF_SITE_BIT; finds the places of a function and the probes
+ * that run there. */
+uint32_t ptx_requested_kinds(const struct ptx_splice *in);
+void ptx_find_probes(struct ptx_splice *in, uint32_t function);
+/* edit_function.c: edits a function of the twin, whose symbol may be defined elsewhere. */
+void ptx_edit_function(struct ptx_splice *in, const struct ptx_symbol *symbol, uint32_t function);
+
+/* accumulators.c: selects accumulators for the probes placed in a function. The begin and end functions emit code at the
  * function's top, at each exit, and before and after a probe. */
 void ptx_assign_accumulators(struct ptx_splice *in, uint32_t function);
 bool ptx_has_accumulators(const struct ptx_splice *in);
@@ -84,7 +95,9 @@ void ptx_begin_accumulators(struct ptx_splice *in, struct ptx_text *text);
 void ptx_flush_accumulators(struct ptx_splice *in, struct ptx_text *text);
 void ptx_load_accumulators(struct ptx_splice *in, struct ptx_text *text, const struct ptx_site *at);
 void ptx_store_accumulators(struct ptx_splice *in, struct ptx_text *text, const struct ptx_site *at);
-/* backends/cuda/ptx/passes/block_probes.c: returns true if the lanes of a block can wait at a barrier before they exit, instead of being counted. */
+/* block_probes.c: returns true if the kernel has few instructions. */
+bool ptx_is_short(const struct ptx_splice *in);
+/* Returns true if the lanes of a block can wait at a barrier before they exit, instead of being counted. */
 bool ptx_can_sync_before_exit(struct ptx_splice *in);
 /* Returns true if the place is a branch to another place at which blocks end. */
 bool ptx_is_branch_to_exit(const struct ptx_place *place);
@@ -98,9 +111,9 @@ void ptx_begin_block_probes(struct ptx_splice *in, struct ptx_text *text);
 void ptx_emit_first_lane(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe);
 /* Adds a probe that the last lane to leave a block runs. All lanes that leave pass this code. */
 void ptx_emit_last_lane(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe);
-/* backends/cuda/ptx/analysis/closure.c: marks the symbols that the kernel needs, counts the bindings, and sets in->kernel_node. */
+/* closure.c: marks the symbols that the kernel needs, counts the bindings, and sets in->kernel_node. */
 void ptx_find_closure(struct ptx_splice *in);
-/* backends/cuda/ptx/passes/result.c: copies the return value if a probe reads it. ptx_check_result() refuses functions that return in registers,
+/* result.c: copies the return value if a probe reads it. ptx_check_result() refuses functions that return in registers,
  * ptx_copy_result() edits each node. */
 void ptx_check_result(struct ptx_splice *in, uint32_t function);
 void ptx_copy_result(struct ptx_splice *in, uint32_t function, uint32_t node);

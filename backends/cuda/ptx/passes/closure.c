@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "backends/cuda/ptx/ir/edit.h"
+#include "edit.h"
 
 static bool is_runtime_function(const struct ptx_splice *in, uint32_t name)
 {

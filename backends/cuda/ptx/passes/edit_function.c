@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Does: edits a function of the twin: adds its probes, and redirects references to the application's variables.
+ * Before: the function's definition or declaration in the module.
+ * After: in->edits has the probes at the top, around instructions and at the exits.
+ * Requires: the closure (closure.c) and the symbols' binding numbers.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "backends/cuda/wire/twin_format.h"
+#include "insn_probe.h"
+
+/* Reads special registers once at function entry; instruction probes use the copies. */
+static void read_special_registers(struct ptx_splice *in, struct ptx_text *text)
+{
+	if (in->reads_sm)
+		ptx_addf(text, &in->err, "\n.reg .b32 %s;\nmov.u32 %s, %%smid;", CUDA_SM, CUDA_SM);
+	if (in->reads_lane)
+		ptx_addf(text, &in->err, "\n.reg .b32 %s;\nmov.u32 %s, %%laneid;", CUDA_LANE, CUDA_LANE);
+	if (in->asks_came)
+		ptx_addf(text, &in->err, "\n%s", CUDA_DECLARE_ACTIVE);
+	if (in->needs_opaque_false)
+		ptx_declare_opaque_false(in, text);
+}
+
+/* How the probe of each site kind is added, at the top of a body or at its exits. insn_probe.c adds probes at single
+ * instructions. */
+static const struct site_rule {
+	bool top, left;
+	void (*add)(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe);
+} site_rules[GPUBPF_NSITES] = {
+	[GPUBPF_SITE_ENTRY] = { .top = true, .add = ptx_add_converged },
+	[GPUBPF_SITE_CALL] = { .top = true, .add = ptx_add_converged },
+	[GPUBPF_SITE_BLOCK_BEGIN] = { .top = true, .add = ptx_emit_first_lane },
+	[GPUBPF_SITE_EXIT] = { .left = true, .add = ptx_add_probe },
+	[GPUBPF_SITE_CALL_EXIT] = { .left = true, .add = ptx_add_converged },
+	[GPUBPF_SITE_BLOCK_END] = { .left = true, .add = ptx_emit_last_lane },
+};
+
+/* Adds a probe where the kernel or function is left: the exit's own probe, or the probe of the block's last lane. */
+static void add_exit_probe(struct ptx_splice *in, struct ptx_text *text, uint32_t function, const struct ptx_site *at)
+{
+	if (at->place.kind != GPUBPF_SITE_CALL_EXIT && at->probe->reads_params && function != in->kernel_node)
+		ptx_refuse(in, "a function that it calls ends the thread, where the probe cannot read the kernel's "
+			       "arguments");
+	else if (at->place.node != PTX_NONE)
+		ptx_check_params(in, at->probe, function, at->place.node);
+	assert(site_rules[at->place.kind].left);
+	site_rules[at->place.kind].add(in, text, at->probe);
+}
+
+static bool has_probe(const struct ptx_site *at, uint32_t n)
+{
+	while (n && !at[n - 1].probe)
+		n--;
+	return n;
+}
+
+/* Replaces an exit by the probe code followed by the exit. The code for a predicated exit is skipped by a branch. */
+static void edit_exit(struct ptx_splice *in, uint32_t function, const struct ptx_site *at, uint32_t n)
+{
+	const struct ptx_module *m = in->m;
+	const struct ptx_node *insn = &m->nodes[at->place.node], *exit = &m->nodes[at->place.exit];
+	struct ptx_text text = { 0 };
+	char skip[40] = "";
+
+	in->exits++;
+	if (has_probe(at, n) && ++in->probed_exits > CUDA_MAX_EXITS)
+		ptx_refuse(in, "it has more than %d exits", CUDA_MAX_EXITS);
+	ptx_addf(&text, &in->err, "\n");
+	if (insn->guard != PTX_NONE) {
+		bool negated = ptx_word_is(in, insn->guard - 1, "!");
+
+		snprintf(skip, sizeof(skip), "$gpubpf_skip_%u", in->exits);
+		ptx_addf(&text, &in->err, "@%s", negated ? "" : "!");
+		ptx_add(&text, &in->err, ptx_token_text(m, insn->guard), m->tokens[insn->guard].len);
+		ptx_addf(&text, &in->err, " bra %s;\n", skip);
+	}
+	ptx_flush_accumulators(in, &text);
+	for (uint32_t i = 0; i < n; i++)
+		if (at[i].probe)
+			add_exit_probe(in, &text, function, &at[i]);
+	ptx_add(&text, &in->err, ptx_token_text(m, exit->name),
+	    m->tokens[exit->end - 1].off + m->tokens[exit->end - 1].len - m->tokens[exit->name].off);
+	if (skip[0])
+		ptx_addf(&text, &in->err, "\n%s:", skip);
+	ptx_edit(in, PTX_REPLACE, insn->first, insn->end, text);
+}
+
+/* Replaces a reference to an application's variable by the register that holds its address. */
+static void edit_variable(struct ptx_splice *in, const struct ptx_node *insn, uint32_t t, uint32_t binding)
+{
+	struct ptx_text text = { 0 };
+
+	/* mov accepts a variable plus a constant, but no register plus a constant (9.7.9.6) */
+	if (ptx_word_is(in, insn->name, "mov") && ptx_word_is(in, t + 1, "+")) {
+		ptx_addf(&text, &in->err, "add.s64");
+		ptx_edit(in, PTX_REPLACE, insn->name, insn->operands, text);
+		text = (struct ptx_text){ 0 };
+		ptx_addf(&text, &in->err, "%%gpubpf_v%u,", binding);
+		ptx_edit(in, PTX_REPLACE, t, t + 2, text);
+		return;
+	}
+	ptx_addf(&text, &in->err, "%%gpubpf_v%u", binding);
+	ptx_edit(in, PTX_REPLACE, t, t + 1, text);
+}
+
+/* Redirects an access from .const to .global: for the twin, the application's constants lie in global memory. */
+static void edit_const_space(struct ptx_splice *in, const struct ptx_node *insn)
+{
+	struct ptx_text text = { 0 };
+
+	if (ptx_word_is(in, insn->name, "isspacep")) {
+		ptx_refuse(in, "it tests whether an address is in constant memory (PTX line %u), but its twin has the "
+			       "constants in global memory",
+		       in->m->tokens[insn->name].line);
+		return;
+	}
+	for (uint32_t t = insn->name + 1; t < insn->operands; t++)
+		if (ptx_word_is(in, t, ".const")) {
+			ptx_addf(&text, &in->err, ".global");
+			ptx_edit(in, PTX_REPLACE, t, t + 1, text);
+			return;
+		}
+}
+
+static void edit_insn(struct ptx_splice *in, uint32_t function, uint32_t node)
+{
+	const struct ptx_node *insn = &in->m->nodes[node];
+	const struct ptx_site *at = &in->placed[in->next];
+	uint32_t n = 0, exits = 0;
+
+	while (in->next < in->nplaced && in->placed[in->next].place.node == node) {
+		exits += in->placed[in->next++].place.exit != PTX_NONE;
+		n++;
+	}
+	ptx_edit_insn_probes(in, function, at + exits, n - exits);
+	ptx_edit_sunk_probes(in, function, node);
+	if (has_probe(at, exits) || (exits && ptx_has_accumulators(in))) {
+		edit_exit(in, function, at, exits);
+		return;
+	}
+	if (ptx_has_modifier(in, insn, ".const"))
+		edit_const_space(in, insn);
+	for (uint32_t t = insn->operands; t < insn->end; t++) {
+		const struct ptx_symbol *symbol = ptx_symbols_find_at(&in->symbols, node, t);
+
+		if (symbol && symbol->binding != PTX_NONE)
+			edit_variable(in, insn, t, symbol->binding);
+	}
+}
+
+/* Edits the top of a body: loads the addresses of the variables that it uses, then adds the probes. */
+static void edit_top(struct ptx_splice *in, uint32_t function, uint32_t body)
+{
+	const struct ptx_module *m = in->m;
+	struct ptx_text text = { 0 };
+	uint64_t *used = calloc(in->nbindings / 64 + 1, sizeof(*used));
+
+	if (!used) {
+		in->err = -ENOMEM;
+		in->nplaced = in->next = 0;
+		return;
+	}
+	PTX_FOR_EACH_NODE(m, function, node) {
+		if (m->nodes[node].kind != PTX_INSN)
+			continue;
+		for (uint32_t t = m->nodes[node].operands; t < m->nodes[node].end; t++) {
+			const struct ptx_symbol *symbol = ptx_symbols_find_at(&in->symbols, node, t);
+			uint32_t b = symbol ? symbol->binding : PTX_NONE;
+
+			if (b == PTX_NONE || used[b / 64] >> (b % 64) & 1)
+				continue;
+			used[b / 64] |= 1ull << (b % 64);
+			ptx_addf(&text, &in->err,
+			     "\n.reg .b64 %%gpubpf_v%u;\nld.const.u64 %%gpubpf_v%u, [" CUDA_BIND_PREFIX "%u];", b, b,
+			     b);
+		}
+	}
+	free(used);
+	if (in->copies_result)
+		ptx_addf(&text, &in->err, "\n.reg .b64 %s;\nmov.b64 %s, 0;", CUDA_RESULT, CUDA_RESULT);
+	ptx_begin_accumulators(in, &text);
+	read_special_registers(in, &text);
+	if (function == in->kernel_node) {
+		ptx_begin_block_probes(in, &text);
+		ptx_init_lane_count(in, &text);
+	}
+	ptx_add(&text, &in->err, "\n", 1);
+	for (; in->next < in->nplaced && site_rules[in->placed[in->next].place.kind].top; in->next++) {
+		const struct ptx_site *at = &in->placed[in->next];
+
+		if (at->probe)
+			site_rules[at->place.kind].add(in, &text, at->probe);
+	}
+	ptx_edit(in, PTX_INSERT, m->nodes[body].first + 1, 0, text);
+}
+
+/* Adds the remaining probes where the function runs off its end. */
+static void edit_bottom(struct ptx_splice *in, uint32_t function, uint32_t body)
+{
+	const struct ptx_site *at = &in->placed[in->next];
+	uint32_t n = in->nplaced - in->next, last = PTX_NONE;
+	const struct ptx_module *m = in->m;
+	struct ptx_text text = { 0 };
+
+	if (!has_probe(at, n) && !(n && ptx_has_accumulators(in)))
+		return;
+	for (uint32_t c = m->nodes[body].child; c != PTX_NONE; c = m->nodes[c].next)
+		if (m->nodes[c].kind == PTX_INSN || m->nodes[c].kind == PTX_LABEL || m->nodes[c].kind == PTX_BLOCK)
+			last = c;
+	ptx_add(&text, &in->err, "\n", 1);
+	ptx_flush_accumulators(in, &text);
+	for (uint32_t i = 0; i < n; i++) {
+		if (!at[i].probe)
+			continue;
+		if (last != PTX_NONE)
+			ptx_check_params(in, at[i].probe, function, last);
+		add_exit_probe(in, &text, function, &at[i]);
+	}
+	ptx_addf(&text, &in->err, "ret;\n");
+	ptx_edit(in, PTX_INSERT, m->nodes[body].end - 1, 0, text);
+}
+
+/* Edits a declaration. A function defined in another linked module becomes a function of the twin. A strong definition
+ * replaces this module's weak one. */
+static void edit_declaration(struct ptx_splice *in, const struct ptx_symbol *symbol, uint32_t function, uint32_t body)
+{
+	const struct ptx_module *m = in->m;
+	uint32_t first = m->nodes[function].first, linkage = m->nodes[symbol->node].first;
+	struct ptx_text text = { 0 }, end = { 0 };
+
+	if (!symbol->defined || (body == PTX_NONE && !ptx_word_is(in, first, ".extern")))
+		return;
+	if (!ptx_word_is(in, linkage, ".func"))
+		ptx_add(&text, &in->err, ptx_token_text(m, linkage), m->tokens[linkage].len);
+	ptx_edit(in, PTX_REPLACE, first, first + 1, text);
+	if (body == PTX_NONE)
+		return;
+	ptx_addf(&end, &in->err, ";");
+	ptx_edit(in, PTX_REPLACE, m->nodes[body].first, m->nodes[body].end, end);
+}
+
+void ptx_edit_function(struct ptx_splice *in, const struct ptx_symbol *symbol, uint32_t function)
+{
+	const struct ptx_module *m = in->m;
+	uint32_t body = ptx_child(m, function, PTX_BLOCK, 0);
+	struct ptx_text text = { 0 };
+
+	if (body == PTX_NONE || symbol->node != function) {
+		edit_declaration(in, symbol, function, body);
+		return;
+	}
+	if (function == in->kernel_node) {
+		ptx_addf(&text, &in->err, CUDA_TWIN_PREFIX "%s%s", in->kernel, in->flat ? CUDA_FLAT_SUFFIX : "");
+		ptx_edit(in, PTX_REPLACE, m->nodes[function].name, m->nodes[function].name + 1, text);
+	}
+	if (function == in->kernel_node && in->at.job->registers) {
+		struct ptx_text most = { 0 };
+
+		ptx_addf(&most, &in->err, ".maxnreg %u\n", in->at.job->registers); /* the last one counts */
+		ptx_edit(in, PTX_INSERT, m->nodes[body].first, 0, most);
+	}
+	ptx_find_probes(in, function);
+	ptx_check_result(in, function);
+	edit_top(in, function, body);
+	PTX_FOR_EACH_NODE(m, function, node) {
+		const struct ptx_node *n = &m->nodes[node];
+
+		if (n->kind == PTX_INSN || n->kind == PTX_MARK)
+			edit_insn(in, function, node);
+		if (n->kind == PTX_INSN && in->copies_result)
+			ptx_copy_result(in, function, node);
+		else if (n->kind == PTX_DIRECTIVE && ptx_word_is(in, n->name, ".loc"))
+			ptx_edit(in, PTX_REPLACE, n->first, n->end, (struct ptx_text){ 0 });
+	}
+	edit_bottom(in, function, body);
+}
