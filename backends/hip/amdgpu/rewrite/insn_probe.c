@@ -303,5 +303,3 @@ bool hip_write_place_branch(struct hip_text *t, uint32_t i)
 	return true;
 }
 
-
-
