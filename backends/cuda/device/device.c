@@ -3,10 +3,6 @@
 #include "device.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <semaphore.h>
-#include <signal.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,10 +10,9 @@
 #include <time.h>
 
 #include "memory.h"
-#include "core/wire/checks.h"
+#include "wait.h"
 
 #define CLOCK_WAIT_NS 50000000ull
-#define CLOSE_WAIT_MS 500 /* for a wait in progress; kernels that never end keep it waiting longer */
 
 struct gpubpf_device_module {
 	struct gpubpf_device *device;
@@ -166,134 +161,6 @@ static int cuda_open(const struct gpubpf_device_open *how, struct gpubpf_device 
 static const struct gpubpf_device_caps *cuda_caps(const struct gpubpf_device *device)
 {
 	return &device->caps;
-}
-
-/* ---- waiting for kernels ---- */
-
-/* A thread that waits for the context. The driver's wait has no timeout, so the caller abandons the thread after its
- * deadline. */
-struct waiter {
-	const struct cuda_driver *cu;
-	CUcontext context;
-	sem_t ended;
-	atomic_bool begun;       /* the wait has begun or was cancelled: the first to set it decides */
-	atomic_int users;
-	_Atomic(CUresult) error;
-};
-
-static void put_waiter(struct waiter *w)
-{
-	if (gpubpf_ref_was_last(atomic_fetch_sub(&w->users, 1))) {
-		sem_destroy(&w->ended);
-		free(w);
-	}
-}
-
-static CUresult wait_in_context(const struct waiter *w)
-{
-	CUresult error;
-	int mode;
-
-	error = cuda_enter(w->cu, w->context, &mode);
-	if (error)
-		return error;
-	error = CUDA_ERROR_NOT_READY;
-	if (cuda_wait_begin()) {
-		error = w->cu->ctx_synchronize();
-		cuda_wait_end();
-	}
-	cuda_leave(w->cu, &mode);
-	return error;
-}
-
-static void *wait_context(void *arg)
-{
-	struct waiter *w = arg;
-
-	if (!atomic_exchange(&w->begun, true))
-		atomic_store(&w->error, wait_in_context(w));
-	sem_post(&w->ended);
-	put_waiter(w);
-	return NULL;
-}
-
-static int start_waiter(struct gpubpf_device *device)
-{
-	struct waiter *w = calloc(1, sizeof(*w));
-	sigset_t all, before;
-	pthread_t thread;
-	int err;
-
-	if (!w)
-		return -ENOMEM;
-	w->cu = device->cu;
-	w->context = device->context;
-	w->users = 2;
-	sem_init(&w->ended, 0, 0);
-	sigfillset(&all); /* the application's signals must not run on this thread */
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = pthread_create(&thread, NULL, wait_context, w);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (err) {
-		sem_destroy(&w->ended);
-		free(w);
-		return -err;
-	}
-	pthread_detach(thread);
-	device->waiter = w;
-	return 0;
-}
-
-/* Waits until the deadline. The waiter stays until its wait ends, so that there is one at a time. */
-static int wait_waiter(struct gpubpf_device *device, const struct timespec *until)
-{
-	struct waiter *w = device->waiter;
-	int err;
-
-	while (sem_clockwait(&w->ended, CLOCK_MONOTONIC, until) < 0)
-		if (errno != EINTR)
-			return -errno;
-	err = w->error ? -EIO : 0;
-	device->waiter = NULL;
-	put_waiter(w);
-	return err;
-}
-
-static struct timespec deadline_in(uint32_t ms)
-{
-	struct timespec at;
-
-	clock_gettime(CLOCK_MONOTONIC, &at);
-	at.tv_nsec += ms % 1000 * 1000000l;
-	at.tv_sec += ms / 1000 + at.tv_nsec / 1000000000;
-	at.tv_nsec %= 1000000000;
-	return at;
-}
-
-/* Cancels the waiter or waits for it, because the caller may destroy the context next. */
-static void end_waiter(struct gpubpf_device *device)
-{
-	struct timespec until = deadline_in(CLOSE_WAIT_MS);
-	struct waiter *w = device->waiter;
-
-	if (!w)
-		return;
-	if (atomic_exchange(&w->begun, true))
-		wait_waiter(device, &until);
-	if (device->waiter)
-		put_waiter(w);
-	device->waiter = NULL;
-}
-
-static int cuda_wait_idle(struct gpubpf_device *device, uint32_t timeout_ms)
-{
-	struct timespec until = deadline_in(timeout_ms);
-	int err;
-
-	err = device->waiter ? wait_waiter(device, &until) : 0; /* an earlier wait; more may run since */
-	if (!err)
-		err = start_waiter(device);
-	return err ? err : wait_waiter(device, &until);
 }
 
 /* ---- modules and launches ---- */
@@ -491,7 +358,7 @@ static void cuda_close(struct gpubpf_device *device)
 
 	if (!device)
 		return;
-	end_waiter(device);
+	cuda_end_wait(device);
 	cuda_arena_detach(device);
 	if (cuda_device_enter(device, &mode) == 0) {
 		if (device->clock_module)
@@ -535,3 +402,4 @@ const struct gpubpf_device_ops gpubpf_device_cuda = {
 	.launch = cuda_launch,
 	.clock = cuda_clock,
 };
+
