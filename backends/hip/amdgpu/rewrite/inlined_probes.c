@@ -186,9 +186,9 @@ int hip_draft_add_probes(const struct hip_app_kernel *app, const struct hip_prob
 int hip_probes_place_operands(const struct hip_draft *draft, const struct hip_probes *probes, struct gpubpf_diag *diag)
 {
 	struct hip_descriptor d;
-	const uint8_t *code;
+	const uint8_t *code = NULL;
 	uint64_t off;
-	size_t size;
+	size_t size = 0;
 	int err = 0;
 
 	for (uint32_t b = 0; !err && b < draft->nbodies; b++) {
