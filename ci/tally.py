@@ -1,22 +1,29 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Sum the TAP output of all tests of a meson run: tally.py BUILD SUITE... (meson test's arguments).
+"""Sum the TAP output of all tests of a meson run: tally.py [OPTIONS] BUILD NAME... (meson test's arguments).
 
 Prints each failed check with the output of its test, each skipped one with its reason, and last
 `N passed, N failed, N skipped`. A test that died, timed out or printed no check counts as one failure.
 
 A test that fails once has failed. Up to RERUN failed tests are run once more, alone, to classify the failure. A test
-that then passes is UNSTABLE, and one that fails again is FAILED. Both count, and the last lines name them.
+that then passes is UNSTABLE, and one that fails again is FAILED. Both count, and the last lines name them, with the command that repeats
+each test and the path of its log.
+
+    --repeat=COMMAND     the command that repeats a test, before its name; the default is meson
+    --durations=FILE     write how long each test took that passed (ci/select-tests reads it)
 """
 import json
 import os
 import pathlib
 import re
+import shlex
+import shutil
 import subprocess
 import sys
 
 CHECK = re.compile(r"^(not )?ok\b\s*\d*\s*-?\s*(.*?)(?:\s+#\s*(skip|todo)\b\S*\s*(.*))?$", re.IGNORECASE)
 RERUN = 3
+CHANGED, SECONDS = 2, 5  # a duration is written anew if it changed by this factor, and by this much
 ALL_SKIPPED = re.compile(r"^1\.\.0\s*#\s*skip\S*\s*(.*)$", re.IGNORECASE)
 
 
@@ -63,13 +70,49 @@ def output(test):
     return ["    " + line for line in (test.get("stdout", "") + test.get("stderr", "")).splitlines()[-40:]]
 
 
+def name_of(test):
+    return test["name"].split(" / ")[-1]
+
+
 def passes_alone(build, test):
-    _, again, _ = run(build, [test["name"].split(" / ")[-1]], "rerunlog")
+    _, again, _ = run(build, [name_of(test)], "rerunlog")
     return len(again) == 1 and not tally(again[0])[1]
 
 
+def write_log(folder, test):
+    """Write all that a failed test printed. The path of the file."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / (re.sub(r"[^\w.-]", "_", name_of(test)) + ".log")
+    command = " ".join(shlex.quote(part) for part in test.get("command", []))
+    path.write_text(f"$ {command}\n{test.get('stdout', '')}{test.get('stderr', '')}\n{test['result']}, exit status {test.get('returncode')}\n",
+                    encoding="utf-8", errors="replace")
+    return path
+
+
+def write_durations(path, build, tests):
+    """Write the seconds of each test that passed; tests that the build lacks go, small changes stay unwritten."""
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    known = {name: float(seconds) for name, seconds in (line.split("\t") for line in lines if line and not line.startswith("#"))}
+    for test in tests:
+        name, new = name_of(test), test.get("duration", 0)
+        old = known.get(name)
+        if test["result"] == "OK" and (old is None or abs(new - old) > SECONDS and max(new, old) > CHANGED * min(new, old)):
+            known[name] = new
+    try:
+        with open(os.path.join(build, "meson-info/intro-tests.json"), encoding="utf-8") as f:
+            names = {test["name"] for test in json.load(f)}
+    except OSError:
+        names = set(known)
+    head = "# SPDX-License-Identifier: Apache-2.0\n# How many seconds each test took in a full run; ci/tally.py writes it, ci/select-tests reads it.\n"
+    path.write_text(head + "".join(f"{name}\t{known[name]:.1f}\n" for name in sorted(known) if name in names), encoding="utf-8")
+
+
 def main():
-    build, arguments = sys.argv[1], sys.argv[2:]
+    options = dict(a[2:].split("=", 1) for a in sys.argv[1:] if a.startswith(("--repeat=", "--durations=")))
+    build, *arguments = [a for a in sys.argv[1:] if not a.startswith(("--repeat=", "--durations="))]
+    repeat = options.get("repeat", f"meson test -C {build} --no-rebuild")
+    logs = pathlib.Path(build, "meson-logs/failed")
+    shutil.rmtree(logs, ignore_errors=True)
     status, tests, text = run(build, arguments, "testlog")
     tallies = [tally(test) for test in tests]
     rerun = sum(bool(f) for _, f, _ in tallies) <= RERUN
@@ -81,13 +124,16 @@ def main():
             print(f"SKIPPED {test['name']}: {name}: {reason}")
         if f:
             kind = "UNSTABLE" if rerun and passes_alone(build, test) else "FAILED"
-            lines.append(f"{kind} {test['name']}: {'; '.join(f[:10])}")
-            print(lines[-1], *output(test), sep="\n")
+            lines.append([f"{kind} {test['name']}: {'; '.join(f[:10])}",
+                          f"    repeat: {repeat} {name_of(test)}", f"    log: {write_log(logs, test)}"])
+            print(lines[-1][0], *output(test), *lines[-1][1:], sep="\n")
     if lines:
-        print("", *lines, sep="\n")
+        print("", *(line for part in lines for line in part), sep="\n")
     if not tests or (status and not failed):
         print("\n".join(text.splitlines()[-30:]))
         failed += 1
+    if "durations" in options:
+        write_durations(pathlib.Path(options["durations"]), build, tests)
     print(f"{passed} passed, {failed} failed, {skipped} skipped")
     return 1 if failed else 0
 
