@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "backends/cuda/sass/check/check.h"
+#include "backends/cuda/sass/isa/scoreboard.h"
 #include "backends/cuda/sass/rewrite/count.h"
 #include "core/model/diag.h"
 #include "core/wire/name.h"

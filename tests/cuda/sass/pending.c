@@ -3,7 +3,8 @@
  * Operations in flight in a probe, and instructions that need no wait for them. An instruction may overwrite a
  * store's pending source only under the opposite predicate of the store, because then the store does not execute.
  */
-#include "backends/cuda/sass/check/check.c"
+#include "backends/cuda/sass/check/work.h"
+#include "core/model/diag.h"
 #include "tests/tap.h"
 
 #define BOARD 1

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "addresses.h"
 #include "code.h"
 #include "core/model/diag.h"
-#include "backends/cuda/sass/rewrite/count.h"
 
 #define TEXT_PREFIX ".text."          /* a section is called this and the name of the function */
 

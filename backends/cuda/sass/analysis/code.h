@@ -13,7 +13,7 @@
 #define GPUBPF_SASS_CODE_H
 
 #include "backends/cuda/sass/cubin/cubin.h"
-#include "backends/cuda/sass/isa/isa.h"
+#include "backends/cuda/sass/isa/effects.h"
 
 struct gpubpf_diag;
 
@@ -53,12 +53,6 @@ static inline struct sass_insn sass_code_at(const struct sass_code *code, uint32
  * predicate, and keep no operand for the next instruction. */
 bool sass_may_precede_entry(struct sass_insn insn);
 
-/* The constant bank that the instruction reads, -1 if none. */
-int sass_constant_bank(struct sass_insn insn);
-
-/* The offset in that bank in bytes, without the index register. */
-uint64_t sass_constant_offset(struct sass_insn insn);
-
 /* 0; -EINVAL and the reason why the kernel cannot have a twin; -ENOMEM. After success the caller calls
  * sass_code_finish(). */
 int sass_code_read(const struct sass_cubin *cubin, const struct sass_kernel *kernel, struct sass_code *code,
@@ -68,16 +62,5 @@ void sass_code_finish(struct sass_code *code);
 /* Instruction `at` gets an instruction probe: the probes of the entry and of the exit avoid it where they can. The
  * caller visits the last instruction first. */
 void sass_code_reserve(struct sass_code *code, uint32_t at);
-
-/* The offset at which instruction i reads c[0x4]: its literal offset, plus the constant that the code moves into the
- * index register just before. False: the offset is unknown. */
-bool sass_reads_address(const struct sass_code *code, uint32_t i, uint64_t *off);
-
-/* Finds the address at `off` in c[0x4], where the driver stores it. The symbol exists. */
-bool sass_address_at(const struct sass_cubin *cubin, uint64_t off, struct sass_relocation *address);
-/* Calls fn for each such address; fn's non-zero return ends the walk and is returned. */
-int sass_addresses_each(const struct sass_cubin *cubin, int (*fn)(void *arg, const struct sass_relocation *address), void *arg);
-/* A function of the driver that a module with separate state can call too: its state belongs to the context. */
-bool sass_is_system_call(const struct sass_symbol *symbol);
 
 #endif

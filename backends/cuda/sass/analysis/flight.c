@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "backends/cuda/sass/isa/form.h"
-#include "backends/cuda/sass/rewrite/patch.h"
+#include "backends/cuda/sass/isa/scoreboard.h"
 #include "live.h"
 
 #define IN_FLIGHT 0x80             /* bit of a state; the bits below are scoreboards, and a wait for one of them ends

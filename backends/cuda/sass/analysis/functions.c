@@ -7,7 +7,7 @@
 
 #include "callees.h"
 #include "core/model/diag.h"
-#include "backends/cuda/sass/probe/probe.h"
+#include "backends/cuda/sass/isa/effects.h"
 
 #define OP_RET 0x150               /* operations: bits 0..8 */
 #define OP_BRX 0x149

@@ -3,7 +3,7 @@
 
 #include "core/model/diag.h"
 #include "backends/cuda/sass/isa/form.h"
-#include "backends/cuda/sass/rewrite/patch.h"
+#include "backends/cuda/sass/isa/scoreboard.h"
 
 #define REG_GRANULE 8              /* registers are allocated in multiples of this */
 #define FREE_REGS 32               /* of 65,536 registers for 2,048 threads: up to here no occupancy is lost */

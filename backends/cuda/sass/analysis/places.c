@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "constant.h"
-#include "backends/cuda/sass/probe/probe.h"
+#include "backends/cuda/sass/isa/effects.h"
 
 #define OP_BAR 0x11d
 #define OP_BAR_IMMEDIATE 0xb1d     /* the number is in bits 54..57 */
@@ -121,6 +121,14 @@ static bool is_branch(const struct sass_code *code, struct sass_place *p)
 bool sass_is_relative(struct sass_insn insn)
 {
 	return sass_has_target(insn) || is_relative_transfer(insn);
+}
+
+struct sass_insn sass_relocate_own_insn(const struct sass_arch *arch, struct sass_insn own, uint32_t at, uint32_t to)
+{
+	int64_t offset = sass_is_relative(own) ? sass_branch(arch, own) + ((int64_t)at - to) * SASS_INSN : 0;
+
+	own = sass_with_field(own, SASS_REUSE_AT, 4, 0);
+	return sass_is_relative(own) ? sass_with_branch(arch, own, offset) : own;
 }
 
 bool sass_is_relocatable(const struct sass_code *code, uint32_t at)

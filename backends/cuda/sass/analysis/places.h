@@ -32,5 +32,8 @@ bool sass_is_cond_branch(struct sass_insn insn);
 bool sass_is_relative(struct sass_insn insn);
 /* Does it do the same at any address, if its distance is adjusted? */
 bool sass_is_relocatable(const struct sass_code *code, uint32_t at);
+/* The instruction of index `at` as it must be at index `to`: its target stays, and it keeps no operand for the next
+ * instruction. */
+struct sass_insn sass_relocate_own_insn(const struct sass_arch *arch, struct sass_insn own, uint32_t at, uint32_t to);
 
 #endif

@@ -3,7 +3,7 @@
  * Pass: no operation without a scoreboard is in flight where an exit's probe begins, if it touches a register of the
  * probe. The pass reads the twin's bytes. From each such operation it follows every path, also through stubs. A path
  * ends at a later operation of the same in-order unit that sets a scoreboard. No path may reach the exit's probe, which
- * waits for every scoreboard (check_in_flight()).
+ * waits for every scoreboard (sass_check_exit()).
  */
 #include <errno.h>
 #include <stdlib.h>

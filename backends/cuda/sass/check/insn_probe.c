@@ -15,7 +15,6 @@
 
 #include "work.h"
 #include "backends/cuda/sass/analysis/constant.h"
-#include "backends/cuda/sass/rewrite/patch.h"
 #include "backends/cuda/sass/analysis/live.h"
 
 #define ALL_BOARDS 0x3f

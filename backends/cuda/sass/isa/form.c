@@ -109,6 +109,13 @@ const struct sass_form *sass_form_find(uint32_t opcode)
 	return opcode < OPCODES && forms[opcode].opcode ? &forms[opcode] : NULL;
 }
 
+bool sass_is_uniform(struct sass_insn insn)
+{
+	const struct sass_form *form = sass_form_find(sass_opcode(insn));
+
+	return form && form->becomes && (form->becomes != form->opcode || sass_field(insn, 90, 2));
+}
+
 /* 73..75 of loads and stores: 8 and 16 bits with and without sign, 32, 64, 128 */
 static unsigned access_width(struct sass_insn insn)
 {

@@ -59,6 +59,9 @@ extern const uint8_t sass_predicate_at[SASS_PREDICATE_FIELDS];
 /* NULL: probes have no such instruction */
 const struct sass_form *sass_form_find(uint32_t opcode);
 
+/* Does the instruction use the uniform datapath? */
+bool sass_is_uniform(struct sass_insn insn);
+
 struct sass_operand {
 	uint8_t at;                /* position of its field */
 	uint8_t reg, n;            /* n registers from reg on; n is 0 for RZ and URZ */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "core/model/diag.h"
-#include "backends/cuda/sass/rewrite/patch.h"
+#include "backends/cuda/sass/isa/scoreboard.h"
 #include "work.h"
 #include "schedule.h"
 
@@ -22,41 +22,6 @@ struct body_maker {
 	uint8_t scratch;           /* a scratch predicate: the conjunction of an instruction's predicate and `meant` */
 	struct gpubpf_diag *diag;
 };
-
-bool sass_has_effect(struct sass_insn insn)
-{
-	uint32_t operation = sass_opcode(insn) & 0x1ff;
-	enum sass_class class = sass_op_find(operation)->class;
-	bool own = operation == 0x183 || operation == 0x187; /* LDL, STL */
-
-	return (class == SASS_LOAD || class == SASS_STORE || class == SASS_ASYNC) && !own;
-}
-
-bool sass_is_lane_independent(struct sass_insn insn)
-{
-	switch (sass_opcode(insn) & 0x1ff) {
-	case 0x189: case 0x1a1: case 0x1c4: case 0x02f: /* SHFL, MATCH, REDUX, ELECT */
-		return false;
-	default:
-		break;
-	}
-	switch (sass_op_find(sass_opcode(insn))->class) {
-	case SASS_FIXED: case SASS_SLOW: case SASS_LOAD: case SASS_STORE:
-		return !sass_barrier_at(insn);
-	case SASS_SYNC: /* NOP, MEMBAR, ERRBAR */
-		return (sass_opcode(insn) & 0x1ff) == 0x118 || (sass_opcode(insn) & 0x1ff) == 0x192 ||
-		       (sass_opcode(insn) & 0x1ff) == 0x1ab;
-	case SASS_ASYNC: /* CCTL */
-		return (sass_opcode(insn) & 0x1ff) == 0x18f;
-	default:
-		return false;
-	}
-}
-
-bool sass_is_divergent_flow(struct sass_insn insn)
-{
-	return sass_opcode(insn) == SASS_OP_BRA || sass_opcode(insn) == SASS_OP_YIELD || sass_barrier_at(insn);
-}
 
 static int check_probe(struct body_maker *m)
 {

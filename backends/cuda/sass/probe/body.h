@@ -37,12 +37,4 @@ int sass_body_make(const struct sass_arch *arch, const struct sass_probe *probe,
 		   struct gpubpf_diag *diag);
 void sass_body_finish(struct sass_body *body);
 
-/* Does the instruction have an effect outside of the lane, or can it fault? This is access to memory other than
- * local. */
-bool sass_has_effect(struct sass_insn insn);
-/* Is it part of divergent control flow: a branch, or an instruction that reconverges lanes? */
-bool sass_is_divergent_flow(struct sass_insn insn);
-/* Does it execute independently of other lanes and fall through? */
-bool sass_is_lane_independent(struct sass_insn insn);
-
 #endif

@@ -17,22 +17,6 @@
 #define NOINC_AT 86                /* bit of CALL.REL */
 #define CONTROL_BITS (~((1ull << 41) - 1))
 
-bool sass_is_uniform(struct sass_insn insn)
-{
-	const struct sass_form *form = sass_form_find(sass_opcode(insn));
-
-	return form && form->becomes && (form->becomes != form->opcode || sass_field(insn, 90, 2));
-}
-
-bool sass_has_target(struct sass_insn insn)
-{
-	uint32_t opcode = sass_opcode(insn);
-
-	if (opcode == 0x348) /* WARPSYNC of the lanes in a register: only .COLLECTIVE has a target */
-		return sass_field(insn, 86, 1);
-	return opcode == SASS_OP_BRA || opcode == SASS_OP_BRA_U || opcode == SASS_OP_BSSY;
-}
-
 /* -- reading -- */
 
 static bool is_branch_to_itself(const struct sass_arch *arch, struct sass_insn insn)

@@ -13,6 +13,7 @@
 #define GPUBPF_SASS_PROBE_H
 
 #include "backends/cuda/sass/cubin/cubin.h"
+#include "backends/cuda/sass/isa/effects.h"
 #include "backends/cuda/sass/isa/form.h"
 
 struct gpubpf_diag;
@@ -34,10 +35,5 @@ int sass_probe_read(const struct sass_cubin *probes, const char *name, struct sa
 void sass_probe_finish(struct sass_probe *probe);
 /* Recomputes which registers, barriers and predicates the instructions use. */
 void sass_probe_update_usage(struct sass_probe *probe);
-
-/* Does the instruction use the uniform datapath? */
-bool sass_is_uniform(struct sass_insn insn);
-/* Does it have a relative target? */
-bool sass_has_target(struct sass_insn insn);
 
 #endif

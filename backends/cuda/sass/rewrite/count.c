@@ -94,20 +94,3 @@ int sass_count_probe(const struct sass_arch *arch, bool end, struct sass_probe *
 	sass_probe_update_usage(probe);
 	return 0;
 }
-
-bool sass_is_count_insn(struct sass_insn insn)
-{
-	return sass_opcode(insn) == SASS_OP_STS || sass_opcode(insn) == SASS_OP_ATOMS || sass_opcode(insn) == SASS_OP_BAR;
-}
-
-#define OP_S2R 0x119
-#define OP_S2UR 0x1c3
-#define OP_CS2R 0x005
-
-bool sass_reads_shared_size(struct sass_insn insn)
-{
-	uint32_t operation = sass_opcode(insn) & 0x1ff;
-
-	return (operation == OP_S2R || operation == OP_S2UR || operation == OP_CS2R) &&
-	       sass_field(insn, 72, 8) == SASS_SR_SHARED_SIZE;
-}

@@ -23,9 +23,4 @@ uint32_t sass_count_end(const struct sass_arch *arch, unsigned base, struct sass
 /* The same as a probe. -ENOMEM. */
 int sass_count_probe(const struct sass_arch *arch, bool end, struct sass_probe *probe);
 
-/* Is the instruction one that probes use only to count lanes? */
-bool sass_is_count_insn(struct sass_insn insn);
-/* Does it read the size of the block's shared memory? */
-bool sass_reads_shared_size(struct sass_insn insn);
-
 #endif

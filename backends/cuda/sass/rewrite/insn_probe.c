@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "insn_probe.h"
 
+#include "backends/cuda/sass/analysis/constant.h"
 #include "core/model/diag.h"
 #include "patch.h"
 #include "backends/cuda/sass/isa/operands.h"
@@ -377,14 +378,6 @@ static void emit_bodies(struct stub_writer *p, uint32_t from, uint32_t to, enum 
 		switch_access(p, &p->around->list[i], given);
 		emit_body(p, &p->around->list[i]);
 	}
-}
-
-struct sass_insn sass_relocate_own_insn(const struct sass_arch *arch, struct sass_insn own, uint32_t at, uint32_t to)
-{
-	int64_t offset = sass_is_relative(own) ? sass_branch(arch, own) + ((int64_t)at - to) * SASS_INSN : 0;
-
-	own = sass_with_field(own, SASS_REUSE_AT, 4, 0);
-	return sass_is_relative(own) ? sass_with_branch(arch, own, offset) : own;
 }
 
 /* Bodies after the instruction save the predicates, so the stub waits for the predicates that the instruction

@@ -37,9 +37,6 @@ static inline bool sass_insn_probe_is_guarded(const struct sass_place *place)
 	return place->guard != SASS_PT || place->second != SASS_PT;
 }
 
-/* The instruction of index `at` as it must be at index `to`: its target stays, and it keeps no operand for the next
- * instruction. */
-struct sass_insn sass_relocate_own_insn(const struct sass_arch *arch, struct sass_insn own, uint32_t at, uint32_t to);
 /* Registers that the bodies need above the kernel's; 0 if there are no bodies. */
 uint32_t sass_insn_probes_regs(const struct sass_insn_probes *around, const struct sass_code *code);
 /* Scoreboards that guard the work that bodies leave in flight. */

@@ -7,6 +7,7 @@
 
 #include "patch.h"
 #include "backends/cuda/sass/analysis/live.h"
+#include "backends/cuda/sass/isa/scoreboard.h"
 
 #define MAX_INSNS_BETWEEN (3 + SASS_BARRIERS) /* instructions between the two */
 

@@ -5,7 +5,7 @@
  * last EXIT ever executes, the probe replaces that EXIT. The first instruction becomes a branch to the entry's probe,
  * after which it executes, and the kernel continues. If the probe's registers are above the kernel's, the branch can
  * replace the first instruction that waits instead. Then the kernel's first reads complete meanwhile. An instruction
- * with a probe becomes a branch too (insn_probe.h), and so does one that reads a variable in c[0x3] (backends/cuda/sass/analysis/constant.h). Each of
+ * with a probe becomes a branch too (insn_probe.h), and so does one that reads a variable in c[0x3] (constant_stub.h). Each of
  * these passes patches the instruction where the pass before it has put it.
  *
  * Does:     allocates registers, predicates and barriers for the probes, and writes the new code.
@@ -18,10 +18,15 @@
 
 #include "insn_probe.h"
 #include "backends/cuda/sass/analysis/code.h"
-#include "backends/cuda/sass/analysis/constant.h"
 #include "backends/cuda/sass/probe/probe.h"
 
 struct gpubpf_diag;
+
+/* half of an address in the bank's memory, an immediate of instruction `at` */
+struct sass_constant_address {
+	uint32_t at, off;
+	bool high;
+};
 
 struct sass_patched_code {
 	struct sass_insn *insns;   /* malloc'd: the code section, beginning with the kernel's code; padded to 128
@@ -45,16 +50,7 @@ int sass_patch_kernel(const struct sass_code *code, uint32_t regs, const struct 
 	       const struct sass_insn_probes *around, struct sass_patched_code *grafted, struct gpubpf_diag *diag);
 void sass_patched_code_finish(struct sass_patched_code *grafted);
 
-#define SASS_PROBE_SB 5
-#define SASS_ALL_BOARDS 0x3f
-
-/* Instructions of a probe got a scoreboard in `is`. Later instructions that touch their registers wait for it. */
-void sass_insert_added_waits(const struct sass_insn *was, struct sass_insn *is, uint32_t n);
 /* An EXIT of a probe becomes a branch over the `behind` instructions that follow it. */
 struct sass_insn sass_exit_to_branch(const struct sass_arch *arch, struct sass_insn insn, uint32_t behind);
-/* Updates the set of scoreboards that are pending after an instruction of a probe. */
-unsigned sass_pending_boards(unsigned left, struct sass_insn insn);
-/* The first instruction after i that depends on its registers waits for the scoreboard. */
-void sass_insert_wait(struct sass_insn *insns, uint32_t n, uint32_t i, unsigned board);
 
 #endif

@@ -9,6 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/cuda/sass/analysis/addresses.h"
+#include "backends/cuda/sass/analysis/constant.h"
+
 #define IMMEDIATE_AT 4             /* bytes from an instruction to its immediate in bits 32 to 63 */
 
 /* -- c[0x4]: addresses -- */

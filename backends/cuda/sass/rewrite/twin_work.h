@@ -20,6 +20,9 @@ struct out_section {
 	uint32_t from;
 };
 
+/* the first sections, which the twin makes */
+enum { SECTION_NAMES = 1, SECTION_STRINGS, SECTION_SYMBOLS, FIRST_COPIED };
+
 struct writer {
 	const struct sass_cubin *app, *probes;
 	const struct sass_kernel *kernel;
@@ -59,7 +62,25 @@ static inline bool begins(const char *name, const char *with)
 }
 
 /* For qsort(): compares two uint32_t. */
-int sass_compare_u32(const void *a, const void *b);
+static inline int sass_compare_u32(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Section names end with the kernel's name (".text.NAME"). In the twin they end with the twin's. */
+const char *sass_twin_section_name(struct writer *w, const char *name);
+/* Finds the sections that are copied (w->kept), and allocates w->sections. -ENOMEM. */
+int sass_twin_find_copied(struct writer *w);
+/* Adds all sections to w->sections, in the order that loaders expect. `bank`: section of the probes' words. -EINVAL and
+ * the reason; -ENOMEM. */
+int sass_twin_choose_sections(struct writer *w, uint32_t bank);
+
+/* Makes w->symbols and w->strings. -ENOMEM. */
+int sass_twin_make_symbols(struct writer *w, uint32_t bank);
+/* Appends a text and its NUL to `to`, which has room for it. Returns its offset. */
+size_t sass_twin_add_string(char *to, size_t *size, const char *text);
 /* Adds a symbol of the application's cubin to the twin. */
 void sass_twin_add_symbol(struct writer *w, uint32_t symbol);
 
@@ -76,5 +97,10 @@ int sass_twin_addresses_in_stubs(struct writer *w);
 int sass_twin_general(struct writer *w, size_t *size);
 int sass_twin_info(struct writer *w, size_t *size);
 int sass_twin_calls(struct writer *w, uint32_t section, size_t *size);
+
+/* Replaces the application's indices of sections and symbols in the headers by the twin's. */
+void sass_twin_fix_heads(struct writer *w);
+/* Sets sizes and offsets of the sections, and writes the file to w->twin->cubin. -ENOMEM. */
+int sass_twin_write_file(struct writer *w);
 
 #endif

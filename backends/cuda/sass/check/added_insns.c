@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Pass: the code of the probes at the entry and at the exits.
+ *
+ * 1. Each added instruction is known. It changes nothing that belongs to the whole warp.
+ * 2. No probe uses a convergence barrier at which lanes of the kernel may wait. Where lanes leave separately, no lane
+ *    waits for another.
+ * 3. Branches stay in the code of their probe, except the branch back to the kernel.
+ * 4. Probes use only registers that the twin declares.
+ */
+#include "work.h"
+
+#include "backends/cuda/sass/isa/effects.h"
+
+#define REGCOUNT_EXTRA 3
+
+/* -- instructions -- */
+
+static int check_uniform(struct checked *c)
+{
+	for (uint32_t i = c->stubs; i < c->n; i++) {
+		struct sass_insn insn = insn_at(c, i);
+
+		if (sass_check_is_moved(c, i))
+			continue;
+		if (!sass_is_probe_insn(c->code->arch, insn) && !sass_is_count_insn(insn))
+			return sass_check_fail(c, i, "a probe has an unknown instruction");
+		if (sass_is_uniform(insn))
+			return sass_check_fail(c, i, "a probe uses the uniform datapath");
+	}
+	return 0;
+}
+
+/* Is it code of an exit's probe for a warp that is converged? */
+static bool is_warp_code(const struct checked *c, uint32_t i)
+{
+	return c->apart != SASS_NONE && i >= c->exit && i < c->apart;
+}
+
+static bool is_lane_code(const struct checked *c, uint32_t i)
+{
+	return c->apart != SASS_NONE && i >= c->apart && (c->entry == SASS_NONE || i < c->entry);
+}
+
+/* Barriers of the kernel at which no lane waits after the entry's probe, as bits. All lanes reach its end, which breaks
+ * these barriers. */
+static unsigned broken_barriers(const struct checked *c)
+{
+	unsigned left = 0;
+
+	for (uint32_t i = c->moved; c->entry != SASS_NONE && i-- > c->entry;) {
+		uint32_t opcode = sass_opcode(insn_at(c, i));
+
+		if (!sass_is_unconditional(insn_at(c, i)) || (opcode != SASS_OP_BREAK && opcode != SASS_OP_WARPSYNC_ALL))
+			break;
+		left |= opcode == SASS_OP_BREAK ? 1u << sass_field(insn_at(c, i), 16, 4) : 0;
+	}
+	return left;
+}
+
+static int check_barriers(struct checked *c)
+{
+	unsigned used = c->code->barriers_used & ~broken_barriers(c);
+
+	for (uint32_t i = c->stubs; i < c->n; i++) {
+		uint32_t opcode = sass_opcode(insn_at(c, i));
+		unsigned field = sass_barrier_at(insn_at(c, i));
+
+		if (is_lane_code(c, i) && (opcode == SASS_OP_VOTE || opcode == SASS_OP_MATCH || opcode == SASS_OP_WARPSYNC_ALL))
+			return sass_check_fail(c, i, "code for single lanes at an exit votes or reconverges");
+		if (!field)
+			continue;
+		if (is_warp_code(c, i))
+			continue;
+		if (c->entry == SASS_NONE || i < c->entry)
+			return sass_check_fail(c, i, "lanes that reach an exit separately use a convergence barrier");
+		if (used >> sass_field(insn_at(c, i), field, 4) & 1)
+			return sass_check_fail(c, i, "a probe uses a convergence barrier of the kernel");
+	}
+	return 0;
+}
+
+static bool falls_through_to(const struct checked *c, uint32_t at)
+{
+	uint32_t opcode = sass_opcode(insn_at(c, at - 1));
+
+	return !sass_is_unconditional(insn_at(c, at - 1)) || (opcode != SASS_OP_BRA && opcode != SASS_OP_EXIT);
+}
+
+static int check_branches(struct checked *c)
+{
+	bool back = c->entry == SASS_NONE, both = c->entry != SASS_NONE && c->exit != SASS_NONE;
+
+	if (both && (c->entry <= c->exit || falls_through_to(c, c->entry)))
+		return sass_check_fail(c, c->entry, "the exit's probe falls through to the entry's");
+	if (c->apart != SASS_NONE && falls_through_to(c, c->apart))
+		return sass_check_fail(c, c->apart, "code for the whole warp falls through to code for single lanes");
+
+	for (uint32_t i = c->stubs; i < c->n; i++) {
+		int64_t to;
+
+		if (sass_check_is_moved(c, i) || !sass_has_target(insn_at(c, i)))
+			continue;
+		to = sass_check_target(c, i);
+		if (i && sass_check_is_moved(c, i - 1) && to == (int64_t)c->at + 1)
+			back = sass_is_unconditional(insn_at(c, i));
+		else if (to < c->stubs || to >= c->n || (both && (i < c->entry) != (to < c->entry)))
+			return sass_check_fail(c, i, "a probe branches out of its code");
+		else if (is_warp_code(c, i) != is_warp_code(c, to) && i != c->asks)
+			return sass_check_fail(c, i, "a branch mixes code for the whole warp and code for single "
+						      "lanes");
+	}
+	return back ? 0 : sass_check_fail(c, c->entry, "the entry's probe does not branch back to the kernel");
+}
+
+static int check_registers(struct checked *c)
+{
+	uint32_t low, top;
+
+	sass_check_find_reg_span(c, c->stubs, c->n, &low, &top);
+	if (top && top + REGCOUNT_EXTRA - 1 > c->new_regs)
+		return sass_check_fail(c, c->stubs, "probes use more registers than the twin declares");
+	if (c->new_regs < c->regs || c->new_regs > SASS_REGS_MAX)
+		return sass_check_fail(c, 0, "the twin declares an impossible number of registers");
+	if (c->code->maxreg && (top > c->code->maxreg || c->new_regs != c->regs))
+		return sass_check_fail(c, c->stubs, "probes use more registers than USETMAXREG leaves");
+	return 0;
+}
+
+int sass_check_added_insns(struct checked *c)
+{
+	int err = check_uniform(c);
+
+	if (!err)
+		err = check_barriers(c);
+	if (!err)
+		err = check_branches(c);
+	return err ? err : check_registers(c);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pass: the entry's probe preserves the kernel's registers, and the instruction that it replaces executes after it. */
+#include "work.h"
+
+/* Later probes use the same registers, so they wait for what the entry's probe leaves in flight. */
+static int check_entry_pending(struct checked *c)
+{
+	for (uint32_t i = c->entry; i < c->moved; i++)
+		if (sass_lacks_board(insn_at(c, i)))
+			return sass_check_fail(c, i, "the entry's probe leaves work in flight without a scoreboard");
+	if (c->exit != SASS_NONE && sass_check_entry_pending(c) & ~sass_check_exit_waits(c))
+		return sass_check_fail(c, c->exit, "an exit's probe does not wait for the work of the entry's probe");
+	return 0;
+}
+
+int sass_check_entry(struct checked *c)
+{
+	uint32_t low, top;
+
+	if (c->entry == SASS_NONE)
+		return 0;
+	if (c->placed[c->at] ? !sass_check_is_bare_branch(c, c->moved) :
+			       !sass_check_is_unchanged(c, sass_code_at(c->code, c->at), insn_at(c, c->moved)))
+		return sass_check_fail(c, c->moved, "the instruction at the entry does not execute after the probe");
+	for (uint32_t i = c->code->begin; i < c->at; i++)
+		if (!sass_may_precede_entry(sass_code_at(c->code, i)) || c->code->entered[i + 1])
+			return sass_check_fail(c, i, "the kernel does more than read before its entry's probe");
+	sass_check_find_reg_span(c, c->entry, c->n, &low, &top);
+	if (c->at > c->code->begin && low < c->regs)
+		return sass_check_fail(c, c->entry, "the entry's probe overwrites registers that the kernel has "
+						     "loaded");
+	return c->exit == SASS_NONE && !c->around->n ? 0 : check_entry_pending(c);
+}

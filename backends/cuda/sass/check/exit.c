@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Pass: an exit's probe waits for the kernel's operations in flight before it writes a register or a predicate of the
+ * kernel.
+ */
+#include "work.h"
+
+#include "backends/cuda/sass/analysis/live.h"
+
+#define ALL_BOARDS 0x3f
+#define MAX_FIXED_CYCLES 45        /* cycles after which every fixed-latency result is ready */
+#define MIN_BRANCH_CYCLES 5        /* minimum number of cycles from a branch to its target */
+
+/* The first instruction that writes a predicate that the kernel may write too; `to` if there is none. */
+static uint32_t find_predicate_write(const struct checked *c, uint32_t from, uint32_t to)
+{
+	unsigned used = sass_predicates_used(c->code);
+
+	while (from < to && !(sass_predicates_written(insn_at(c, from)) & used))
+		from++;
+	return from;
+}
+
+/* Cycles from the kernel's last instruction to instruction `at` of an exit's probe. */
+static unsigned cycles_until(const struct checked *c, uint32_t at)
+{
+	unsigned time = c->stubs == c->code->tail ? 0 : MIN_BRANCH_CYCLES;
+
+	for (uint32_t i = c->exit; i < at; i++)
+		time += sass_min_cycles(insn_at(c, i));
+	return time;
+}
+
+static bool stalls_for_results(const struct checked *c)
+{
+	unsigned time = 0;
+
+	for (uint32_t i = c->exit; i < c->n && sass_opcode(insn_at(c, i)) == SASS_OP_NOP; i++)
+		time += sass_stall(insn_at(c, i));
+	return time >= MAX_FIXED_CYCLES;
+}
+
+static bool waits_for_all(const struct checked *c)
+{
+	struct sass_insn first = insn_at(c, c->exit), waits = insn_at(c, sass_check_wait_index(c));
+
+	if (sass_check_wait_index(c) != c->exit && (sass_opcode(first) != SASS_OP_NOP || sass_stall(first) < SASS_SCOREBOARD_CYCLES))
+		return false;
+	return sass_wait_mask(waits) == ALL_BOARDS;
+}
+
+int sass_check_exit(struct checked *c)
+{
+	uint32_t low, top, end = c->entry != SASS_NONE && c->entry > c->exit ? c->entry : c->n, writes;
+	int err;
+
+	if (c->exit == SASS_NONE)
+		return 0;
+	if (c->stubs == c->code->tail && sass_wait_mask(sass_code_at(c->code, c->stubs)) &
+						 ~(sass_wait_mask(insn_at(c, c->exit)) | sass_wait_mask(insn_at(c, sass_check_wait_index(c)))))
+		return sass_check_fail(c, c->exit, "the last exit does not wait as it did in the kernel");
+	sass_check_find_reg_span(c, c->exit, end, &low, &top);
+	if (low < c->regs && (!waits_for_all(c) || !stalls_for_results(c)))
+		return sass_check_fail(c, c->exit, "an exit's probe does not wait for the kernel's operations in "
+						    "flight");
+	writes = find_predicate_write(c, c->exit, end);
+	if (writes == end)
+		return 0;
+	err = sass_check_predicate_boards(c);
+	if (err < 0)
+		return err;
+	if (low >= c->regs && c->code->slow_predicates && !waits_for_all(c))
+		return sass_check_fail(c, c->exit, "the kernel may write a predicate after an exit's probe began");
+	if (cycles_until(c, writes) < SASS_PREDICATE_CYCLES)
+		return sass_check_fail(c, writes, "an exit's probe writes a predicate too soon after the kernel");
+	return 0;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pass: the twin's code has the kernel's relocations, to the twin's own code, and unchanged copies of called functions. */
+#include "work.h"
+
+#include <string.h>
+
+#include "backends/cuda/sass/analysis/callees.h"
+
+struct relocation_check {
+	struct checked *c;
+	const struct sass_cubin *app;
+	const struct sass_kernel *kernel;
+	uint32_t text;                     /* section of the twin */
+	uint32_t n, expected;
+	const struct sass_relocation *wanted;
+	bool found;
+};
+
+/* Does the twin's symbol, of code or of the driver, match the application's? */
+static bool is_same_symbol(const struct relocation_check *f, const struct sass_symbol *is,
+			   const struct sass_symbol *was)
+{
+	if (was->section == f->kernel->text)
+		return is->section == f->c->twin.kernels[0].text;
+	if (!was->section || was->section == SASS_NONE)
+		return is->section == was->section && !strcmp(is->name, was->name);
+	return is->section && is->section != SASS_NONE &&
+	       !strcmp(f->c->twin.sections[is->section].name, f->app->sections[was->section].name);
+}
+
+static int match_relocation(void *arg, const struct sass_relocation *r)
+{
+	struct relocation_check *f = arg;
+	const struct sass_cubin *twin = &f->c->twin;
+	const struct sass_symbol *s, *was = &f->app->symbols[f->wanted->symbol];
+
+	if (r->symbol >= twin->nsymbols || r->off != f->wanted->off || r->type != f->wanted->type ||
+	    r->addend != f->wanted->addend)
+		return 0;
+	s = &twin->symbols[r->symbol];
+	f->found |= s->head.st_value == was->head.st_value && is_same_symbol(f, s, was);
+	return 0;
+}
+
+static int count_relocation(void *arg, const struct sass_relocation *r)
+{
+	(void)r;
+	((struct relocation_check *)arg)->n++;
+	return 0;
+}
+
+/* An address of code must be in the twin. The agent fills in the addresses of variables. */
+static int check_relocation(void *arg, const struct sass_relocation *r)
+{
+	struct relocation_check *f = arg;
+
+	if (ELF64_ST_TYPE(f->app->symbols[r->symbol].head.st_info) == STT_OBJECT)
+		return 0;
+	f->wanted = r;
+	f->found = false;
+	f->expected++;
+	sass_relocations_each(&f->c->twin, f->text, match_relocation, f);
+	return f->found ? 0 : sass_check_fail(f->c, r->off / SASS_INSN, "a relocation does not refer to the twin's code");
+}
+
+static int check_text(struct checked *c, const struct sass_cubin *app, const struct sass_kernel *kernel, uint32_t section)
+{
+	bool own = section == kernel->text;
+	uint32_t text = own ? c->twin.kernels[0].text : sass_section_find(&c->twin, app->sections[section].name);
+	struct relocation_check f = { .c = c, .app = app, .kernel = kernel, .text = text };
+	const struct sass_section *was = &app->sections[section], *is = &c->twin.sections[text];
+	int err;
+
+	if (!own && (!text || is->size != was->size || memcmp(is->data, was->data, was->size)))
+		return sass_check_fail(c, 0, "a function that it calls was changed");
+	err = sass_relocations_each(app, section, check_relocation, &f);
+	sass_relocations_each(&c->twin, text, count_relocation, &f);
+	return !err && f.n != f.expected ? sass_check_fail(c, 0, "it has relocations that the kernel does not have") : err;
+}
+
+int sass_check_texts(struct checked *c, const struct sass_kernel *kernel)
+{
+	struct sass_texts texts;
+	int err = sass_texts_find(c->app, kernel, &texts, c->diag);
+
+	if (err < 0)
+		return err;
+	for (uint32_t i = 0; !err && i < texts.n; i++)
+		err = check_text(c, c->app, kernel, texts.section[i]);
+	sass_texts_finish(&texts);
+	return err;
+}

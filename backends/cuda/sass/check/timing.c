@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Pass: probes keep the latencies that the hardware does not check.
+ *
+ * 1. An instruction waits for a scoreboard only when it sees that the scoreboard was set.
+ * 2. An instruction reads a result of fixed latency only when the result is ready.
+ */
+#include "work.h"
+
+static int check_seen(struct checked *c)
+{
+	uint32_t set[SASS_SCOREBOARDS] = { 0 }, now = SASS_SCOREBOARD_CYCLES; /* set: the first cycle in which a wait sees it */
+
+	for (uint32_t i = c->stubs; i < c->all; i++) {
+		struct sass_insn insn = insn_at(c, i);
+
+		for (unsigned b = 0; b < SASS_SCOREBOARDS; b++) {
+			if (sass_wait_mask(insn) >> b & 1 && now < set[b])
+				return sass_check_fail(c, i, "a probe waits for a scoreboard too soon after it was set");
+			if (sass_boards_set(insn) >> b & 1)
+				set[b] = now + SASS_SCOREBOARD_CYCLES;
+		}
+		now += sass_min_cycles(insn);
+	}
+	return 0;
+}
+
+/* -- fixed latencies -- */
+
+/* Cycles until a predicate can guard, and until a result can be read: the fewest that compilers use anywhere. */
+#define MIN_GUARD_CYCLES 12
+#define MIN_RESULT_CYCLES 4
+#define WIDE_HALF_CYCLES 2         /* IMAD.WIDE writes its low half by this many cycles earlier, and reads its high half
+                                    * by this many later */
+
+static unsigned wide_half_cycles(struct sass_insn insn)
+{
+	return (sass_opcode(insn) & 0x1ff) == 0x025 ? WIDE_HALF_CYCLES : 0;
+}
+
+static int check_times(struct checked *c)
+{
+	uint32_t reg[256] = { 0 }, predicate[8] = { 0 }, now = 0;
+
+	for (uint32_t i = c->stubs; i < c->all; i++) {
+		struct sass_insn insn = insn_at(c, i);
+		const struct sass_form *form = sass_form_find(sass_opcode(insn));
+		bool fixed = !sass_is_slow(insn);
+		struct sass_operand result;
+		unsigned written;
+
+		if (sass_check_is_moved(c, i))
+			continue;
+		for (unsigned o = 1; o < SASS_OPERANDS; o++) {
+			struct sass_operand x = sass_operand(form, insn, o);
+
+			for (unsigned k = 0; k < x.n; k++)
+				if (now + wide_half_cycles(insn) < reg[(x.reg + k) & 255])
+					return sass_check_fail(c, i, "a probe reads a register before its result is ready");
+		}
+		if (now < predicate[sass_field(insn, 12, 3)])
+			return sass_check_fail(c, i, "a probe reads a predicate before it is ready");
+		result = sass_operand(form, insn, 0);
+		for (unsigned k = 0; k < result.n; k++)
+			reg[(result.reg + k) & 255] = fixed ? now + MIN_RESULT_CYCLES - wide_half_cycles(insn) : 0;
+		written = fixed ? sass_predicates_written(insn) : 0;
+		for (unsigned p = 0; p < SASS_PT; p++)
+			if (written >> p & 1)
+				predicate[p] = now + MIN_GUARD_CYCLES;
+		now += sass_min_cycles(insn);
+	}
+	return 0;
+}
+
+int sass_check_timing(struct checked *c)
+{
+	int err = check_seen(c);
+
+	return err ? err : check_times(c);
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "constant_stub.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "backends/cuda/sass/isa/scoreboard.h"
+#include "patch.h"
+
+#define MIN_BRANCH_CYCLES 5        /* minimum number of cycles from a branch to its target */
+#define UNIFORM_CYCLES 15          /* cycles until a uniform register that was written is readable */
+#define MAX_STUB_INSNS 20
+
+struct stub_writer {
+	const struct sass_code *code;
+	struct sass_patched_code *out;
+	unsigned pending;
+	uint32_t regs;             /* the first register of stubs */
+};
+
+static void emit(struct stub_writer *p, struct sass_insn insn)
+{
+	p->out->insns[p->out->n++] = insn;
+}
+
+static void emit_half_address(struct stub_writer *p, bool high, uint32_t off)
+{
+	p->out->addresses[p->out->naddresses++] = (struct sass_constant_address){ p->out->n, off, high };
+	emit(p, sass_move_imm(p->regs + SASS_CONSTANT_ADDRESS + high, 0));
+}
+
+/* An index beyond the end of the bank becomes 0, so a stub reads no memory that the kernel may not use. The index
+ * may be negative, with as many bits as the bank's size has. Cut to these bits, the sum is right with and without a
+ * sign. */
+static void emit_index(struct stub_writer *p, const struct sass_constant *k)
+{
+	uint32_t index = p->regs + SASS_CONSTANT_INDEX, beyond = p->regs + SASS_CONSTANT_BEYOND;
+
+	emit(p, k->uniform_index ? sass_move_uniform(index, k->index) : sass_move(index, k->index));
+	emit(p, sass_add_imm(index, k->off));
+	emit(p, sass_and_imm(index, index, SASS_CONSTANTS_MAX_BYTES - 1));
+	emit(p, sass_sub_from_imm(beyond, p->code->constants_size - k->bytes, index));
+	emit(p, sass_sign_mask(beyond, beyond));
+	emit(p, sass_and_not(index, index, beyond));
+	emit(p, sass_mul_add_wide(p->regs, index, 1, p->regs));
+}
+
+/* The load of an LDC is under its predicate; the load of an operand is unconditional. */
+static void emit_load(struct stub_writer *p, const struct sass_constant *k, struct sass_insn own)
+{
+	bool loaded = k->way == SASS_CONSTANT_LOADED;
+	unsigned width = k->way <= SASS_CONSTANT_UNIFORM ? sass_field(own, 73, 3) : k->bytes == 8 ? SASS_WIDTH_64 : SASS_WIDTH_32;
+	struct sass_insn load = sass_load(p->code->arch, loaded ? sass_field(own, 16, 8) : p->regs + SASS_CONSTANT_VALUE, p->regs, width);
+
+	emit(p, sass_nop(0, SASS_SCOREBOARD_CYCLES));
+	emit(p, sass_with_field(sass_with_field(load, SASS_WRITE_AT, 3, SASS_CONSTANT_BOARD), 12, 4, loaded ? sass_field(own, 12, 4) : SASS_PT));
+	emit(p, sass_nop(1u << SASS_CONSTANT_BOARD, SASS_SCOREBOARD_CYCLES));
+}
+
+static void emit_uniform(struct stub_writer *p, const struct sass_constant *k, struct sass_insn own)
+{
+	for (uint32_t i = 0; i < (k->bytes + 3) / 4; i++)
+		emit(p, sass_move_to_uniform(p->code->arch, sass_field(own, 16, 6) + i,
+					  p->regs + SASS_CONSTANT_VALUE + i));
+	emit(p, sass_nop(1u << SASS_CONSTANT_BOARD, UNIFORM_CYCLES));
+}
+
+/* A slow instruction reads its registers after issue, so the stub waits for it. */
+static void emit_own(struct stub_writer *p, const struct sass_constant *k, struct sass_insn own)
+{
+	struct sass_insn by = sass_constant_to_register(own, k->way, p->regs + SASS_CONSTANT_VALUE);
+
+	emit(p, by);
+	if (!sass_is_slow(by))
+		return;
+	emit(p, sass_nop(0, SASS_SCOREBOARD_CYCLES));
+	emit(p, sass_nop(sass_boards_set(by), 1));
+}
+
+static void emit_stub(struct stub_writer *p, uint32_t at)
+{
+	uint32_t stands = p->out->stands[at];
+	struct sass_insn own = sass_code_at(p->code, at);
+	unsigned waits = sass_wait_mask(own) | p->pending | (p->code->slow_predicates ? SASS_ALL_BOARDS : 0);
+	struct sass_constant k;
+
+	sass_decode_constant_read(own, &k); /* it succeeds: sass_code_read() has checked it */
+	p->out->insns[stands] = sass_bra(p->code->arch, ((int64_t)p->out->n - stands - 1) * SASS_INSN);
+	emit(p, sass_nop(waits, SASS_PREDICATE_CYCLES - MIN_BRANCH_CYCLES));
+	for (int high = 0; high < 2; high++)
+		emit_half_address(p, high, k.index == SASS_RZ ? k.off : 0);
+	if (k.index != SASS_RZ)
+		emit_index(p, &k);
+	emit_load(p, &k, own);
+	if (k.way == SASS_CONSTANT_UNIFORM)
+		emit_uniform(p, &k, own);
+	else if (k.way != SASS_CONSTANT_LOADED)
+		emit_own(p, &k, own);
+	emit(p, sass_bra(p->code->arch, ((int64_t)stands - p->out->n) * SASS_INSN));
+}
+
+size_t sass_constants_max_insns(const struct sass_code *code)
+{
+	return (size_t)code->nconstants * MAX_STUB_INSNS;
+}
+
+int sass_emit_constant_stubs(const struct sass_code *code, unsigned left, struct sass_patched_code *out)
+{
+	struct stub_writer p = { code, out, left, out->base };
+
+	out->addresses = calloc(2 * code->nconstants + 1, sizeof(*out->addresses));
+	if (!out->addresses)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < code->nconstants; i++)
+		emit_stub(&p, code->constants[i]);
+	return 0;
+}
