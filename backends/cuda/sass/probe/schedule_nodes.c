@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Does:     makes nodes of a straight-line probe's instructions, with values instead of registers.
+ * Before:   the probe has no uniform operations.
+ * After:    each value has one writer. s->failed if the code writes one twice, or if values collide.
+ * Requires: sass_schedule_is_straight().
+ */
+#include "schedule_work.h"
+
+static uint16_t new_value(struct schedule *s)
+{
+	uint16_t v = s->v.n;
+
+	if (v == MAX_VALUES) {
+		s->failed = true;
+		return 0;
+	}
+	s->v.n++;
+	s->v.group[v] = s->v.same[v] = v;
+	s->v.at[v] = 0;
+	s->v.writers[v] = 0;
+	return v;
+}
+
+void sass_schedule_join_groups(struct schedule *s, uint16_t a, uint16_t b, int off)
+{
+	uint16_t from = s->v.group[b], to = s->v.group[a];
+	int move = s->v.at[a] + off - s->v.at[b];
+
+	if (from == to) {
+		s->failed |= move != 0;
+		return;
+	}
+	for (uint16_t i = 0; i < s->v.n; i++) {
+		if (s->v.group[i] != from)
+			continue;
+		s->failed |= s->v.at[i] + move > 7 || s->v.at[i] + move < -7;
+		s->v.at[i] += move;
+		s->v.group[i] = to;
+	}
+}
+
+bool sass_schedule_has_collision(const struct values *v)
+{
+	for (uint16_t a = 0; a < v->n; a++)
+		for (uint16_t b = 0; b < a; b++)
+			if (v->group[a] == v->group[b] && v->at[a] == v->at[b] && v->same[a] != v->same[b])
+				return true;
+	return false;
+}
+
+static void read_operand(struct schedule *s, struct node *node, unsigned o, uint16_t cur[256])
+{
+	struct sass_operand x = sass_operand(sass_form_find(sass_opcode(node->insn)), node->insn, o);
+	bool writes = o == 0, whole = sass_field(node->insn, 12, 3) == SASS_PT;
+
+	node->n[o] = x.n;
+	for (unsigned k = 0; k < x.n; k++) {
+		uint16_t *at = &cur[(x.reg + k) & 255];
+
+		if (*at == NONE || (writes && whole))
+			*at = new_value(s);
+		s->v.writers[*at] += writes;
+		node->value[o][k] = *at;
+		if (k)
+			sass_schedule_join_groups(s, node->value[o][0], *at, k);
+	}
+}
+
+static void read_predicates(struct schedule *s, struct node *node, uint16_t cur[PREDICATES], bool written)
+{
+	int fields = sass_predicate_fields(node->insn);
+	bool whole = sass_field(node->insn, 12, 3) == SASS_PT;
+
+	for (unsigned f = 0; f < SASS_PREDICATE_FIELDS; f++) {
+		unsigned p = sass_field(node->insn, sass_predicate_at[f], 3);
+
+		if ((f >= SASS_P_OUT) != written)
+			continue;
+		node->predicate[f] = NONE;
+		if (!(fields >> f & 1) || p == SASS_PT)
+			continue;
+		if (cur[p] == NONE || (written && whole))
+			cur[p] = new_value(s);
+		s->v.writers[cur[p]] += written;
+		node->predicate[f] = cur[p];
+	}
+}
+
+bool sass_schedule_is_straight(const struct sass_probe *p)
+{
+	for (uint32_t i = 0; i < p->n; i++) {
+		struct sass_insn insn = p->insns[i];
+		bool end = sass_opcode(insn) == SASS_OP_EXIT, last = i + 1 == p->n;
+		bool never = sass_field(insn, 12, 4) == (SASS_PT | 8);
+
+		if (!sass_form_find(sass_opcode(insn)) || sass_predicate_fields(insn) < 0 || never ||
+		    (end && sass_field(insn, 87, 4) != SASS_PT) || (end && sass_is_unconditional(insn)) != last)
+			return false;
+	}
+	return p->n && p->n <= SASS_STRAIGHT_MAX_INSNS;
+}
+
+void sass_schedule_build_nodes(struct schedule *s, const struct sass_probe *p)
+{
+	uint16_t cur[256], curp[PREDICATES];
+
+	memset(cur, 0xff, sizeof(cur));
+	memset(curp, 0xff, sizeof(curp));
+	for (uint32_t i = 0; i < p->n; i++) {
+		struct node *node = &s->nodes[s->n];
+
+		if (sass_opcode(p->insns[i]) == SASS_OP_NOP)
+			continue;
+		*node = (struct node){ .insn = p->insns[i], .index = i, .ordered = sass_has_side_effect(p->insns[i]),
+				       .slow = sass_is_slow(p->insns[i]) };
+		for (unsigned o = SASS_OPERANDS; o--;)
+			read_operand(s, node, o, cur);
+		read_predicates(s, node, curp, false);
+		read_predicates(s, node, curp, true);
+		s->n++;
+	}
+	for (uint16_t v = 0; v < s->v.n; v++)
+		s->failed |= s->v.writers[v] > 1;
+	s->failed |= sass_schedule_has_collision(&s->v);
+}
+
+/* -- uses of values -- */
+
+bool sass_schedule_reads(const struct schedule *s, const struct node *node, uint16_t v)
+{
+	for (unsigned o = 1; o < SASS_OPERANDS; o++)
+		for (unsigned k = 0; k < node->n[o]; k++)
+			if (s->v.same[node->value[o][k]] == v)
+				return true;
+	for (unsigned f = 0; f < SASS_P_OUT; f++)
+		if (node->predicate[f] != NONE && s->v.same[node->predicate[f]] == v)
+			return true;
+	return false;
+}
+
+bool sass_schedule_is_read(const struct schedule *s, uint16_t v)
+{
+	for (uint32_t i = 0; i < s->n; i++)
+		if (!s->nodes[i].removed && sass_schedule_reads(s, &s->nodes[i], s->v.same[v]))
+			return true;
+	return false;
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Does:     orders the nodes: each as early as its operands allow, the longest path to the end first.
+ * Before:   sass_schedule_simplify() has marked removed nodes.
+ * After:    s->order lists the other nodes.
+ * Requires: known latencies, as of the instructions that sass_predicate_fields() accepts.
+ */
+#include "schedule_work.h"
+
+#define MAX_FIXED_CYCLES 15        /* cycles: more than any fixed latency */
+#define SCOREBOARD_CYCLES 2        /* cycles until an instruction can wait for a scoreboard that was just set */
+
+/* -- latencies -- */
+
+/* Fixed latency of a result: the longest that compilers allow on any architecture. */
+static unsigned result_time(const struct schedule *s, const struct node *writer, const struct node *reader)
+{
+	switch (sass_opcode(writer->insn) & 0x1ff) {
+	case 0x005: /* CS2R */
+		return s->arch->sm < 90 ? MAX_FIXED_CYCLES : 10;
+	case 0x031: case 0x035: /* HFMA2 */
+		return 10;
+	default:
+		return reader->slow ? 8 : 6;
+	}
+}
+
+static unsigned predicate_time(const struct schedule *s, const struct node *writer, const struct node *reader,
+			       unsigned field)
+{
+	uint32_t of = sass_opcode(writer->insn) & 0x1ff, by = sass_opcode(reader->insn) & 0x1ff;
+	bool sum = (of == 0x010 || of == 0x011) && (by == 0x010 || by == 0x011 || by == 0x024);
+
+	if (field && sum)
+		return 6;
+	return field && s->arch->sm >= 90 ? 8 : sass_predicate_cycles(writer->insn);
+}
+
+/* An estimate, since the latency of slow instructions varies. */
+static unsigned slow_time(const struct node *node)
+{
+	switch (sass_op_find(sass_opcode(node->insn))->class) {
+	case SASS_LOAD: case SASS_STORE:
+		return 600;
+	default:
+		return (sass_opcode(node->insn) & 0x1ff) < 0x110 ? 18 : 30;
+	}
+}
+
+unsigned sass_schedule_distance(const struct schedule *s, const struct node *a, const struct node *b, bool real)
+{
+	bool clock = sass_reads_clock(a->insn) || sass_reads_clock(b->insn);
+	bool end = sass_opcode(a->insn) == SASS_OP_EXIT || sass_opcode(b->insn) == SASS_OP_EXIT;
+	bool last = b == &s->nodes[s->n - 1];
+	unsigned most = last || (a->ordered && b->ordered && !(clock && end)) ? 1 : 0;
+
+	for (unsigned k = 0; k < a->n[0]; k++) {
+		unsigned time = a->slow ? (real ? SCOREBOARD_CYCLES : slow_time(a)) : result_time(s, a, b);
+
+		if (sass_schedule_reads(s, b, s->v.same[a->value[0][k]]) && time > most)
+			most = time;
+	}
+	for (unsigned out = SASS_P_OUT; out < SASS_PREDICATE_FIELDS; out++)
+		for (unsigned in = 0; in < SASS_P_OUT; in++)
+			if (a->predicate[out] != NONE && a->predicate[out] == b->predicate[in] &&
+			    predicate_time(s, a, b, in) > most)
+				most = predicate_time(s, a, b, in);
+	return most;
+}
+
+static void find_heights(struct schedule *s)
+{
+	for (uint32_t i = s->n; i--;)
+		for (uint32_t j = i + 1; j < s->n; j++) {
+			unsigned d = s->nodes[i].removed || s->nodes[j].removed ? 0 : sass_schedule_distance(s, &s->nodes[i], &s->nodes[j], false);
+
+			s->latency[i][j] = d;
+			if (d && s->nodes[j].height + d > s->nodes[i].height)
+				s->nodes[i].height = s->nodes[j].height + d;
+		}
+}
+
+/* The first cycle in which the node can begin, as far as known; UINT32_MAX: a node before it has not begun. */
+static uint32_t ready_at(const struct schedule *s, const uint32_t *began, uint32_t j)
+{
+	uint32_t at = 0;
+
+	for (uint32_t i = 0; i < j; i++) {
+		unsigned d = s->latency[i][j];
+
+		if (d && began[i] == UINT32_MAX)
+			return UINT32_MAX;
+		if (d && began[i] + d > at)
+			at = began[i] + d;
+	}
+	return at;
+}
+
+/* Prefers the longer path to the end. A read of the clock goes first: its latency is fixed and passes while other
+ * results are outstanding. */
+static bool is_first(const struct schedule *s, uint32_t a, uint32_t b)
+{
+	bool clock = sass_reads_clock(s->nodes[a].insn);
+
+	return clock != sass_reads_clock(s->nodes[b].insn) ? clock : s->nodes[a].height > s->nodes[b].height;
+}
+
+/* The node that can begin now and has the longest path to the end; else the node that can begin soonest. */
+static uint32_t choose_node(const struct schedule *s, const uint32_t *began, uint32_t now, uint32_t *when)
+{
+	uint32_t best = SASS_STRAIGHT_MAX_INSNS, best_at = UINT32_MAX;
+
+	for (uint32_t j = 0; j < s->n; j++) {
+		uint32_t at = s->nodes[j].removed || began[j] != UINT32_MAX ? UINT32_MAX : ready_at(s, began, j);
+
+		if (at == UINT32_MAX)
+			continue;
+		at = at < now ? now : at;
+		if (best == SASS_STRAIGHT_MAX_INSNS || at < best_at || (at == best_at && is_first(s, j, best))) {
+			best = j;
+			best_at = at;
+		}
+	}
+	*when = best_at;
+	return best;
+}
+
+void sass_schedule_find_order(struct schedule *s)
+{
+	uint32_t began[SASS_STRAIGHT_MAX_INSNS], now = 0, j;
+
+	memset(began, 0xff, sizeof(began));
+	find_heights(s);
+	while ((j = choose_node(s, began, now, &now)) < SASS_STRAIGHT_MAX_INSNS) {
+		began[j] = now++;
+		s->order[s->norder++] = j;
+	}
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Does:     allocates registers to groups of values, and predicates.
+ * Before:   sass_schedule_assign_boards() has set where each slow node is waited for.
+ * After:    s->reg has the first register of each group and the number of each predicate.
+ * Requires: the final order.
+ */
+#include "schedule_work.h"
+
+static void find_groups(struct schedule *s)
+{
+	int8_t low[MAX_VALUES];
+
+	memset(low, 0x7f, sizeof(low));
+	for (uint16_t v = 0; v < s->v.n; v++)
+		if (s->v.at[v] < low[s->v.group[v]])
+			low[s->v.group[v]] = s->v.at[v];
+	for (uint16_t v = 0; v < s->v.n; v++) {
+		s->v.at[v] -= low[s->v.group[v]];
+		s->failed |= s->v.at[v] > 3;
+		s->wide[v] = 1;
+	}
+	for (uint32_t i = 0; i < s->norder; i++)
+		for (unsigned o = 0; o < SASS_OPERANDS; o++) {
+			uint16_t first = node_at(s, i)->value[o][0];
+			unsigned n = node_at(s, i)->n[o];
+
+			if (!n)
+				continue;
+			s->failed |= n == 3 || s->v.at[first] % n;
+			if (n > s->wide[s->v.group[first]])
+				s->wide[s->v.group[first]] = n;
+		}
+}
+
+static bool uses(const struct schedule *s, const struct node *node, uint16_t group)
+{
+	for (unsigned o = 0; o < SASS_OPERANDS; o++)
+		for (unsigned k = 0; k < node->n[o]; k++)
+			if (s->v.group[node->value[o][k]] == group)
+				return true;
+	return false;
+}
+
+static bool uses_result(const struct schedule *s, const struct node *node, uint16_t group)
+{
+	return node->n[0] && s->v.group[node->value[0][0]] == group;
+}
+
+/* The position after which no instruction reads or writes the group, even after issue. Slow instructions have been
+ * waited for, and computed values have been read. UINT32_MAX: there is none. */
+static uint32_t free_position(struct schedule *s, uint16_t group)
+{
+	uint32_t over = 0;
+
+	for (uint32_t i = 0; i < s->norder; i++) {
+		struct node *node = node_at(s, i);
+
+		if (!uses(s, node, group))
+			continue;
+		if (node->slow && !node->waited)
+			return UINT32_MAX;
+		over = node->slow && node->waited > i ? (node->waited > over ? node->waited : over) : i > over ? i : over;
+	}
+	for (uint16_t v = 0; v < s->v.n; v++)
+		if (s->v.group[v] == group && !sass_schedule_is_read(s, v))
+			return UINT32_MAX;
+	for (uint32_t i = 0; i < s->n; i++)
+		if (s->nodes[i].stays && uses_result(s, &s->nodes[i], group))
+			return UINT32_MAX;
+	return over;
+}
+
+static void measure_groups(struct schedule *s)
+{
+	for (uint16_t v = 0; v < s->v.n; v++) {
+		uint16_t g = s->v.group[v];
+
+		if (s->v.at[v] + 1 > s->size[g])
+			s->size[g] = s->v.at[v] + 1;
+		s->free_at[v] = g == v ? free_position(s, g) : 0;
+	}
+}
+
+static bool is_free_at(const struct schedule *s, unsigned reg, unsigned size, uint32_t index, const bool *placed)
+{
+	for (uint16_t g = 0; g < s->v.n; g++)
+		if (placed[g] && s->reg[g] < reg + size && reg < (unsigned)s->reg[g] + s->size[g] && s->free_at[g] >= index)
+			return false;
+	return true;
+}
+
+/* Known results have fixed registers. */
+static void place_known(struct schedule *s, const struct sass_pinned_results *lasting, bool *placed)
+{
+	for (uint32_t i = 0; lasting && i < s->n; i++) {
+		struct node *node = &s->nodes[i];
+		uint16_t g = node->n[0] ? s->v.group[node->value[0][0]] : 0;
+		int reg = node->known && sass_schedule_is_known_and_read(s, node) ? lasting->at[node->index] - s->v.at[node->value[0][0]] : -1;
+
+		if (!node->known || !sass_schedule_is_known_and_read(s, node))
+			continue;
+		s->failed |= reg < 0 || reg % s->wide[g] || (placed[g] ? s->reg[g] != reg : !is_free_at(s, reg, s->size[g], 0, placed));
+		s->reg[g] = reg < 0 ? 0 : reg;
+		placed[g] = true;
+		s->regs = reg + s->size[g] > (int)s->regs ? (uint32_t)reg + s->size[g] : s->regs;
+	}
+}
+
+static void alloc_registers(struct schedule *s, const struct sass_pinned_results *lasting)
+{
+	bool placed[MAX_VALUES] = { false };
+
+	place_known(s, lasting, placed);
+	for (uint32_t i = 0; i < s->norder; i++)
+		for (unsigned o = 0; o < SASS_OPERANDS; o++) {
+			uint16_t g = s->v.group[node_at(s, i)->value[o][0]];
+			unsigned size = s->size[g], reg = 0;
+
+			if (!node_at(s, i)->n[o] || placed[g])
+				continue;
+			while (reg + size < SASS_RZ && !is_free_at(s, reg, size, i, placed))
+				reg += s->wide[g];
+			s->reg[g] = reg;
+			placed[g] = true;
+			if (reg + size > s->regs)
+				s->regs = reg + size;
+		}
+}
+
+/* Allocates predicates round robin, so that a write completes long before the next write of the same predicate. */
+static void alloc_predicates(struct schedule *s)
+{
+	uint16_t held[PREDICATES];
+	unsigned next = 0;
+
+	memset(held, 0xff, sizeof(held));
+	for (uint32_t i = 0; i < s->norder; i++)
+		for (unsigned f = SASS_P_OUT; f < SASS_PREDICATE_FIELDS; f++) {
+			uint16_t v = node_at(s, i)->predicate[f];
+			unsigned tried = 0;
+
+			if (v == NONE)
+				continue;
+			for (; tried < PREDICATES; tried++, next = (next + 1) % PREDICATES)
+				if (held[next] == NONE || s->last[held[next]] < i)
+					break;
+			s->failed |= tried == PREDICATES;
+			held[next] = v;
+			s->reg[v] = next;
+			next = (next + 1) % PREDICATES;
+		}
+}
+
+static void find_last(struct schedule *s)
+{
+	for (uint32_t i = 0; i < s->norder; i++)
+		for (unsigned f = 0; f < SASS_PREDICATE_FIELDS; f++)
+			if (node_at(s, i)->predicate[f] != NONE)
+				s->last[node_at(s, i)->predicate[f]] = i;
+}
+
+void sass_schedule_alloc_registers(struct schedule *s, const struct sass_pinned_results *lasting)
+{
+	find_groups(s);
+	find_last(s);
+	if (s->failed)
+		return;
+	measure_groups(s);
+	alloc_registers(s, lasting);
+	alloc_predicates(s);
+}
