@@ -13,6 +13,7 @@
 #include "backends/cuda/sass/check/check.h"
 #include "backends/cuda/sass/isa/scoreboard.h"
 #include "backends/cuda/sass/rewrite/count.h"
+#include "backends/cuda/sass/rewrite/twin.h"
 #include "core/model/diag.h"
 #include "core/wire/name.h"
 #include "tests/cuda/case.h"

@@ -10,6 +10,7 @@
 #include "backends/cuda/sass/check/check.h"
 #include "backends/cuda/sass/isa/form.h"
 #include "backends/cuda/sass/probe/schedule.h"
+#include "backends/cuda/sass/rewrite/twin.h"
 #include "core/model/diag.h"
 #include "tests/cuda/case.h"
 #include "tests/tap.h"

@@ -45,9 +45,17 @@ static bool is_uniform_result(struct sass_insn insn)
 	}
 }
 
-struct sass_late_uses sass_flight_uses(const struct sass_arch *arch, struct sass_insn insn)
+/* the registers and predicates that an operation writes or reads after issue */
+struct late_uses {
+	bool written, read;        /* the destination register is written; the sources are read */
+	bool uniform, predicate;   /* the destination is a uniform register; it also writes a predicate */
+};
+
+/* The uses that no scoreboard guards. There are none if the operation has a fixed latency on the architecture or ends
+ * at issue. */
+static struct late_uses find_late_uses(const struct sass_arch *arch, struct sass_insn insn)
 {
-	struct sass_late_uses late = { 0 };
+	struct late_uses late = { 0 };
 	bool to_barrier = (sass_opcode(insn) & 0x1ff) == OP_BMOV_TO;
 	bool stores = sass_op_find(sass_opcode(insn))->class == SASS_STORE || to_barrier;
 	bool unguarded = sass_write_board(insn) == SASS_NO_SCOREBOARD;
@@ -61,9 +69,10 @@ struct sass_late_uses sass_flight_uses(const struct sass_arch *arch, struct sass
 	return late;
 }
 
-bool sass_flight_touches(const struct sass_arch *arch, struct sass_insn insn, uint32_t n)
+/* Does it write or read a register below n after issue? Fields with another meaning count too. */
+static bool touches_registers(const struct sass_arch *arch, struct sass_insn insn, uint32_t n)
 {
-	struct sass_late_uses late = sass_flight_uses(arch, insn);
+	struct late_uses late = find_late_uses(arch, insn);
 	bool touches = late.written && !late.uniform && sass_field(insn, sass_operand_at[0], 8) < n;
 
 	for (unsigned i = 1; i < SASS_OPERANDS && late.read && (i == 1 || sass_opcode(insn) != SASS_OP_LDC); i++)
@@ -74,7 +83,7 @@ bool sass_flight_touches(const struct sass_arch *arch, struct sass_insn insn, ui
 static void find_operations(const struct sass_code *code, uint32_t regs, struct sass_flights *f)
 {
 	for (uint32_t i = 0; i < code->n; i++)
-		if (sass_flight_touches(code->arch, sass_code_at(code, i), regs))
+		if (touches_registers(code->arch, sass_code_at(code, i), regs))
 			f->at[f->n++] = i;
 }
 
@@ -266,7 +275,8 @@ void sass_flights_finish(struct sass_flights *f)
 	*f = (struct sass_flights){ 0 };
 }
 
-bool sass_flight_at(const struct sass_flights *f, uint32_t i, uint32_t k, unsigned waits)
+/* May operation k be in flight before instruction i, after a wait there for these scoreboards? */
+static bool is_in_flight(const struct sass_flights *f, uint32_t i, uint32_t k, unsigned waits)
 {
 	uint8_t state = f->state ? f->state[(size_t)i * f->n + k] : IN_FLIGHT;
 
@@ -276,7 +286,7 @@ bool sass_flight_at(const struct sass_flights *f, uint32_t i, uint32_t k, unsign
 bool sass_flight_at_exit(const struct sass_code *code, const struct sass_flights *f, uint32_t k)
 {
 	for (uint32_t e = 0; e < code->nexits; e++)
-		if (sass_flight_at(f, code->exits[e], k, SASS_ALL_BOARDS))
+		if (is_in_flight(f, code->exits[e], k, SASS_ALL_BOARDS))
 			return true;
 	return false;
 }

@@ -5,8 +5,7 @@
  *
  * Does:     follows each such operation along every path of the control-flow graph, until a wait covers it.
  * Before:   sass_code_read() has read the code.
- * After:    sass_flight_at() says whether an operation may be in flight before an instruction. `sass_flight_uses`()
- *           says which of its writes and reads happen after issue.
+ * After:    sass_flight_at_exit() says whether an operation may be in flight at an exit.
  * Requires: the classes in backends/cuda/sass/isa/isa.def. An operation of class FIXED completes within a known time, which stubs let pass.
  *
  * Only the order of its unit (backends/cuda/sass/isa/flight.def) ends an operation: a later operation of the unit sets a scoreboard, and an
@@ -23,24 +22,11 @@ struct sass_flights {
 	                            * be in flight everywhere. */
 };
 
-/* Finds the operations that touch one of the first `regs` registers (sass_flight_touches()). 0, -ENOMEM. */
+/* Finds the operations that touch one of the first `regs` registers. 0, -ENOMEM. */
 int sass_flights_find(const struct sass_code *code, uint32_t regs, struct sass_flights *flights);
 void sass_flights_finish(struct sass_flights *flights);
 
-/* May operation k be in flight before instruction i, after a wait there for these scoreboards? */
-bool sass_flight_at(const struct sass_flights *flights, uint32_t i, uint32_t k, unsigned waits);
-/* May it be in flight at one of the kernel's exits, after a wait for all scoreboards? */
+/* May operation k be in flight at one of the kernel's exits, after a wait for all scoreboards? */
 bool sass_flight_at_exit(const struct sass_code *code, const struct sass_flights *flights, uint32_t k);
-
-/* the registers and predicates that an operation writes or reads after issue */
-struct sass_late_uses {
-	bool written, read;        /* the destination register is written; the sources are read */
-	bool uniform, predicate;   /* the destination is a uniform register; it also writes a predicate */
-};
-/* The uses that no scoreboard guards. There are none if the operation has a fixed latency on the architecture or ends
- * at issue. */
-struct sass_late_uses sass_flight_uses(const struct sass_arch *arch, struct sass_insn insn);
-/* Does it write or read a register below n after issue? Fields with another meaning count too. */
-bool sass_flight_touches(const struct sass_arch *arch, struct sass_insn insn, uint32_t n);
 
 #endif

@@ -84,7 +84,8 @@ static bool is_wait(const struct sass_code *code, struct sass_place *p)
 #define OP_ENDCOLLECTIVE 0x11b
 #define BRA_MODE_AT 91             /* BRA: .DIV, .CONV */
 
-bool sass_is_cond_branch(struct sass_insn insn)
+/* Is the instruction a conditional relative branch, by predicates of the lane or a uniform one? */
+static bool is_cond_branch(struct sass_insn insn)
 {
 	return sass_opcode(insn) == SASS_OP_BRA_U ||
 	       (sass_opcode(insn) == SASS_OP_BRA && !sass_is_unconditional(insn) && !sass_field(insn, BRA_MODE_AT, 14));
@@ -115,20 +116,21 @@ static bool is_branch(const struct sass_code *code, struct sass_place *p)
 
 	p->why = jumps && !(is_relative_transfer(insn) && sass_field(insn, 12, 4) == SASS_PT) ? "an indirect branch under a predicate" :
 												NULL;
-	return jumps || sass_is_cond_branch(insn);
+	return jumps || is_cond_branch(insn);
 }
 
-bool sass_is_relative(struct sass_insn insn)
+/* Does it name another instruction by its distance, in the field where branches have the distance? */
+static bool is_relative(struct sass_insn insn)
 {
 	return sass_has_target(insn) || is_relative_transfer(insn);
 }
 
 struct sass_insn sass_relocate_own_insn(const struct sass_arch *arch, struct sass_insn own, uint32_t at, uint32_t to)
 {
-	int64_t offset = sass_is_relative(own) ? sass_branch(arch, own) + ((int64_t)at - to) * SASS_INSN : 0;
+	int64_t offset = is_relative(own) ? sass_branch(arch, own) + ((int64_t)at - to) * SASS_INSN : 0;
 
 	own = sass_with_field(own, SASS_REUSE_AT, 4, 0);
-	return sass_is_relative(own) ? sass_with_branch(arch, own, offset) : own;
+	return is_relative(own) ? sass_with_branch(arch, own, offset) : own;
 }
 
 bool sass_is_relocatable(const struct sass_code *code, uint32_t at)
@@ -144,7 +146,7 @@ bool sass_is_relocatable(const struct sass_code *code, uint32_t at)
 	case SASS_SLOW: case SASS_LOAD: case SASS_STORE: case SASS_ASYNC: case SASS_EXIT:
 		return true;
 	case SASS_BRANCH: case SASS_INDIRECT:
-		return sass_is_relative(insn);
+		return is_relative(insn);
 	case SASS_SYNC:
 		return operation != OP_BPT && operation != OP_ENDCOLLECTIVE &&
 		       (operation != OP_WARPSYNC || sass_opcode(insn) == SASS_OP_WARPSYNC_ALL ||

@@ -26,11 +26,7 @@ int sass_places_each(const struct sass_code *code, uint32_t kinds, const struct 
 /* The name of a place of a kind with names, else "". The name of an instruction is nvdisasm's up to the first dot. */
 void sass_place_name(const struct sass_code *code, const struct sass_place *place, char *name, size_t size);
 
-/* Is the instruction a conditional relative branch, by predicates of the lane or a uniform one? */
-bool sass_is_cond_branch(struct sass_insn insn);
-/* Does it name another instruction by its distance, in the field where branches have the distance? */
-bool sass_is_relative(struct sass_insn insn);
-/* Does it do the same at any address, if its distance is adjusted? */
+/* Does the instruction do the same at any address, if the distance to its target is adjusted? */
 bool sass_is_relocatable(const struct sass_code *code, uint32_t at);
 /* The instruction of index `at` as it must be at index `to`: its target stays, and it keeps no operand for the next
  * instruction. */

@@ -12,11 +12,11 @@
 #ifndef GPUBPF_SASS_CHECK_H
 #define GPUBPF_SASS_CHECK_H
 
-#include "backends/cuda/sass/rewrite/insn_probe.h"
 #include "backends/cuda/sass/analysis/code.h"
-#include "backends/cuda/sass/rewrite/twin.h"
 
 struct gpubpf_diag;
+struct sass_insn_probes;
+struct sass_twin;
 
 /* the probes that a twin has; counts: it counts a block's lanes */
 struct sass_twin_contents {

@@ -9,7 +9,7 @@
 
 #include "backends/cuda/sass/analysis/callees.h"
 #include "core/model/diag.h"
-#include "backends/cuda/sass/rewrite/count.h"
+#include "backends/cuda/sass/isa/lane_count.h"
 #include "backends/cuda/sass/analysis/live.h"
 
 #define REST ((1ull << (SASS_STALL_AT - 64)) - 1)

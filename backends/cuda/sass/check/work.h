@@ -6,6 +6,8 @@
 #include "check.h"
 #include "backends/cuda/sass/isa/form.h"
 #include "backends/cuda/sass/isa/scoreboard.h"
+#include "backends/cuda/sass/rewrite/insn_probe.h"
+#include "backends/cuda/sass/rewrite/twin.h"
 
 #define SASS_CHECK_PREDICATE_CYCLES 8       /* cycles in a stub, after the branch to it, until the kernel's writes of predicates
                                     * are complete */

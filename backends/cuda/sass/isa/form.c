@@ -208,7 +208,7 @@ bool sass_is_probe_insn(const struct sass_arch *arch, struct sass_insn insn)
 		return wide || (arch->sm >= FIRST_WIDE && (insn.hi & REST & ~0x08000100ull) == 0x078e0000);
 	case 0x984:
 		return is_idle_lds(insn);
-	case SASS_OP_STS: case SASS_OP_ATOMS: case SASS_OP_BAR: /* backends/cuda/sass/rewrite/count.h */
+	case SASS_OP_STS: case SASS_OP_ATOMS: case SASS_OP_BAR: /* lane_count.h */
 		return false;
 	case 0x348: /* before sm_90 WARPSYNC has its register in another field */
 		return arch->sm >= 90;

@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "backends/cuda/sass/analysis/code.h"
 
 #define DIVERGENCE_INSNS 3         /* instructions that replace a BRA.DIV */
 #define SAVED_DIVERGENCE_INSNS 9   /* the same if no predicate is free */

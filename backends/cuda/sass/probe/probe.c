@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "backends/cuda/sass/analysis/code.h"
 #include "regalloc.h"
 #include "core/model/diag.h"
 #include "schedule.h"

@@ -2,7 +2,7 @@
 /* Facts about single instructions of straight-line probes (schedule.h). */
 #include "schedule.h"
 
-/* operations whose latency schedule.c knows */
+/* operations whose latency schedule_order.c knows */
 static bool is_timed(uint32_t operation)
 {
 	static const uint16_t timed[] = {

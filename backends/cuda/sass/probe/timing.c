@@ -30,7 +30,8 @@ static bool ends_straight_code(const struct line *line)
 	return class == SASS_BRANCH || class == SASS_EXIT || class == SASS_SYNC;
 }
 
-uint32_t sass_work_next(const struct work *w, uint32_t i)
+/* The next line that is not dropped. */
+static uint32_t next_line(const struct work *w, uint32_t i)
 {
 	do
 		i++;
@@ -63,19 +64,20 @@ static bool overwrites(struct sass_insn insn, struct sass_insn reader)
 static void add_wait(struct work *w, uint32_t i, const struct sass_operand *result)
 {
 	unsigned board = sass_write_board(w->lines[i].insn);
-	uint32_t j = sass_work_next(w, i);
+	uint32_t j = next_line(w, i);
 
 	if (board == SASS_NO_SCOREBOARD)
 		board = w->board;
 	w->lines[i].insn = sass_with_field(w->lines[i].insn, SASS_WRITE_AT, 3, board);
 	while (j < w->n && !sass_work_touches(w->lines[j].insn, result) && !overwrites(w->lines[j].insn, w->lines[i].insn) &&
 	       !ends_straight_code(&w->lines[j]) && !w->lines[j].entered)
-		j = sass_work_next(w, j);
+		j = next_line(w, j);
 	if (j < w->n)
 		add_wait_bit(&w->lines[j], board);
 }
 
-void sass_work_extend_stall(struct line *line, unsigned stall)
+/* Makes the line stall for at least `stall` cycles. */
+static void extend_stall(struct line *line, unsigned stall)
 {
 	if (sass_min_cycles(line->insn) >= stall)
 		return;
@@ -87,29 +89,29 @@ void sass_work_extend_stall(struct line *line, unsigned stall)
 static void add_time(struct work *w, uint32_t i, const struct sass_operand *result, unsigned latency)
 {
 	unsigned passed = sass_min_cycles(w->lines[i].insn), before;
-	uint32_t last = i, j = sass_work_next(w, i);
+	uint32_t last = i, j = next_line(w, i);
 
 	while (j < w->n && passed < latency && !sass_work_touches(w->lines[j].insn, result) &&
 	       !ends_straight_code(&w->lines[j]) && !w->lines[j].entered) {
 		passed += sass_min_cycles(w->lines[j].insn);
 		last = j;
-		j = sass_work_next(w, j);
+		j = next_line(w, j);
 	}
 	before = sass_stall(w->lines[last].insn);
 	if (passed < latency)
-		sass_work_extend_stall(&w->lines[last], before + latency - passed);
+		extend_stall(&w->lines[last], before + latency - passed);
 }
 
 /* Is the predicate that a sum writes the carry of another sum? A carry is ready sooner than a guard. */
 static bool is_carry(const struct work *w, uint32_t i)
 {
-	uint32_t carry = sass_field(w->lines[i].insn, 81, 3), j = sass_work_next(w, i);
+	uint32_t carry = sass_field(w->lines[i].insn, 81, 3), j = next_line(w, i);
 
 	if ((sass_opcode(w->lines[i].insn) & 0x1ff) != 0x010)
 		return false;
 	while (j < w->n && !ends_straight_code(&w->lines[j]) && !w->lines[j].entered &&
 	       !((sass_predicates_read(w->lines[j].insn) | sass_predicates_written(w->lines[j].insn)) >> carry & 1))
-		j = sass_work_next(w, j);
+		j = next_line(w, j);
 	return j < w->n && (sass_opcode(w->lines[j].insn) & 0x1ff) == 0x010 &&
 	       sass_field(w->lines[j].insn, 12, 3) != carry;
 }
@@ -130,7 +132,7 @@ void sass_work_update_latency(struct work *w, uint32_t i)
 	uint32_t operation = sass_opcode(insn) & 0x1ff, before = prev_line(w, i);
 
 	if (w->lines[i].moved && before != SASS_NONE)
-		sass_work_extend_stall(&w->lines[before], sass_stall(w->lines[before].insn) + 1);
+		extend_stall(&w->lines[before], sass_stall(w->lines[before].insn) + 1);
 	if (sass_is_slow(insn)) {
 		if (result.n)
 			add_wait(w, i, &result);
@@ -139,7 +141,7 @@ void sass_work_update_latency(struct work *w, uint32_t i)
 	if (result.n)
 		add_time(w, i, &result, operation == 0x006 ? SASS_VOTE_CYCLES : LATENCY);
 	if (sass_predicates_written(insn))
-		sass_work_extend_stall(&w->lines[i], is_carry(w, i) ? LATENCY : sass_predicate_cycles(insn));
+		extend_stall(&w->lines[i], is_carry(w, i) ? LATENCY : sass_predicate_cycles(insn));
 }
 
 /* The next line takes over the waits of a dropped line. The line before it takes over its stall, up to the longest
@@ -147,12 +149,12 @@ void sass_work_update_latency(struct work *w, uint32_t i)
 void sass_work_drop(struct work *w, uint32_t i)
 {
 	unsigned waits = sass_wait_mask(w->lines[i].insn), stall = sass_stall(w->lines[i].insn);
-	uint32_t next = sass_work_next(w, i), before = prev_line(w, i);
+	uint32_t next = next_line(w, i), before = prev_line(w, i);
 
 	w->lines[i].dropped = true;
 	if (next < w->n)
 		w->lines[next].insn = sass_with_field(w->lines[next].insn, SASS_WAIT_AT, 6,
 						sass_wait_mask(w->lines[next].insn) | waits);
 	if (before != SASS_NONE)
-		sass_work_extend_stall(&w->lines[before], sass_stall(w->lines[before].insn) + stall);
+		extend_stall(&w->lines[before], sass_stall(w->lines[before].insn) + stall);
 }

@@ -41,12 +41,8 @@ struct work {
 /* Refuses the probe: the message begins "the probe's machine code". Returns -EINVAL. */
 #define sass_work_refuse(w, fmt, ...) gpubpf_diag_refuse((w)->diag, INJECT, "the probe's machine code " fmt, ##__VA_ARGS__)
 
-/* sass_work_next() returns the next line that is not dropped. sass_work_drop() drops a line, and its neighbours take
- * over its waits and its stall. */
-uint32_t sass_work_next(const struct work *w, uint32_t i);
+/* Drops a line: its neighbours take over its waits and its stall. */
 void sass_work_drop(struct work *w, uint32_t i);
-/* Makes the line stall for at least `stall` cycles. */
-void sass_work_extend_stall(struct line *line, unsigned stall);
 /* Sets the control bits around line i, whose latency has changed: the lines after it wait for it. */
 void sass_work_update_latency(struct work *w, uint32_t i);
 /* The successor of the line other than the next line; SASS_NONE: none. BSSY has no such successor if its BSYNC is just

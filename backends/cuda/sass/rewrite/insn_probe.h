@@ -10,8 +10,8 @@
  * After:    out->stands[] says where each instruction now executes.
  * Requires: bodies of sass_body_make() and registers of sass_alloc_regs_above().
  */
-#ifndef GPUBPF_SASS_AROUND_H
-#define GPUBPF_SASS_AROUND_H
+#ifndef GPUBPF_SASS_INSN_PROBE_H
+#define GPUBPF_SASS_INSN_PROBE_H
 
 #include "backends/cuda/sass/probe/body.h"
 #include "backends/cuda/sass/analysis/places.h"
@@ -40,7 +40,15 @@ static inline bool sass_insn_probe_is_guarded(const struct sass_place *place)
 /* Registers that the bodies need above the kernel's; 0 if there are no bodies. */
 uint32_t sass_insn_probes_regs(const struct sass_insn_probes *around, const struct sass_code *code);
 /* Scoreboards that guard the work that bodies leave in flight. */
-unsigned sass_insn_probes_pending(const struct sass_insn_probes *around);
+static inline unsigned sass_insn_probes_pending(const struct sass_insn_probes *around)
+{
+	unsigned left = 0;
+
+	for (uint32_t i = 0; i < around->n; i++)
+		left |= around->list[i].body->left;
+	return left;
+}
+
 /* Upper bound of the instructions of all stubs. */
 size_t sass_insn_probes_max_insns(const struct sass_insn_probes *around);
 /* Appends the stubs to `out`. Each waits for the scoreboards in `left` first. -EINVAL and the reason. */

@@ -13,8 +13,8 @@
  * After:    struct sass_patched_code holds the complete code of the twin.
  * Requires: probes without uniform operations.
  */
-#ifndef GPUBPF_SASS_GRAFT_H
-#define GPUBPF_SASS_GRAFT_H
+#ifndef GPUBPF_SASS_PATCH_H
+#define GPUBPF_SASS_PATCH_H
 
 #include "insn_probe.h"
 #include "backends/cuda/sass/analysis/code.h"
@@ -40,7 +40,7 @@ struct sass_patched_code {
 	uint32_t frame;            /* bytes of stack that probes need */
 	uint32_t given;            /* number of scoreboards added to the kernel's instructions */
 	bool counts;               /* it counts a block's lanes in a word of shared memory that the twin adds
-	                            * (count.h) */
+	                            * (backends/cuda/sass/isa/lane_count.h) */
 	struct sass_constant_address *addresses; /* malloc'd: immediates that the agent fills in */
 	uint32_t naddresses;
 };

@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "count.h"
+#include "backends/cuda/sass/isa/lane_count.h"
 
 #define MERCURY 0x10000000         /* sh_flags: the same code in another form, for other architectures */
 #define MAX_NEW_SECTIONS 12        /* maximum number of sections of the twin that are neither copied nor code */

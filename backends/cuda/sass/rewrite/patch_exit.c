@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Does:     writes the exit's probe: its waits, its code for converged warps, and its code for lanes alone.
+ * Before:   the kernel's code is in p->out, and registers, barriers and predicates are mapped.
+ * After:    each EXIT of the kernel branches to the probe.
+ * Requires: votes that single lanes can perform, if the probe has barriers.
+ */
+#include "patch_work.h"
+
+#include "backends/cuda/sass/isa/scoreboard.h"
+#include "backends/cuda/sass/probe/schedule.h"
+
+#define MAX_FIXED_STALLS 3         /* longest stalls until the slowest fixed-latency result, HMMA, is ready */
+
+static struct sass_insn relocate_exit_insn(const struct patch_ctx *p, struct sass_insn insn)
+{
+	int fields = p->uses_free_predicates ? sass_predicate_fields(insn) : 0;
+
+	for (unsigned f = 0; f < SASS_PREDICATE_FIELDS; f++)
+		if (fields >> f & 1)
+			insn = sass_with_field(insn, sass_predicate_at[f], 3, p->predicate[sass_field(insn, sass_predicate_at[f], 3)]);
+	return sass_patch_relocate_insn(p, insn, p->barrier);
+}
+
+/* Cycles from the first instruction to the first write of a predicate. */
+static unsigned cycles_to_predicate(const struct sass_probe *probe)
+{
+	unsigned time = 0;
+
+	for (uint32_t i = 0; i < probe->n && time < SASS_PREDICATE_CYCLES; i++) {
+		if (sass_predicates_written(probe->insns[i]))
+			return time;
+		time += sass_stall(probe->insns[i]);
+	}
+	return SASS_PREDICATE_CYCLES;
+}
+
+/* Puts waits before the exit's probe: the kernel must no longer write or read what the probe writes. Returns the
+ * scoreboards for which the probe's first instruction must wait. */
+static unsigned emit_exit_waits(struct patch_ctx *p)
+{
+	unsigned time = p->exit->barriers ? SASS_VOTE_CYCLES : p->uses_free_predicates ? SASS_PREDICATE_CYCLES : cycles_to_predicate(p->exit);
+	bool late = sass_patch_may_clobber_predicates(p) && p->code->slow_predicates, falls = p->code->tail != SASS_NONE;
+	unsigned waits = falls ? sass_wait_mask(sass_code_at(p->code, p->code->tail)) : 0;
+
+	waits |= late ? SASS_ALL_BOARDS : sass_patch_pending_boards(p);
+	time += falls ? 0 : MIN_BRANCH_CYCLES;
+	if (falls && (late || !p->above)) /* the next instruction does not see yet a scoreboard that the instruction
+	                                   * before sets */
+		emit(p, sass_nop(0, MIN_BRANCH_CYCLES));
+	if (!p->above) {
+		emit(p, sass_nop(SASS_ALL_BOARDS, SASS_STALL_MAX));
+		for (int i = 1; i < MAX_FIXED_STALLS; i++)
+			emit(p, sass_nop(0, SASS_STALL_MAX));
+	} else if (time < SASS_PREDICATE_CYCLES || (waits && p->exit->barriers)) {
+		emit(p, sass_nop(waits, time < SASS_PREDICATE_CYCLES ? SASS_PREDICATE_CYCLES - time : 1));
+	} else {
+		return waits;
+	}
+	return 0;
+}
+
+/* Where other lanes may run the same code, there is no barrier to meet at, because barriers belong to the warp. So each
+ * lane goes through the code as a warp of one. The lane alone is converged, and nothing waits. */
+static struct sass_insn to_single_lane(const struct patch_ctx *p, struct sass_insn insn)
+{
+	bool converges = sass_barrier_at(insn) || sass_opcode(insn) == SASS_OP_WARPSYNC_ALL;
+
+	if (sass_opcode(insn) == SASS_OP_VOTE)
+		return sass_vote_alone(sass_patch_relocate_insn(p, insn, p->barrier), lane_bit_reg(p));
+	if (sass_opcode(insn) == SASS_OP_MATCH)
+		return sass_match_alone(sass_patch_relocate_insn(p, insn, p->barrier), lane_bit_reg(p));
+	if (sass_opcode(insn) == SASS_OP_BMOV_CLEAR && sass_field(insn, 16, 8) != SASS_RZ) /* the mask of the lanes at the barrier: none */
+		return sass_with_field(sass_move_imm(sass_field(insn, 16, 8) + p->out->base, 0), SASS_WAIT_AT, 6, sass_wait_mask(insn));
+	return converges ? sass_nop(sass_wait_mask(insn), sass_stall(insn)) : sass_patch_relocate_insn(p, insn, p->barrier);
+}
+
+/* If all lanes of the warp come together, they converge in the probe as its compiler intended. No other lane is left
+ * that could use the warp's barriers. Instructions without a mask (SHFL) may rely on that too. Other lanes branch to
+ * the code without barriers that follows. */
+static void emit_converged_path(struct patch_ctx *p)
+{
+	static const uint8_t own[SASS_BARRIERS] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
+	struct sass_insn apart = sass_bra(p->code->arch, (int64_t)p->exit->n * SASS_INSN);
+
+	emit(p, sass_vote(p->out->base));
+	emit(p, sass_isetp_imm(0, p->out->base, UINT32_MAX, false));
+	emit(p, sass_with_field(apart, 12, 3, 0));
+	for (uint32_t i = 0; i < p->exit->n; i++)
+		emit(p, sass_patch_relocate_insn(p, p->exit->insns[i], own));
+	emit(p, sass_lane_bit(lane_bit_reg(p)));
+	emit(p, sass_nop(1, 1));
+}
+
+/* Do votes only write a register, with the mask of lanes whose predicate holds or whose value is equal? These are
+ * VOTE.ANY R, PT, P and MATCH.ANY R. */
+static bool can_run_per_lane(const struct sass_probe *probe)
+{
+	for (uint32_t i = 0; i < probe->n; i++) {
+		struct sass_insn insn = probe->insns[i];
+		bool votes = sass_opcode(insn) == SASS_OP_VOTE, matches = sass_opcode(insn) == SASS_OP_MATCH;
+
+		if ((votes && sass_field(insn, 72, 2) != 1) || (matches && !sass_field(insn, 79, 1)))
+			return false;
+		if ((votes || matches) && sass_field(insn, 81, 3) != SASS_PT)
+			return false;
+	}
+	return true;
+}
+
+int sass_patch_emit_exit(struct patch_ctx *p)
+{
+	uint32_t first;
+	unsigned waits;
+
+	if (p->exit->barriers && !can_run_per_lane(p->exit))
+		return refuse(p->diag, "its probe at the exit has a vote that single lanes cannot perform");
+	if (p->code->tail != SASS_NONE)
+		p->out->n = p->code->tail;
+	p->out->exit = p->out->n;
+	waits = emit_exit_waits(p);
+	first = p->out->n;
+	if (p->exit->barriers)
+		emit_converged_path(p);
+	for (uint32_t i = 0; i < p->exit->n; i++)
+		emit(p, p->exit->barriers ? to_single_lane(p, p->exit->insns[i]) :
+					    relocate_exit_insn(p, p->exit->insns[i]));
+	p->out->insns[first] = sass_with_field(p->out->insns[first], SASS_WAIT_AT, 6, sass_wait_mask(p->out->insns[first]) | waits);
+	for (uint32_t i = 0; i < p->code->nexits; i++) {
+		uint32_t at = p->code->exits[i];
+		struct sass_insn *insn = &p->out->insns[at];
+
+		if (at == p->code->tail)
+			continue;
+		*insn = sass_with_branch(p->code->arch, sass_with_field(*insn, 0, 12, SASS_OP_BRA),
+					 ((int64_t)p->out->exit - at - 1) * SASS_INSN);
+	}
+	return 0;
+}
