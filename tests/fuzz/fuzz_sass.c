@@ -1,13 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// SOURCES: backends/cuda/sass/isa/access.c backends/cuda/sass/rewrite/insn_probe.c backends/cuda/sass/rewrite/stub_values.c backends/cuda/sass/probe/body.c backends/cuda/sass/probe/place_values.c backends/cuda/sass/analysis/constant.c backends/cuda/sass/rewrite/constant_stub.c backends/cuda/sass/check/constant.c backends/cuda/sass/isa/operands.c
-// SOURCES: backends/cuda/sass/analysis/places.c backends/cuda/sass/check/insn_probe.c backends/cuda/sass/check/exit_table.c backends/cuda/sass/check/count.c backends/cuda/sass/rewrite/count.c core/model/places.c core/model/nearest.c core/wire/match.c core/wire/glob.c
-// SOURCES: backends/cuda/sass/analysis/callees.c backends/cuda/sass/check/check.c backends/cuda/sass/check/work.c backends/cuda/sass/check/kernel_insns.c backends/cuda/sass/check/added_insns.c backends/cuda/sass/check/entry.c backends/cuda/sass/check/exit.c backends/cuda/sass/check/timing.c backends/cuda/sass/check/relocations.c backends/cuda/sass/check/flight.c backends/cuda/sass/analysis/flight.c backends/cuda/sass/analysis/code.c backends/cuda/sass/analysis/addresses.c backends/cuda/sass/cubin/cubin.c backends/cuda/sass/isa/form.c
-// SOURCES: backends/cuda/sass/isa/isa.c backends/cuda/sass/isa/effects.c backends/cuda/sass/isa/lane_count.c backends/cuda/sass/isa/scoreboard.c backends/cuda/sass/analysis/live.c backends/cuda/sass/cubin/params.c backends/cuda/sass/rewrite/patch.c backends/cuda/sass/rewrite/patch_exit.c backends/cuda/sass/probe/probe.c
-// SOURCES: backends/cuda/sass/probe/vote.c backends/cuda/sass/probe/branch.c backends/cuda/sass/probe/predicates.c backends/cuda/sass/probe/timing.c
-// SOURCES: backends/cuda/sass/probe/schedule.c backends/cuda/sass/probe/schedule_nodes.c backends/cuda/sass/probe/schedule_simplify.c backends/cuda/sass/probe/schedule_order.c backends/cuda/sass/probe/schedule_registers.c backends/cuda/sass/probe/schedule_control.c backends/cuda/sass/probe/numbering.c backends/cuda/sass/probe/straight.c backends/cuda/sass/check/kept_values.c backends/cuda/sass/check/pending.c backends/cuda/sass/probe/regalloc.c backends/cuda/sass/probe/regalloc_states.c
-// SOURCES: backends/cuda/sass/analysis/functions.c backends/cuda/sass/rewrite/join.c backends/cuda/sass/probe/entry_value_reuse.c backends/cuda/sass/inspect.c backends/cuda/sass/cubin/image.c backends/cuda/sass/cubin/module.c
-// SOURCES: backends/cuda/image/fatbin.c backends/cuda/image/kept_ptx.c backends/cuda/wire/fatbin_format.c
-// SOURCES: backends/cuda/sass/cubin/lines.c backends/cuda/sass/rewrite/twin.c backends/cuda/sass/rewrite/twin_sections.c backends/cuda/sass/rewrite/twin_symbols.c backends/cuda/sass/rewrite/twin_file.c backends/cuda/sass/rewrite/twin_addresses.c backends/cuda/sass/rewrite/twin_info.c core/model/diag.c core/wire/name.c core/worker/lines.c
+// SOURCES: backends/cuda/sass/inspect.c backends/cuda/sass/isa/access.c backends/cuda/sass/isa/effects.c
+// SOURCES: backends/cuda/sass/isa/form.c backends/cuda/sass/isa/isa.c backends/cuda/sass/isa/lane_count.c
+// SOURCES: backends/cuda/sass/isa/operands.c backends/cuda/sass/isa/scoreboard.c backends/cuda/sass/cubin/cubin.c
+// SOURCES: backends/cuda/sass/cubin/image.c backends/cuda/sass/cubin/lines.c backends/cuda/sass/cubin/module.c
+// SOURCES: backends/cuda/sass/cubin/params.c backends/cuda/sass/analysis/addresses.c
+// SOURCES: backends/cuda/sass/analysis/callees.c backends/cuda/sass/analysis/code.c
+// SOURCES: backends/cuda/sass/analysis/constant.c backends/cuda/sass/analysis/flight.c
+// SOURCES: backends/cuda/sass/analysis/functions.c backends/cuda/sass/analysis/live.c
+// SOURCES: backends/cuda/sass/analysis/places.c backends/cuda/sass/probe/body.c backends/cuda/sass/probe/branch.c
+// SOURCES: backends/cuda/sass/probe/entry_value_reuse.c backends/cuda/sass/probe/numbering.c
+// SOURCES: backends/cuda/sass/probe/place_values.c backends/cuda/sass/probe/predicates.c
+// SOURCES: backends/cuda/sass/probe/probe.c backends/cuda/sass/probe/regalloc.c
+// SOURCES: backends/cuda/sass/probe/regalloc_states.c backends/cuda/sass/probe/schedule.c
+// SOURCES: backends/cuda/sass/probe/schedule_control.c backends/cuda/sass/probe/schedule_nodes.c
+// SOURCES: backends/cuda/sass/probe/schedule_order.c backends/cuda/sass/probe/schedule_registers.c
+// SOURCES: backends/cuda/sass/probe/schedule_simplify.c backends/cuda/sass/probe/straight.c
+// SOURCES: backends/cuda/sass/probe/timing.c backends/cuda/sass/probe/vote.c backends/cuda/sass/rewrite/constant_stub.c
+// SOURCES: backends/cuda/sass/rewrite/count.c backends/cuda/sass/rewrite/insn_probe.c backends/cuda/sass/rewrite/join.c
+// SOURCES: backends/cuda/sass/rewrite/patch.c backends/cuda/sass/rewrite/patch_exit.c
+// SOURCES: backends/cuda/sass/rewrite/stub_values.c backends/cuda/sass/rewrite/twin.c
+// SOURCES: backends/cuda/sass/rewrite/twin_addresses.c backends/cuda/sass/rewrite/twin_file.c
+// SOURCES: backends/cuda/sass/rewrite/twin_info.c backends/cuda/sass/rewrite/twin_sections.c
+// SOURCES: backends/cuda/sass/rewrite/twin_symbols.c backends/cuda/sass/check/added_insns.c
+// SOURCES: backends/cuda/sass/check/check.c backends/cuda/sass/check/constant.c backends/cuda/sass/check/count.c
+// SOURCES: backends/cuda/sass/check/entry.c backends/cuda/sass/check/exit.c backends/cuda/sass/check/exit_table.c
+// SOURCES: backends/cuda/sass/check/flight.c backends/cuda/sass/check/insn_probe.c
+// SOURCES: backends/cuda/sass/check/kept_values.c backends/cuda/sass/check/kernel_insns.c
+// SOURCES: backends/cuda/sass/check/pending.c backends/cuda/sass/check/relocations.c backends/cuda/sass/check/timing.c
+// SOURCES: backends/cuda/sass/check/work.c backends/cuda/image/fatbin.c backends/cuda/image/kept_ptx.c
+// SOURCES: backends/cuda/wire/fatbin_format.c core/model/diag.c core/model/nearest.c core/model/places.c
+// SOURCES: core/wire/glob.c core/wire/match.c core/wire/name.c core/worker/lines.c
 // LIBS: -ldw -lelf -llz4 -lzstd
 /*
  * Parses any bytes as a cubin: lists its places, and inserts probes into each kernel. The checker reads each result:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What several passes of the checker need. */
+/* Helpers that several passes of the checker share. */
 #include "work.h"
 
 #include "core/model/diag.h"

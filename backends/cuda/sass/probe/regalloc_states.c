@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does:     solves the data flow of a probe: which registers are live, which value each holds, and what is in flight.
+ * Does:     solves the data flow of a probe: live registers, their values, and their operations in flight.
  * Before:   the probe uses registers of lanes only.
  * After:    c->live and c->states are complete. Values that reach one read in the same register form one set.
  * Requires: sass_regalloc_is_known() for each instruction.
@@ -92,7 +92,7 @@ static void find_live(struct regalloc *c)
 	}
 }
 
-/* -- values and what is in flight -- */
+/* -- values, and operations in flight -- */
 
 /* Values that reach one read in the same register. */
 static uint16_t merge_sets(struct regalloc *c, uint16_t a, uint16_t b)

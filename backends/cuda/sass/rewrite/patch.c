@@ -146,8 +146,8 @@ unsigned sass_patch_pending_boards(const struct patch_ctx *p)
 	return left | sass_insn_probes_pending(&p->around);
 }
 
-/* Adds a scoreboard to each operation of the kernel that lacks one, if it may be in flight at an exit and touches a
- * register of the exit's probe. */
+/* Adds a scoreboard to the kernel's operations without one that may be in flight at an exit and touch a register of the
+ * exit's probe. */
 static int add_boards(struct patch_ctx *p)
 {
 	uint32_t top = lane_bit_reg(p) + (p->exit->barriers > 0);

@@ -31,8 +31,8 @@ uint32_t sass_stub_assign_value_regs(const struct sass_insn_probes *around, uint
 /* The first of the two registers of a per-lane value. */
 uint32_t sass_stub_value_reg(const struct stub_writer *p, enum sass_input given);
 
-/* Write the code that loads the values in the set `given`: those of the access, of a branch, and of the operands that
- * the instruction `own` names. */
+/* Write the code that loads the values in the set `given`: values of the access, of the branch `own`, and of the
+ * operands of the instruction `own`. */
 void sass_stub_emit_access_values(struct stub_writer *p, const struct sass_access *a, uint32_t given);
 void sass_stub_emit_branch_values(struct stub_writer *p, struct sass_insn own, uint32_t given);
 void sass_stub_emit_operands(struct stub_writer *p, struct sass_insn own, uint32_t given);

@@ -2,7 +2,7 @@
 /*
  * Does:     selects the sections of the application's cubin that the twin copies, and puts all sections in order.
  * Before:   sass_texts_find() has listed the code sections.
- * After:    w->sections has all sections; those that the twin makes have no contents yet.
+ * After:    w->sections has all sections. Symbols, strings and attributes have no contents yet.
  * Requires: nothing.
  */
 #include "twin_work.h"
