@@ -77,13 +77,15 @@ struct gpubpf_map_impl {
 	extern const struct gpubpf_map_impl gpubpf_##impl##_impl;
 #include "gpubpf/map_types.def"
 
+/* -- the table of kinds (registry.c) -- */
+
 /* The kind of a view's map; the print ring is a ring. */
 const struct gpubpf_map_impl *gpubpf_map_impl_of(const struct gpubpf_map_view *view);
 
 /* Does the kind implement all operations of the type? If not, the table or the kind has a bug. */
 bool gpubpf_map_type_complete(const struct gpubpf_map_type *type);
 
-/* -- functions for kinds (maps.c, maps/host/layout.c) -- */
+/* -- functions for kinds (maps/host/values.c) -- */
 
 #define GPUBPF_MAP_VALUE_MAX (64u << 20)
 #define GPUBPF_MAP_KEY_MAX 512u /* a key fits on the stack */

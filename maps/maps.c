@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The operations of bpf(2) on the maps of an arena, dispatched by the kind of the map, and functions with which the
- * kinds read values. Changes go through the device library, so that the tool and twins on the same memory follow one
- * protocol.
+ * The operations of bpf(2) on the maps of an arena, dispatched by the kind of the map. Changes go through the device
+ * library, so that the tool and twins on the same memory follow one protocol.
  */
 #include "impl.h"
 
@@ -15,125 +14,6 @@
 #ifndef ENOTSUPP
 #define ENOTSUPP 524 /* an error of the kernel that bpf(2) returns */
 #endif
-
-const struct gpubpf_map_impl *gpubpf_map_impl_of(const struct gpubpf_map_view *view)
-{
-	return view->map ? view->map->type->impl : &gpubpf_ring_impl;
-}
-
-bool gpubpf_map_type_complete(const struct gpubpf_map_type *type)
-{
-	const struct gpubpf_map_impl *impl = type->impl;
-	const struct gpubpf_helper *helper;
-
-	for (size_t i = 0; (helper = gpubpf_helper_at(i)); i++)
-		if (gpubpf_op_row(helper->op)->function[0] && type->ops & GPUBPF_OP_BIT(helper->op) && !impl->op[helper->op])
-			return false;
-	return impl->name && impl->check && impl->size && (impl->where || !impl->op[GPUBPF_OP_LOOKUP]) &&
-	       (impl->init || !(type->ops & GPUBPF_OP_BIT(GPUBPF_OP_ADDRESS)));
-}
-
-/* Reads words in pairs and returns the number of bytes read. x86-64 does not tear aligned 16-byte loads. */
-static uint64_t read_pairs(uint64_t address, char *to, uint64_t size)
-{
-	typedef u64 pair __attribute__((vector_size(16)));
-	enum { PAIRS = 4 };
-	uint64_t i = 0;
-
-#ifdef __x86_64__
-	for (; address % sizeof(pair) == 0 && size - i >= PAIRS * sizeof(pair); i += PAIRS * sizeof(pair)) {
-		const volatile pair *from = (const volatile pair *)(uintptr_t)(address + i);
-
-		for (int p = 0; p < PAIRS; p++) {
-			pair read = from[p]; /* one at a time: the compiler would put an array of them on the stack */
-
-			memcpy(to + i + p * sizeof(pair), &read, sizeof(read));
-		}
-	}
-#else
-	(void)address, (void)to, (void)size;
-#endif
-	return i;
-}
-
-void gpubpf_map_read_bytes(uint64_t address, void *to, uint64_t size)
-{
-	uint64_t i = read_pairs(address, to, size);
-
-	for (; size - i >= 8; i += 8)
-		memcpy((char *)to + i, &(u64){ gpubpf_load_u64(address + i) }, 8);
-	if (i < size) {
-		u64 word = gpubpf_load_u64(address + i);
-
-		memcpy((char *)to + i, &word, size - i);
-	}
-}
-
-static u64 add_halves(u64 a, u64 b)
-{
-	return ((a & 0xffffffff00000000u) + (b & 0xffffffff00000000u)) | (uint32_t)((uint32_t)a + (uint32_t)b);
-}
-
-void gpubpf_map_read_value(const struct gpubpf_map_layout *l, uint64_t first, void *to)
-{
-	uint32_t copies = l->flags & (GPUBPF_LAYOUT_SUM8 | GPUBPF_LAYOUT_SUM4) ? l->copies : 1, i, c, n;
-	u64 word, sum;
-
-	if (copies == 1) {
-		gpubpf_map_read_bytes(first, to, l->value_size);
-		return;
-	}
-	for (i = 0; i < l->value_size; i += 8) {
-		sum = gpubpf_load_u64(first + i);
-		for (c = 1; c < copies; c++) {
-			word = gpubpf_load_u64(first + c * l->copy_stride + i);
-			sum = l->flags & GPUBPF_LAYOUT_SUM4 ? add_halves(sum, word) : sum + word;
-		}
-		n = l->value_size - i < 8 ? l->value_size - i : 8;
-		memcpy((char *)to + i, &sum, n);
-	}
-}
-
-int64_t gpubpf_map_in_value(uint64_t off, uint64_t size, uint64_t stride, uint64_t value_size)
-{
-	uint64_t at = off % stride;
-
-	return size <= value_size && at <= value_size - size ? (int64_t)at : -1;
-}
-
-size_t gpubpf_map_user_value_size(const struct gpubpf_map_view *view)
-{
-	const struct gpubpf_map_layout *l = view->layout;
-	bool copies = view->map && view->map->type->flags & GPUBPF_MAP_COPIES;
-
-	return copies ? (size_t)l->copies * GPUBPF_ROUND8(l->value_size) : l->value_size;
-}
-
-static u64 call_op(const struct gpubpf_env *env, const struct gpubpf_map_view *view, enum gpubpf_op op, const u64 *arg,
-		u64 otherwise)
-{
-	gpubpf_map_op_fn *fn = gpubpf_map_impl_of(view)->op[op];
-
-	return fn ? fn(env, view->layout, arg) : otherwise;
-}
-
-u64 gpubpf_host_lookup(const struct gpubpf_env *env, const struct gpubpf_map_view *view, const void *key)
-{
-	return call_op(env, view, GPUBPF_OP_LOOKUP, (u64[]){ (uintptr_t)key }, 0);
-}
-
-s64 gpubpf_host_update(const struct gpubpf_env *env, const struct gpubpf_map_view *view, const void *key,
-		       const void *value, u64 flags)
-{
-	const u64 arg[] = { (uintptr_t)key, (uintptr_t)value, flags };
-
-	return (s64)call_op(env, view, GPUBPF_OP_UPDATE, arg, (u64)-EINVAL);
-}
-
-s64 gpubpf_host_delete(const struct gpubpf_env *env, const struct gpubpf_map_view *view, const void *key)
-{
-	return (s64)call_op(env, view, GPUBPF_OP_DELETE, (u64[]){ (uintptr_t)key }, (u64)-EINVAL);
-}
 
 int gpubpf_map_lookup(const struct gpubpf_map_view *view, const void *key, void *value)
 {

@@ -53,6 +53,9 @@ struct gpubpf_map_type {
 	uint32_t flags;       /* GPUBPF_MAP_* */
 	const char *meaning;
 };
+
+/* -- the table of map types (maps/registry.c) -- */
+
 /* NULL for a number that is not in map_types.def. */
 const struct gpubpf_map_type *gpubpf_map_type_find(uint32_t number);
 bool gpubpf_map_type_has(uint32_t number, uint32_t flags); /* the type exists and has one of the flags */

@@ -3,7 +3,6 @@
 #include <stdio.h>
 
 #include "facts.h"
-#include "maps/impl.h"
 #include "prog.h"
 
 static const struct gpubpf_op_row ops[] = {
@@ -14,19 +13,6 @@ static const struct gpubpf_op_row ops[] = {
 static const struct gpubpf_arg_row args[] = {
 #define GPUBPF_ARG(name, pass, size, shown, meaning) { GPUBPF_PASS_##pass, GPUBPF_SIZE_##size },
 #include "args.def"
-};
-
-enum {
-#define GPUBPF_MAP_FLAG(name, meaning) name = GPUBPF_MAP_##name,
-#include "gpubpf/map_types.def"
-};
-
-static const struct gpubpf_map_type map_types[] = {
-#define OP(name) GPUBPF_OP_BIT(GPUBPF_OP_##name)
-#define GPUBPF_MAP_TYPE(number, name, impl, operations, flags, meaning) \
-	{ number, #name, &gpubpf_##impl##_impl, operations, flags, meaning },
-#include "gpubpf/map_types.def"
-#undef OP
 };
 
 static const struct gpubpf_helper helpers[] = {
@@ -49,26 +35,6 @@ const struct gpubpf_op_row *gpubpf_op_row(enum gpubpf_op op)
 const struct gpubpf_arg_row *gpubpf_arg_row(enum gpubpf_arg arg)
 {
 	return &args[arg];
-}
-
-const struct gpubpf_map_type *gpubpf_map_type_at(size_t i)
-{
-	return i < COUNT(map_types) ? &map_types[i] : NULL;
-}
-
-const struct gpubpf_map_type *gpubpf_map_type_find(uint32_t number)
-{
-	for (size_t i = 0; i < COUNT(map_types); i++)
-		if (map_types[i].number == number)
-			return &map_types[i];
-	return NULL;
-}
-
-bool gpubpf_map_type_has(uint32_t number, uint32_t flags)
-{
-	const struct gpubpf_map_type *type = gpubpf_map_type_find(number);
-
-	return type && type->flags & flags;
 }
 
 bool gpubpf_map_is_like(const struct gpubpf_map *map, const struct gpubpf_map *prototype)

@@ -393,7 +393,7 @@ static int64_t read_all(const struct gpubpf_map_view *view, gpubpf_record_fn fn,
 			    .room = gpubpf_ring_room_bytes(view->layout) };
 	uint32_t copy;
 
-	if (gpubpf_map_impl_of(view) != &gpubpf_ring_impl)
+	if (view->map && view->map->type->impl != &gpubpf_ring_impl)
 		return -EINVAL;
 	r.record = malloc(r.room);
 	if (!r.record)

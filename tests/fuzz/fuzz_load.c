@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// SOURCES: core/load/*.c core/load/*/*.c core/wire/match.c core/wire/glob.c core/wire/name.c core/model/insn.c core/model/diag.c core/model/duration.c core/model/tables.c core/model/places.c core/model/nearest.c core/model/print_spec.c maps/maps.c maps/host/*.c maps/kinds/*.c core/verify/*.c
+// SOURCES: core/load/*.c core/load/*/*.c core/wire/match.c core/wire/glob.c core/wire/name.c core/model/insn.c core/model/diag.c core/model/duration.c core/model/tables.c core/model/places.c core/model/nearest.c core/model/print_spec.c maps/*.c maps/host/*.c maps/kinds/*.c core/verify/*.c
 // LIBS: -lgpubpf-bpf -lelf -lz -ljson-c -lnettle
 /* Loads any bytes as an object: the loader accepts them or refuses them with a diagnostic, without
  * harm; the verifier does the same with the programs. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // SOURCES: core/session/*.c core/session/*/*.c core/wire/*.c core/wire/files/*.c core/load/*.c core/load/*/*.c core/verify/*.c
-// SOURCES: maps/maps.c maps/host/*.c maps/kinds/*.c
+// SOURCES: maps/*.c maps/host/*.c maps/kinds/*.c
 // SOURCES: core/model/insn.c core/model/param.c core/model/diag.c core/model/duration.c core/model/tables.c core/model/places.c core/model/nearest.c core/model/placement.c core/model/print_spec.c core/target.c backends/registry.c core/worker/alike.c core/worker/codec.c core/worker/codec_job.c core/worker/result_cache.c core/worker/spawn.c core/model/utf8.c
 // LIBS: -lgpubpf-bpf -lelf -lz -ljson-c -lnettle -lpthread -ldl
 /* Any packets from a process, and any bytes in its kernel table: the session serves or disconnects

@@ -3,7 +3,7 @@
 // SOURCES: core/verify/cost.c core/verify/facts.c core/verify/memory.c core/verify/prune.c core/verify/range.c
 // SOURCES: core/verify/range_alu.c core/verify/range_cmp.c core/verify/range_linux.c core/verify/report.c
 // SOURCES: core/verify/simt.c core/verify/stack.c core/verify/state.c core/verify/tnum.c core/verify/uniform.c
-// SOURCES: core/verify/verify.c core/verify/wait.c core/verify/limits.c core/verify/trace.c core/model/insn.c core/model/diag.c core/model/tables.c core/model/places.c core/model/nearest.c core/model/print_spec.c maps/maps.c maps/host/*.c maps/kinds/*.c
+// SOURCES: core/verify/verify.c core/verify/wait.c core/verify/limits.c core/verify/trace.c core/model/insn.c core/model/diag.c core/model/tables.c core/model/places.c core/model/nearest.c core/model/print_spec.c maps/*.c maps/host/*.c maps/kinds/*.c
 /* Verifies any bytes as a program: the verifier accepts it or refuses it with a reason, without
  * harm. The first byte selects options, the rest is raw instructions; maps of five types exist. */
 #include <stdlib.h>

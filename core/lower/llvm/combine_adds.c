@@ -5,7 +5,7 @@
  * After: no such call is left.
  * Requires: the passes that fold constants have run; PTX.
  *
- * Programs at an exit that each count something add constants to sums that are adjacent in memory (maps/host/layout.c). If
+ * Programs at an exit that each count something add constants to sums that are adjacent in memory (maps/layout.c). If
  * no other side effect lies between such adds, the active lanes share them, one word each, by one instruction.
  */
 #include <stdio.h>

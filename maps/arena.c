@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Initialises an arena: header, layouts, initial values. */
-#include "maps/impl.h"
+#include "impl.h"
 
 #include <string.h>
 #include <sys/random.h>

@@ -4,7 +4,7 @@
  * size. After: every offset is below the arena's size, and no product of a layout's numbers exceeds it. Requires: the
  * programs' facts (map_use) for replication.
  */
-#include "maps/impl.h"
+#include "impl.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -39,24 +39,6 @@ static uint32_t sum_flag(const struct gpubpf_map *map, uint32_t use)
 	if ((use & GPUBPF_USE_ADD4) && (use & GPUBPF_USE_ADD8))
 		return 0;
 	return use & GPUBPF_USE_ADD4 ? GPUBPF_LAYOUT_SUM4 : GPUBPF_LAYOUT_SUM8;
-}
-
-uint32_t gpubpf_map_max_copies(uint64_t budget, uint32_t replicas, uint64_t bytes)
-{
-	uint64_t n = budget / bytes;
-
-	return n < 1 ? 1 : n < replicas ? (uint32_t)n : replicas;
-}
-
-bool gpubpf_map_sum_copies(const struct gpubpf_map_layout *l, const struct gpubpf_map_scale *scale, uint64_t bytes)
-{
-	return l->flags & (GPUBPF_LAYOUT_SUM8 | GPUBPF_LAYOUT_SUM4) && bytes <= scale->budget / scale->replicas;
-}
-
-int gpubpf_map_set_fault(struct gpubpf_map_fault *fault, const char *attr, uint32_t is, const char *must)
-{
-	*fault = (struct gpubpf_map_fault){ attr, is, must };
-	return -EINVAL;
 }
 
 /*
