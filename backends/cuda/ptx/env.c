@@ -12,6 +12,7 @@
 
 #include "core/lower/ctx.h"
 #include "core/lower/llvm/low.h"
+#include "core/lower/llvm/passes/passes.h"
 #include "emit.h"
 #include "inject.h"
 #include "backends/cuda/ptx/passes/splice.h"

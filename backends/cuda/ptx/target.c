@@ -12,6 +12,7 @@
 #include "core/model/diag.h"
 #include "core/lower/bitcode.h"
 #include "core/lower/llvm/llvm.h"
+#include "core/lower/llvm/passes/passes.h"
 #include "emit.h"
 #include "inject.h"
 

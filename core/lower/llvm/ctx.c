@@ -6,6 +6,7 @@
 
 #include "core/lower/ctx.h"
 #include "low.h"
+#include "passes/passes.h"
 
 /* Loads an operand word of the place. */
 static LLVMValueRef load_operand_word(struct low_prog *p, uint32_t word)

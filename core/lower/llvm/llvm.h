@@ -4,23 +4,22 @@
  * library's bitcode for the target. The library is linked, everything is inlined into the sites, optimized, and
  * emitted.
  *
- *   llvm.c         the module: library, sites, linking, passes, emission
- *   site.c    sites and kernels
- *   prog.c    one program in one site: control flow, sub-programs in line
- *   alu.c     arithmetic and conditions
- *   stack.c   the stack as private arrays, split so that LLVM can promote them to registers
- *   mem.c     loads, stores, atomics
- *   accumulators.c    accumulators: sums that lanes hold in registers until they leave the function
- *   combine_adds.c   adds to adjacent words, by one instruction of a warp
- *   ctx.c     fields of the context
- *   env.c     the environment that inlined code reads the context from
- *   call.c    helpers
- *   share_map_ops.c  map operations that are so large that they exist once
- *   opt.c     passes between lowering and emission
- *   legalize_overflow.c  overflow checks of sums and products, for SPIR-V
- *   array_to_registers.c   arrays in registers, for targets without private memory
- *   legalize_int_width.c  legalizes integers to 8, 16, 32 and 64 bits
- *   check.c   the conformance tool's checked mode
+ *   llvm.c             the module: library, sites, linking, passes, emission
+ *   object_cache.c     objects that LLVM generated, by the module
+ *   site.c             sites and kernels
+ *   prog.c             one program in one site: control flow, sub-programs in line
+ *   alu.c              arithmetic and conditions
+ *   stack.c            the stack as private arrays, split so that LLVM can promote them to registers
+ *   mem.c              loads, stores, atomics
+ *   accumulators.c     accumulators: sums that lanes hold in registers until they leave the function
+ *   ctx.c              fields of the context
+ *   env.c              the environment that inlined code reads the context from
+ *   call.c             helpers
+ *   call_args.c        their arguments: private copies of memory
+ *   share_map_ops.c    map operations that are so large that they exist once
+ *   check.c            the conformance tool's checked mode
+ *   ir/                the state of a lowering, and functions that build IR
+ *   passes/            passes between lowering and emission
  */
 #ifndef GPUBPF_LOWER_LLVM_H
 #define GPUBPF_LOWER_LLVM_H

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "low.h"
+#include "passes/passes.h"
 
 #define DEVICE_SPACES (GPUBPF_SPACE_MAP_VALUE | GPUBPF_SPACE_RECORD)
 

@@ -13,18 +13,6 @@
 
 static int expand(struct low_frame *f, uint32_t first);
 
-LLVMValueRef low_get(struct low_frame *f, unsigned reg)
-{
-	struct low *l = f->p->l;
-
-	return LLVMBuildLoad2(l->b, low_int(l, 8), f->reg[reg], "");
-}
-
-void low_set(struct low_frame *f, unsigned reg, LLVMValueRef v)
-{
-	LLVMBuildStore(f->p->l->b, v, f->reg[reg]);
-}
-
 /* The instruction after a 64-bit load is two entries further. */
 static uint32_t next(const struct low_frame *f, uint32_t pc)
 {

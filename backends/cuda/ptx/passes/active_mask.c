@@ -4,7 +4,7 @@
  * Before: each probe that needs the active mask reads it at its place.
  * After: the mask is read once, before the first place of a run; the others use the same register.
  * Requires: no instruction of the run branches, calls, exits or is a branch target, and every lane runs the probe. A
- * place with a guard, or whose probe only some lanes run, reads the mask itself. core/lower/llvm/nvptx_activemask_cse.c states what the
+ * place with a guard, or whose probe only some lanes run, reads the mask itself. core/lower/llvm/passes/nvptx_activemask_cse.c states what the
  * mask is used for.
  */
 #include "insn_probe.h"

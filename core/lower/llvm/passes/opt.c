@@ -1,30 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The passes between lowering and emission. */
-#include <errno.h>
-
-#include <llvm-c/Transforms/PassBuilder.h>
-
-#include "low.h"
-
-int low_run_passes(struct low *l, LLVMTargetMachineRef machine, const char *passes)
-{
-	LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-	LLVMErrorRef error;
-	char *text;
-
-	/* a probe gains nothing from wide vectors, and SPIR-V has few */
-	LLVMPassBuilderOptionsSetLoopVectorization(options, false);
-	LLVMPassBuilderOptionsSetSLPVectorization(options, false);
-	LLVMPassBuilderOptionsSetLoopInterleaving(options, false);
-	error = LLVMRunPasses(l->mod, passes, machine, options);
-	LLVMDisposePassBuilderOptions(options);
-	if (!error)
-		return 0;
-	text = LLVMGetErrorMessage(error);
-	gpubpf_diag_set(l->diag, GPUBPF_E_COMPILE, GPUBPF_NOPC, "LLVM for %s, optimising: %s", l->target->name, text);
-	LLVMDisposeErrorMessage(text);
-	return -EINVAL;
-}
+#include "passes.h"
 
 /* Casts `stack` to the stack's address space and back, so that infer-address-spaces propagates that space. */
 static void cast_stack_space(struct low *l, LLVMValueRef stack)

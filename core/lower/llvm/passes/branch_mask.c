@@ -9,7 +9,7 @@
  * lane's side, which include it, are not all active lanes. That mask is cheaper to compute. The injector declares
  * %gpubpf_side, the lanes that go this lane's way, at each place that reads it.
  */
-#include "low.h"
+#include "passes.h"
 
 #define TAKEN_MASK_CALL "gpubpf_taking"
 

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "low.h"
+#include "passes.h"
 
 #define ACTIVE "llvm.nvvm.activemask"
 #define VOTE "llvm.nvvm.vote."            /* prefix; one result for all lanes of the call's mask */

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "low.h"
+#include "passes.h"
 
 #define DEFERRED_ADD "gpubpf_later"
 #define MAX_RUN_ADDS 256 /* adds in one run */

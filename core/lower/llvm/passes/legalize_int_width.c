@@ -15,7 +15,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "low.h"
+#include "passes.h"
 
 /* A value of an illegal width, and its replacement. */
 struct wide {

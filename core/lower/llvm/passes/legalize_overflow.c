@@ -14,7 +14,7 @@
  */
 #include <string.h>
 
-#include "low.h"
+#include "passes.h"
 
 static const struct overflow {
 	const char *name;

@@ -11,7 +11,7 @@
  */
 #include <string.h>
 
-#include "low.h"
+#include "passes.h"
 
 #define PLACE_CONST_CALL "gpubpf_is_told"
 #define MAX_DEPTH 8 /* maximum depth of the search through a value's operands */

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "low.h"
+#include "passes.h"
 
 #define MAX_WORDS 128    /* words of an array, each a 64-bit register */
 #define MAX_SELECTS 8192 /* selections of an array, in total */
