@@ -2,7 +2,7 @@
 // SOURCES: backends/spirv/common/env_use.c backends/spirv/spirv/module/write.c backends/spirv/spirv/rewrite/splice.c
 // SOURCES: backends/spirv/spirv/module/kernels.c backends/spirv/spirv/module/read.c backends/spirv/spirv/module/type.c
 // SOURCES: backends/spirv/spirv/module/access.c backends/spirv/spirv/rewrite/insn_probe.c backends/spirv/spirv/rewrite/blocks.c
-// SOURCES: backends/spirv/spirv/module/calls.c backends/spirv/spirv/rewrite/fill.c backends/spirv/spirv/module/functions.c backends/spirv/spirv/rewrite/place_values.c
+// SOURCES: backends/spirv/spirv/rewrite/calls.c backends/spirv/spirv/rewrite/fill.c backends/spirv/spirv/module/functions.c backends/spirv/spirv/rewrite/place_values.c
 // SOURCES: backends/spirv/spirv/module/lines.c backends/spirv/spirv/module/named.c core/lower/ctx.c
 // SOURCES: backends/spirv/wire/parts.c core/wire/pool.c core/wire/name.c core/wire/wire.c core/model/diag.c core/model/places.c core/model/nearest.c core/model/insn.c core/model/tables.c core/model/print_spec.c maps/*.c maps/host/*.c maps/kinds/*.c
 /*

@@ -9,7 +9,7 @@
  * parameter.
  * Requires: no call of these functions through a pointer.
  *
- * If several twins call a function, the function reads the twin's number from the environment. backends/spirv/spirv/module/calls.h handles
+ * If several twins call a function, the function reads the twin's number from the environment. backends/spirv/spirv/rewrite/calls.h handles
  * functions with programs at their calls and returns. Original instructions keep their order, and no block is split:
  * code that depends on a condition is moved to a separate function.
  */
@@ -21,7 +21,7 @@
 #include <string.h>
 
 #include "blocks.h"
-#include "backends/spirv/spirv/module/calls.h"
+#include "calls.h"
 #include "core/lower/ctx.h"
 #include "place_values.h"
 

@@ -4,7 +4,7 @@
 #define GPUBPF_BACKENDS_SPIRV_SPIRV_GIVE_H
 
 #include "backends/spirv/spirv/module/access.h"
-#include "backends/spirv/spirv/module/calls.h"
+#include "calls.h"
 
 /* the code for one place */
 struct spv_place_writer {

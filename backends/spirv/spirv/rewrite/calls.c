@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "backends/spirv/spirv/rewrite/fill.h"
-#include "backends/spirv/spirv/rewrite/place_values.h"
-#include "named.h"
+#include "fill.h"
+#include "place_values.h"
+#include "backends/spirv/spirv/module/named.h"
 
 struct spv_call_sites *spv_call_sites(const struct inject *in, uint32_t function)
 {

@@ -6,7 +6,7 @@
 #ifndef GPUBPF_BACKENDS_SPIRV_SPIRV_CALLS_H
 #define GPUBPF_BACKENDS_SPIRV_SPIRV_CALLS_H
 
-#include "backends/spirv/spirv/rewrite/splice.h"
+#include "splice.h"
 
 /* the code that is added to a function */
 struct spv_call_sites {
