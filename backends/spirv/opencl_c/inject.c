@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/spirv/opencl_c/event/event.h"
 #include "backends/spirv/common/env_use.h"
 #include "backends/spirv/common/options.h"
 #include "core/model/diag.h"

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/spirv/opencl_c/event/event.h"
 #include "core/model/diag.h"
 #include "image.h"
 

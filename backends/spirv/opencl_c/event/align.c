@@ -3,7 +3,7 @@
  * Computes the alignment that compilers may assume for an lvalue. It is lower than its type's for members of packed
  * structs, or if a typedef lowers it. A pointer that a probed copy stores must have a type with the same alignment.
  */
-#include "backends/spirv/opencl_c/read/walk.h"
+#include "walk.h"
 
 static enum CXTypeKind kind_of(CXCursor c)
 {

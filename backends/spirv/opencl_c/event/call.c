@@ -3,7 +3,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "backends/spirv/opencl_c/read/walk.h"
+#include "walk.h"
 
 /* The memory to which a pointer leads. If an implicit conversion has made the address generic, use the original
  * pointer's space. */

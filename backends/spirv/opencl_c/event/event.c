@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/spirv/opencl_c/read/walk.h"
+#include "walk.h"
 
 /* -- the tree -- */
 

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/spirv/opencl_c/read/reader.h"
+#include "range.h"
 
 enum { MAX_ARGUMENTS = 32, MAX_VISITS = 10000, MAX_DEPTH = 32 };
 

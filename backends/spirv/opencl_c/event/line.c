@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "core/model/places.h"
-#include "backends/spirv/opencl_c/read/walk.h"
+#include "walk.h"
 
 static enum CXChildVisitResult find_initializer(CXCursor c, CXCursor parent, CXClientData data)
 {

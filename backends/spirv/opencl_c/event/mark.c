@@ -6,7 +6,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "backends/spirv/opencl_c/read/walk.h"
+#include "walk.h"
 
 #define MACRO "GPUBPF_MARK"
 #define VARIABLE "gpubpf_mark_"

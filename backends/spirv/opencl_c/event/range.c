@@ -6,7 +6,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "backends/spirv/opencl_c/read/reader.h"
+#include "range.h"
 
 enum { OPEN, BALANCED, SIGNED, POSTFIX, ATOM };
 

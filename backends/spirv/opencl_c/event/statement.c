@@ -2,7 +2,7 @@
 /* Statements: finds which of their parts are lines, conditions or evaluated expressions. */
 #include <string.h>
 
-#include "backends/spirv/opencl_c/read/walk.h"
+#include "walk.h"
 
 /* Find the two semicolons of a for statement; false: a macro produces them. */
 static bool find_semicolons(struct walk *w, const struct node *n, size_t at[2])

@@ -3,7 +3,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "backends/spirv/opencl_c/read/walk.h"
+#include "walk.h"
 
 bool clread_has_directive(const char *text, size_t from, size_t to)
 {

@@ -6,7 +6,8 @@
  */
 #include <string.h>
 
-#include "reader.h"
+#include "definitions.h"
+#include "backends/spirv/opencl_c/event/range.h"
 
 /* names whose value depends on their place in the text; `part`: length of the shortest prefix or suffix that ## may
  * complete */

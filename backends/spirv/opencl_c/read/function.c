@@ -3,7 +3,8 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "reader.h"
+#include "definitions.h"
+#include "backends/spirv/opencl_c/event/walk.h"
 
 static size_t offset_of(struct reader *r, CXSourceLocation where, bool *in_main)
 {

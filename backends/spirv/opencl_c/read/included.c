@@ -10,7 +10,7 @@
 
 #include "backends/spirv/common/options.h"
 #include "core/wire/included.h"
-#include "reader.h"
+#include "definitions.h"
 
 enum { MAX_PATHS = 2048, MAX_FOLDERS = 64 };
 

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "reader.h"
+#include "definitions.h"
 
 /* the text and the current position */
 struct scan {

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "reader.h"
+#include "definitions.h"
 
 enum { DATED = 1 << 30, IN_HEADER = 1 << 29 }; /* bits in function.flags that enum gpubpf_kernel_flags leaves free */
 

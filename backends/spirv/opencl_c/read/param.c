@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "reader.h"
+#include "definitions.h"
 
 static enum gpubpf_param_kind kind_of(CXType canonical)
 {

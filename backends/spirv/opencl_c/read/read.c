@@ -8,37 +8,12 @@
 #include <sys/stat.h>
 
 #include "dialect.h"
-#include "reader.h"
+#include "definitions.h"
+#include "backends/spirv/opencl_c/event/range.h"
 #include "core/model/diag.h"
 #include "core/wire/name.h"
 
 enum { MAX_PASSES = 8 };  /* passes over the source; each replaces one level of nested macros */
-
-char *clread_text(struct reader *r, CXString s)
-{
-	const char *text = clang_getCString(s);
-	char *copy = gpubpf_pool_strndup(r->pool, text ? text : "", text ? strlen(text) : 0);
-
-	clang_disposeString(s);
-	return copy ? copy : "";
-}
-
-/* Make room for one more element. The pool keeps the old array. */
-void *clread_grow(struct reader *r, void *array, uint32_t n, size_t size)
-{
-	void *bigger;
-
-	if (n & (n - 1) || (n && n < 16))
-		return array;
-	bigger = gpubpf_pool_alloc(r->pool, n ? 2 * n : 16, size);
-	if (!bigger) {
-		r->failed = true;
-		return NULL;
-	}
-	if (n)
-		memcpy(bigger, array, n * size);
-	return bigger;
-}
 
 static size_t offset_in_main(struct reader *r, CXSourceLocation where, bool *in_main)
 {

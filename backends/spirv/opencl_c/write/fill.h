@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "backends/spirv/common/env_use.h"
-#include "backends/spirv/opencl_c/read/read.h"
+#include "backends/spirv/opencl_c/unit.h"
 
 struct cl_fill {
 	FILE *out;

@@ -26,7 +26,7 @@
 
 #include <stdio.h>
 
-#include "backends/spirv/opencl_c/read/read.h"
+#include "backends/spirv/opencl_c/unit.h"
 
 /* programs at a function's calls and returns */
 struct cl_call_sites {

@@ -21,7 +21,7 @@
 #ifndef GPUBPF_BACKENDS_SPIRV_WRAP_WRITE_H
 #define GPUBPF_BACKENDS_SPIRV_WRAP_WRITE_H
 
-#include "backends/spirv/opencl_c/read/read.h"
+#include "backends/spirv/opencl_c/unit.h"
 #include "weave.h"
 
 #define GPUBPF_WRAP_LINE 1000000000u

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The walk over a function's syntax tree that finds its events. Shared by backends/spirv/opencl_c/event/event.c and the other event files. */
+/* The walk over a function's syntax tree that finds its events. Shared by the files of this folder. */
 #ifndef GPUBPF_BACKENDS_SPIRV_WRAP_WALK_H
 #define GPUBPF_BACKENDS_SPIRV_WRAP_WALK_H
 
-#include "reader.h"
+#include "event.h"
+#include "range.h"
 
 /* how the enclosing code uses an expression: its value, not at all, or its address */
 enum want { VALUE, NOTHING, ADDRESS };
@@ -29,6 +30,9 @@ struct children {
 	uint32_t n;
 };
 
+/* event.c: list the events in the function's body. */
+void clread_events(struct reader *r, CXCursor function, struct gpubpf_cl_function *f);
+
 void clread_children_of(struct walk *w, CXCursor c, struct children *children);
 /* The null cursor unless there is exactly one child. */
 CXCursor clread_only_child(CXCursor c);
@@ -51,7 +55,7 @@ void clread_add_unseen_condition(struct walk *w, const struct node *n, const cha
 struct cl_access clread_access_of(CXType type, enum gpubpf_mem_access access, int value);
 /* Add an event that might access any memory and might be a barrier. */
 void clread_add_unknown_access(struct walk *w, const struct node *n, const char *what);
-/* backends/spirv/opencl_c/event/text.c: does the text contain a directive? */
+/* text.c: does the text contain a directive? */
 bool clread_has_directive(const char *text, size_t from, size_t to);
 /* Parse the elements that ".xy" names. False if they are no contiguous range. */
 bool clread_read_member(const char *name, size_t n, uint32_t elements, uint32_t *first, uint32_t *count);
@@ -60,16 +64,16 @@ bool clread_is_short_conditional(const char *text, const struct cl_range *range)
 /* Select the children of an expression, of *end, that are evaluated at run time; others are constants for the
  * compiler. */
 void clread_select_evaluated(const struct walk *w, const struct node *n, uint32_t *first, uint32_t *end);
-/* backends/spirv/opencl_c/event/align.c: alignment of an lvalue in bytes, or UINT32_MAX if unknown. */
+/* align.c: alignment of an lvalue in bytes, or UINT32_MAX if unknown. */
 uint32_t clread_align_of(CXCursor lvalue);
-/* backends/spirv/opencl_c/event/mark.c: if the loop is a mark, add its event. False for an ordinary loop. */
+/* mark.c: if the loop is a mark, add its event. False for an ordinary loop. */
 bool clread_walk_mark(struct walk *w, const struct node *n);
-/* backends/spirv/opencl_c/event/line.c: add the event of a statement that begins a line. value: the expression in its place has a value that is
+/* line.c: add the event of a statement that begins a line. value: the expression in its place has a value that is
  * used. */
 void clread_walk_line(struct walk *w, CXCursor cursor, const struct node *around, bool value);
-/* backends/spirv/opencl_c/event/statement.c: walk a statement. False if the cursor is no statement with special rules. */
+/* statement.c: walk a statement. False if the cursor is no statement with special rules. */
 bool clread_walk_statement(struct walk *w, const struct node *n);
-/* backends/spirv/opencl_c/event/call.c */
+/* call.c */
 void clread_walk_call(struct walk *w, const struct node *n);
 
 #endif

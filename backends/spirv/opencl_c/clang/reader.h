@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The state of reading a source with libclang, and functions that the walks over its syntax tree share: text, types, and
+ * the table of functions.
+ */
+#ifndef GPUBPF_BACKENDS_SPIRV_CLANG_READER_H
+#define GPUBPF_BACKENDS_SPIRV_CLANG_READER_H
+
+#include <clang-c/Index.h>
+#include <stdbool.h>
+
+#include "backends/spirv/opencl_c/unit.h"
+
+/* clang_getAddressSpace() returns enum LangAS of clang/Basic/AddressSpaces.h */
+enum {
+	CLANG_AS_DEFAULT,
+	CLANG_AS_GLOBAL,
+	CLANG_AS_LOCAL,
+	CLANG_AS_CONSTANT,
+	CLANG_AS_PRIVATE,
+	CLANG_AS_GENERIC,
+};
+
+struct span {                    /* offsets in the main file */
+	size_t start, end;
+	CXSourceLocation where;
+	CXCursor cursor;
+	/* of a macro's use: end of the following text that the macro may take as arguments; `end` if it takes none */
+	size_t reach;
+	bool hides;              /* of a macro's use: it produces part of the text that a copy would replace */
+	/* known: keeps and shape are set. keeps: the macro does not change its arguments */
+	bool known, keeps;
+	int shape;               /* form of the macro's replacement, backends/spirv/opencl_c/event/range.c */
+};
+
+/* a macro's definition */
+struct cl_body {
+	char **token;
+	CXTokenKind *kind;
+	/* first: the replacement's first token; parameters are the tokens from 2 to below `params` */
+	unsigned n, first, params;
+};
+
+/* words whose value depends on their place in the text; a macro may lead to them */
+enum {
+	CLREAD_WORD_COUNTER, CLREAD_WORD_COLUMN, CLREAD_WORD_PLACE, CLREAD_WORD_PRETTY, CLREAD_WORD_FILE, CLREAD_WORD_BASE_FILE,
+	CLREAD_WORD_FILE_NAME, CLREAD_WORD_BUILTIN_FILE,
+};
+
+struct telling {
+	uint32_t macro;          /* index in unit->macro before the final sort */
+	uint32_t words;
+};
+
+/* a string that the preprocessor creates */
+struct made {
+	uint32_t function;       /* index in reader.function; UINT32_MAX: outside of functions */
+	const char *text;
+};
+
+/* the text of an expression */
+struct cl_range {
+	size_t start, end;       /* both 0: not in the main file */
+	bool exact;              /* the text stands for the expression and for nothing else */
+};
+
+struct function {
+	CXCursor cursor;         /* canonical */
+	uint32_t flags;          /* enum gpubpf_kernel_flags */
+	uint32_t *callee;        /* indices in reader.function */
+	uint32_t ncallees;
+	int32_t kernel;          /* index in the unit, or -1 */
+	struct gpubpf_cl_function source; /* only if places are requested */
+};
+
+struct reader {
+	struct gpubpf_pool *pool;
+	struct gpubpf_cl_unit *unit;
+	const struct gpubpf_cl_source *source;
+	CXTranslationUnit tu;
+	CXFile main;
+	bool failed;
+	struct span *expansion, *include;
+	uint32_t nexpansions, nincludes;
+	bool reached;            /* clread_compute_reach() has run */
+	CXCursor *definition;    /* parallel to unit->macro before the final sort */
+	uint32_t ndefinitions;
+	struct telling *telling;
+	uint32_t nmacro_words;
+	bool told;               /* `telling` is complete */
+	struct made *made;
+	uint32_t ngenerated;
+	const char **header;     /* names of included files relative to their folders */
+	uint32_t nheaders;
+	struct function *function;
+	uint32_t nfunctions;
+	uint32_t *bucket;        /* hash table of functions: index + 1 */
+	uint32_t nbuckets;
+	uint32_t current;        /* the function that the walk is in */
+	const char *newer;       /* an included file that changed after the build */
+	bool globals;            /* a writable program-scope variable was seen */
+};
+
+/* reader.c */
+char *clread_text(struct reader *r, CXString s);
+void *clread_grow(struct reader *r, void *array, uint32_t n, size_t size);
+#define APPEND(r, list, count) \
+	(((list) = clread_grow((r), (list), (count), sizeof(*(list)))) ? &(list)[(count)++] : NULL)
+
+/* functions.c */
+/* Index of a function, or UINT32_MAX if memory runs out. A new function is added. */
+uint32_t clread_function_index(struct reader *r, CXCursor c);
+/* Does the source declare the function? Clang creates OpenCL C's own functions when they are called. */
+bool clread_is_declared(const struct reader *r, CXCursor c);
+
+/* type.c: a type's name as the source can write it at file scope, or "" if the type cannot be named there.
+ * clread_pointer_name() returns the name of a pointer to the type, with the pointee's qualifiers. */
+const char *clread_type_name(struct reader *r, CXType type);
+const char *clread_pointer_name(struct reader *r, CXType type);
+/* clread_array_pointer(): the pointer type of a parameter that is declared as an array; "" if its elements have no
+ * name. */
+bool clread_is_array(CXType canonical);
+const char *clread_array_pointer(struct reader *r, CXType type);
+/* clread_spaces(): the memory in which objects of a type lie (GPUBPF_IN), or 0 if the type does not tell.
+ * clread_elements(): the number of a vector's elements, else 1. */
+uint32_t clread_spaces(CXType type);
+uint32_t clread_elements(CXType type);
+
+#endif
