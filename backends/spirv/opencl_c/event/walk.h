@@ -33,28 +33,52 @@ struct children {
 /* event.c: list the events in the function's body. */
 void clread_events(struct reader *r, CXCursor function, struct gpubpf_cl_function *f);
 
+/* tree.c */
+/* The type of an expression, and the kind of its canonical type. */
+CXType clread_type_of(CXCursor c);
+enum CXTypeKind clread_kind_of(CXCursor c);
+bool clread_is_array_expr(CXCursor c);
+bool clread_is_vector(CXCursor c);
 void clread_children_of(struct walk *w, CXCursor c, struct children *children);
 /* The null cursor unless there is exactly one child. */
 CXCursor clread_only_child(CXCursor c);
 /* The null cursor if there is no child. */
 CXCursor clread_first_child(CXCursor c);
-void clread_walk(struct walk *w, CXCursor cursor, const struct node *around, enum want want);
 /* Create the node of an expression, with the text that belongs to it alone. */
 struct node clread_node_of(struct walk *w, CXCursor cursor, const struct node *around, enum want want);
+
+/* event.c: walk an expression or statement, and all children of one. */
+void clread_walk(struct walk *w, CXCursor cursor, const struct node *around, enum want want);
+void clread_walk_children(struct walk *w, const struct node *n, enum want want);
+
+/* lvalue.c */
+/* Does the source show that the lvalue lies in memory? It is reached through an address, or is a variable that is not
+ * private. */
+bool clread_is_memory(CXCursor c);
+/* Walk an lvalue; if its value is used and it lies in memory, add a load. */
+void clread_walk_lvalue(struct walk *w, const struct node *n);
+/* Add the store of an assignment or update to `to`. from: the assigned value; NULL: an update. */
+void clread_walk_store(struct walk *w, const struct node *n, CXCursor to, const CXCursor *from);
+
+/* add_event.c */
 /* Append an event with the node's text. It is marked unseen if no text belongs to the node alone. NULL: no memory. */
 struct cl_event *clread_add_event(struct walk *w, enum cl_form form, const struct node *n);
 /* Append a part. type: the type of the variable that stores its value. It is NULL if no variable does, and "" if the
  * type has no name. */
 void clread_add_part(struct cl_event *e, const struct cl_range *range, const char *type);
 void clread_set_type(struct cl_event *e, const char *type);
-/* Add a condition: c, a child of n, decides the control flow. The second function is for a decision that cannot be
- * probed. */
-void clread_add_condition(struct walk *w, CXCursor c, const struct node *n, enum cl_form form);
-void clread_add_unseen_condition(struct walk *w, const struct node *n, const char *why);
+/* Mark the event as hidden by a macro. Returns the reason. */
+const char *clread_hide(struct cl_event *e, const char *why);
 /* Describe an access of an lvalue of this type. */
 struct cl_access clread_access_of(CXType type, enum gpubpf_mem_access access, int value);
-/* Add an event that might access any memory and might be a barrier. */
+
+/* event.c: add a condition: c, a child of n, decides the control flow. The second function is for a decision that
+ * cannot be probed. */
+void clread_add_condition(struct walk *w, CXCursor c, const struct node *n, enum cl_form form);
+void clread_add_unseen_condition(struct walk *w, const struct node *n, const char *why);
+/* call.c: add an event that might access any memory and might be a barrier. */
 void clread_add_unknown_access(struct walk *w, const struct node *n, const char *what);
+
 /* text.c: does the text contain a directive? */
 bool clread_has_directive(const char *text, size_t from, size_t to);
 /* Parse the elements that ".xy" names. False if they are no contiguous range. */
@@ -73,7 +97,7 @@ bool clread_walk_mark(struct walk *w, const struct node *n);
 void clread_walk_line(struct walk *w, CXCursor cursor, const struct node *around, bool value);
 /* statement.c: walk a statement. False if the cursor is no statement with special rules. */
 bool clread_walk_statement(struct walk *w, const struct node *n);
-/* call.c */
+/* call.c: walk a call. */
 void clread_walk_call(struct walk *w, const struct node *n);
 
 #endif

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The text of a function with its events replaced: each event with a place calls a function that stores the place's
+ * values and runs the programs. weave_fields.c writes the values.
+ */
 #include "weave.h"
 
 #include <string.h>
 
-#include "backends/spirv/common/env_use.h"
 #include "core/lower/ctx.h"
+#include "weave_fields.h"
 
 /* -- places of an event -- */
-
-static enum gpubpf_when when_of(const struct cl_place *place)
-{
-	return gpubpf_place_kind(place->kind)->when;
-}
 
 /* The event's first place at that time (before or after the event); NULL: no such place. */
 static const struct cl_place *first_place(const struct gpubpf_weave *w, uint32_t event, enum gpubpf_when when)
@@ -31,11 +30,6 @@ static const struct cl_place *first_place(const struct gpubpf_weave *w, uint32_t
 	return low < w->nplaces && w->places[low].event == event ? &w->places[low] : NULL;
 }
 
-static const struct cl_event *event_of(const struct gpubpf_weave *w, uint32_t i)
-{
-	return &w->unit->function[w->function].event[i];
-}
-
 static bool is_copied_call(const struct gpubpf_weave *w, const struct cl_event *e)
 {
 	return e->form == CLREAD_FUNCTION && (w->copied[e->function] || w->called[e->function].sites);
@@ -45,208 +39,6 @@ static bool is_woven(const struct gpubpf_weave *w, uint32_t event)
 {
 	return is_copied_call(w, event_of(w, event)) || first_place(w, event, GPUBPF_WHEN_BEFORE) ||
 	       first_place(w, event, GPUBPF_WHEN_AFTER);
-}
-
-/* -- the values of a place -- */
-
-/* the code of one place, in a function whose parameters are the event's variables */
-struct field_writer {
-	const struct cl_place *place;
-	const struct cl_event *event;
-	const struct cl_access *access;
-	FILE *out;
-	uint64_t reads;
-};
-
-static void write_number(struct field_writer *g, uint32_t word, unsigned long long n)
-{
-	fprintf(g->out, " gpubpf_at->word[%u] = %lluul;", word, n);
-}
-
-static void write_place(struct field_writer *g, uint32_t word)
-{
-	write_number(g, word, g->place->id);
-}
-
-static void write_source_line(struct field_writer *g, uint32_t word)
-{
-	write_number(g, word, g->place->line);
-}
-
-static void write_address(struct field_writer *g, uint32_t word)
-{
-	const struct cl_access *a = g->access;
-
-	fprintf(g->out, " gpubpf_at->word[%u] = (ulong)gpubpf_x%d + %uul", word, a->pointer, a->offset);
-	if (a->index != CLREAD_NONE)
-		fprintf(g->out, " + (ulong)gpubpf_x%d * %uul", a->index, a->stride);
-	fprintf(g->out, ";");
-}
-
-static void write_bytes(struct field_writer *g, uint32_t word)
-{
-	if (g->access->many == CLREAD_NONE)
-		write_number(g, word, g->access->bytes);
-	else
-		fprintf(g->out, " gpubpf_at->word[%u] = (ulong)gpubpf_x%d * %uul;", word, g->access->many, g->access->bytes);
-}
-
-static void write_access(struct field_writer *g, uint32_t word)
-{
-	write_number(g, word, g->access->access);
-}
-
-static void write_space(struct field_writer *g, uint32_t word)
-{
-	uint32_t spaces = g->access->spaces;
-
-	write_number(g, word, __builtin_popcount(spaces) == 1 ? __builtin_ctz(spaces) : GPUBPF_GENERIC);
-}
-
-static void write_count(struct field_writer *g, uint32_t word)
-{
-	write_number(g, word, g->access->count);
-}
-
-/* The hint comes from the qualifiers of the stored pointer's type (clread_pointer_name()). OpenCL C's atomic functions
- * take pointers to volatile whatever the caller passes, so calls give no hint. */
-static void write_hint(struct field_writer *g, uint32_t word)
-{
-	static const char last[] = " volatile *";
-	bool is_stored = g->access->pointer >= 0 && g->event->form != CLREAD_CALL;
-	const char *type = is_stored ? g->event->part[g->access->pointer].type : NULL;
-	size_t n = type ? strlen(type) : 0;
-
-	write_number(g, word, n >= strlen(last) && !strcmp(type + n - strlen(last), last) ? GPUBPF_HINT_VOLATILE : 0);
-}
-
-static uint64_t first_bytes(uint32_t n)
-{
-	return n < 8 ? (1ull << 8 * n) - 1 : UINT64_MAX;
-}
-
-/* Write a value in its memory representation, in one or two words. The code uses a union: compilers assume that types
- * do not alias. */
-static void write_bits(struct field_writer *g, uint32_t word, uint32_t words, int value)
-{
-	const struct cl_event *e = g->event;
-	const char *type = value >= 0 ? e->part[value].type : e->type;
-	uint32_t bytes = g->access->bytes;
-
-	fprintf(g->out, " { union { ulong w[2]; %s v; } gpubpf_u; gpubpf_u.w[0] = gpubpf_u.w[1] = 0; gpubpf_u.v = ", type);
-	if (value >= 0)
-		fprintf(g->out, "gpubpf_x%d;", value);
-	else if (value == CLREAD_RESULT)
-		fprintf(g->out, "gpubpf_v;");
-	else
-		fprintf(g->out, "gpubpf_v %c 1;", value == CLREAD_STEP_UP ? '+' : '-');
-	for (uint32_t i = 0; i < words; i++)
-		fprintf(g->out, " gpubpf_at->word[%u] = gpubpf_u.w[%u] & %lluul;", word + i, i,
-			(unsigned long long)(bytes <= 8 * i ? 0 : first_bytes(bytes - 8 * i)));
-	fprintf(g->out, " }");
-}
-
-/* Write both words at once; the first word that programs read triggers it. */
-static void write_value(struct field_writer *g, uint32_t word)
-{
-	uint32_t first = ctx_word_of("mem.value", g->place->kind);
-
-	if (word != first && g->reads >> first & 1)
-		return;
-	if (g->access->value == CLREAD_NONE || g->access->value == CLREAD_HIDDEN) {
-		write_number(g, first, 0);
-		write_number(g, first + 1, 0);
-	} else {
-		write_bits(g, first, 2, g->access->value);
-	}
-}
-
-static void write_operation(struct field_writer *g, uint32_t word)
-{
-	write_number(g, word, g->access->rmw);
-}
-
-static void write_operand(struct field_writer *g, uint32_t word)
-{
-	if (g->access->operand >= 0)
-		write_bits(g, word, 1, g->access->operand);
-	else
-		write_number(g, word, g->access->operand == CLREAD_ONE);
-}
-
-static void write_old(struct field_writer *g, uint32_t word)
-{
-	write_bits(g, word, 1, CLREAD_RESULT);
-}
-
-/* A barrier of the whole block or a sub-group has no number. */
-static void write_barrier_id(struct field_writer *g, uint32_t word)
-{
-	write_number(g, word, 0);
-}
-
-static void write_barrier_kind(struct field_writer *g, uint32_t word)
-{
-	write_number(g, word, g->event->barrier);
-}
-
-static void write_taken(struct field_writer *g, uint32_t word)
-{
-	if (g->event->form == CLREAD_SWITCH)
-		write_number(g, word, 1);
-	else
-		fprintf(g->out, " gpubpf_at->word[%u] = gpubpf_x0;", word);
-}
-
-/* The set of lanes that execute with this one is unknown; the mask has one bit. */
-static void write_active(struct field_writer *g, uint32_t word)
-{
-	write_number(g, word, 1);
-}
-
-static void write_mark(struct field_writer *g, uint32_t word)
-{
-	fprintf(g->out, " gpubpf_at->word[%u] = gpubpf_x0;", word);
-}
-
-static const struct {
-	const char *field;
-	void (*write)(struct field_writer *g, uint32_t word);
-} fields[] = {
-	{ "place", write_place }, { "line", write_source_line }, { "mem.addr", write_address },
-	{ "mem.offset", write_address }, { "mem.value", write_value }, { "mem.bytes", write_bytes },
-	{ "mem.access", write_access }, { "mem.space", write_space }, { "mem.count", write_count },
-	{ "mem.hint", write_hint }, { "atomic.op", write_operation }, { "atomic.operand", write_operand },
-	{ "atomic.old", write_old }, { "barrier.id", write_barrier_id }, { "barrier.kind", write_barrier_kind },
-	{ "branch.taken", write_taken }, { "branch.lanes", write_taken }, { "branch.active", write_active },
-	{ "mark", write_mark },
-};
-
-#define NFIELDS (sizeof(fields) / sizeof(*fields))
-
-/* Fields of this kind without a row were refused earlier. */
-static void write_field(struct field_writer *g, const struct ctx_field *field, uint32_t i)
-{
-	uint32_t word = ctx_field_word(field, i, g->place->kind), f = 0;
-
-	if (word == UINT32_MAX || !(g->reads >> word & 1))
-		return;
-	while (f < NFIELDS && strcmp(fields[f].field, field->name))
-		f++;
-	if (f < NFIELDS)
-		fields[f].write(g, word);
-}
-
-static void write_fields(const struct gpubpf_weave *w, const struct cl_place *place, FILE *out)
-{
-	const struct cl_event *e = event_of(w, place->event);
-	struct field_writer g = { place, e, &e->access[place->access], out, gpubpf_env_words(w->job, place->site) };
-
-	fprintf(out, g.access->group ? " if (!(get_local_id(0) | get_local_id(1) | get_local_id(2))) {" : " {");
-	for (uint32_t k = 0; k < ctx_nfields; k++)
-		for (uint32_t i = 0; i < ctx_fields[k].count; i++)
-			write_field(&g, &ctx_fields[k], i);
-	fprintf(out, " gpubpf_site_%u(&gpubpf_at->env); }", place->site);
 }
 
 /* -- types -- */
@@ -322,7 +114,7 @@ static void put_helper(const struct gpubpf_weave *w, uint32_t event, enum gpubpf
 	fprintf(out, ") {");
 	for (; place < w->places + w->nplaces && place->event == event; place++)
 		if (when_of(place) == when)
-			write_fields(w, place, out);
+			gpubpf_weave_fields(w, place, out);
 	fprintf(out, " }\n");
 }
 

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The code that stores the values of a place. */
+#ifndef GPUBPF_BACKENDS_SPIRV_WRAP_WEAVE_FIELDS_H
+#define GPUBPF_BACKENDS_SPIRV_WRAP_WEAVE_FIELDS_H
+
+#include "weave.h"
+
+static inline enum gpubpf_when when_of(const struct cl_place *place)
+{
+	return gpubpf_place_kind(place->kind)->when;
+}
+
+static inline const struct cl_event *event_of(const struct gpubpf_weave *w, uint32_t i)
+{
+	return &w->unit->function[w->function].event[i];
+}
+
+/* Write the code that stores the fields that the place's programs read, and calls the place's site. */
+void gpubpf_weave_fields(const struct gpubpf_weave *w, const struct cl_place *place, FILE *out);
+
+#endif
