@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The table of hash.h: buckets and their locks, elements, and walks over chains. hash.h has the operations and describes
+ * the memory. It is the only file that includes this one, which therefore has no include guard.
+ */
+#include "maps/device/words.h"
+
+#define GPUBPF_HASH_NEXT 0
+#define GPUBPF_HASH_GEN 4
+#define GPUBPF_HASH_KEY 8
+#define GPUBPF_HASH_STATE(key_size) (GPUBPF_HASH_KEY + GPUBPF_ROUND8(key_size))
+#define GPUBPF_HASH_FREE(key_size) (GPUBPF_HASH_STATE(key_size) + 4)
+#define GPUBPF_HASH_VALUE(key_size) (GPUBPF_HASH_STATE(key_size) + 8)
+#define GPUBPF_HASH_ALIGN 16         /* alignment of elements */
+
+#define GPUBPF_HASH_END 0x80000000u
+#define GPUBPF_HASH_LOST 0xffffffffu /* result of a walk: the chain changed during the walk */
+#define GPUBPF_HASH_LIVE 0x80000000u
+#define GPUBPF_HASH_ZOMBIE 0x40000000u
+#define GPUBPF_HASH_MAX 0x7ffffffeu  /* maximum number of entries */
+
+#define GPUBPF_HASH_FREE_LIST 128
+#define GPUBPF_HASH_TAKEN 256
+#define GPUBPF_HASH_HAND 320
+#define GPUBPF_HASH_BUCKETS 384
+
+/* states of a bucket's lock; 0: free */
+#define GPUBPF_HASH_HELD 1u
+#define GPUBPF_HASH_STUCK 2u         /* held, and a waiter has timed out */
+
+#define GPUBPF_HASH_SMALL 65536u     /* maximum entries of a small table */
+#define GPUBPF_HASH_STEPS 64u        /* steps of the hand in one turn */
+
+/*
+ * turns that one fruitless turn of the hand counts for: after two full cycles, and GPUBPF_SHORT_WAIT_TURNS more turns, the
+ * operation ends
+ */
+#define GPUBPF_HASH_FRUITLESS_TURNS(max_entries) \
+	(GPUBPF_MAX_WAIT_TURNS / (GPUBPF_SHORT_WAIT_TURNS + (max_entries) / (GPUBPF_HASH_STEPS / 2)))
+
+/*
+ * The power of two at or above n, 0 < n <= 2^31. Small tables use the next larger one, so that fewer keys share a
+ * bucket.
+ */
+GPUBPF_FN u32 gpubpf_hash_nbuckets(u32 n)
+{
+	n = n <= GPUBPF_HASH_SMALL ? 2 * n - 1 : n - 1;
+	n |= n >> 1;
+	n |= n >> 2;
+	n |= n >> 4;
+	n |= n >> 8;
+	n |= n >> 16;
+	return n + 1;
+}
+
+#define GPUBPF_HASH_NEAR_BITS 5      /* keys that differ only in these bits have neighbouring buckets */
+#define GPUBPF_HASH_NEAR ((1u << GPUBPF_HASH_NEAR_BITS) - 1)
+
+/*
+ * Bucket of a key of at most one u32. Nearby keys have nearby buckets, so that a warp, whose keys are often
+ * consecutive, touches few cache lines. Consecutive groups of keys are spread by multiples of the golden ratio, so that
+ * fewer than 2^16 consecutive keys share no bucket. The higher bits are mixed in, so that no distance between keys is
+ * bad.
+ */
+GPUBPF_FN u32 gpubpf_hash_short(u32 key, u32 max_entries)
+{
+	u32 nbuckets = gpubpf_hash_nbuckets(max_entries), group = key >> GPUBPF_HASH_NEAR_BITS;
+
+	group ^= (group >> 11) * 0x85ebca77u;
+	return (u32)((u64)(group * 0x9e3779b1u) * nbuckets >> 32) ^ (key & GPUBPF_HASH_NEAR & (nbuckets - 1));
+}
+
+GPUBPF_FN u32 gpubpf_hash_bucket(GPUBPF_PRIVATE const u8 *key, u32 key_size, u32 max_entries)
+{
+	u64 hash = key_size;
+	u32 i;
+
+	if (key_size <= 4)
+		return gpubpf_hash_short((u32)gpubpf_word(key, key_size), max_entries);
+	GPUBPF_UNROLL
+	for (i = 0; i < key_size; i += 8) {
+		hash = (hash ^ gpubpf_word(key + i, key_size - i)) * 0xff51afd7ed558ccdul;
+		hash ^= hash >> 32;
+	}
+	hash *= 0xc4ceb9fe1a85ec53ul;
+	return (u32)(hash >> 32) & (gpubpf_hash_nbuckets(max_entries) - 1);
+}
+
+GPUBPF_FN u64 gpubpf_hash_elem_at(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at)
+{
+	return env->arena + data + (at - 1) * stride;
+}
+
+GPUBPF_FN u64 gpubpf_hash_bucket_at(GPUBPF_ENV, u64 ctl, u32 bucket)
+{
+	return env->arena + ctl + GPUBPF_HASH_BUCKETS + bucket * 8ul;
+}
+
+GPUBPF_FN u64 gpubpf_hash_value_at(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at, u32 copy)
+{
+	if (copies <= 1)
+		return gpubpf_hash_elem_at(env, GPUBPF_MAP_PASS, at) + GPUBPF_HASH_VALUE(key_size);
+	return env->arena + data + max_entries * stride + copy * copy_stride +
+	       (at - 1) * (u64)GPUBPF_ROUND8(value_size);
+}
+
+/* The lane's value: the copy of its multiprocessor, which is a summand or an independent value. */
+GPUBPF_FN u64 gpubpf_hash_own_value_at(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at)
+{
+	u32 copy = map_flags & GPUBPF_LAYOUT_COPIES ? gpubpf_copy_of(copies) : gpubpf_own_copy(copies);
+
+	return gpubpf_hash_value_at(env, GPUBPF_MAP_PASS, at, copy);
+}
+
+GPUBPF_FN u64 gpubpf_hash_mark_at(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at)
+{
+	return env->arena + data + max_entries * stride + (copies > 1 ? copies * copy_stride : 0) + (at - 1) * 4ul;
+}
+
+GPUBPF_FN void gpubpf_hash_mark(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at)
+{
+	u64 mark;
+
+	if (!(map_flags & GPUBPF_LAYOUT_LRU))
+		return;
+	mark = gpubpf_hash_mark_at(env, GPUBPF_MAP_PASS, at);
+	if (!gpubpf_load_u32(mark))
+		gpubpf_store_u32(mark, 1);
+}
+
+/*
+ * Returns 1 if the element holds the key with first word `word`, and 0 if it does not. A result of 2 means that the key
+ * is being replaced.
+ */
+GPUBPF_FN u32 gpubpf_hash_holds_word(u64 elem, GPUBPF_PRIVATE const u8 *key, u32 key_size, u64 word)
+{
+	u32 i, gen, same = 1;
+
+	if (key_size <= 8)
+		return gpubpf_load_u64(elem + GPUBPF_HASH_KEY) == word;
+	gen = gpubpf_load_acquire_u32(elem + GPUBPF_HASH_GEN);
+	GPUBPF_UNROLL
+	for (i = 0; i < key_size && (same || GPUBPF_UNROLLED); i += 8)
+		same &= gpubpf_load_acquire_u64(elem + GPUBPF_HASH_KEY + i) == gpubpf_word(key + i, key_size - i);
+	return (gen & 1) || gpubpf_load_u32(elem + GPUBPF_HASH_GEN) != gen ? 2 : same;
+}
+
+GPUBPF_FN u32 gpubpf_hash_holds(u64 elem, GPUBPF_PRIVATE const u8 *key, u32 key_size)
+{
+	return gpubpf_hash_holds_word(elem, key, key_size, gpubpf_word(key, key_size));
+}
+
+/*
+ * Returns the key's element as index + 1, 0 if it does not exist, or GPUBPF_HASH_LOST. *before is the address of the
+ * word that points to the element.
+ */
+GPUBPF_FN u32 gpubpf_hash_walk(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE const u8 *key, u32 bucket,
+			       GPUBPF_PRIVATE u64 *before)
+{
+	u64 link = gpubpf_hash_bucket_at(env, ctl, bucket) + 4, word = gpubpf_word(key, key_size);
+	u32 at, steps, holds;
+
+	for (steps = 0; steps <= max_entries; steps++) {
+		at = gpubpf_load_acquire_u32(link);
+		if (at == 0 || at == (GPUBPF_HASH_END | bucket))
+			return 0;
+		if (at > max_entries)
+			return GPUBPF_HASH_LOST;
+		holds = gpubpf_hash_holds_word(gpubpf_hash_elem_at(env, GPUBPF_MAP_PASS, at), key, key_size, word);
+		if (holds == 2)
+			return GPUBPF_HASH_LOST;
+		*before = link;
+		if (holds)
+			return at;
+		link = gpubpf_hash_elem_at(env, GPUBPF_MAP_PASS, at) + GPUBPF_HASH_NEXT;
+	}
+	return GPUBPF_HASH_LOST;
+}
+
+/* after this many turns, may the lane wait for the lock once more? */
+GPUBPF_FN u32 gpubpf_hash_may_wait(u64 bucket, u32 turns)
+{
+	u32 lock;
+
+	if (turns < GPUBPF_SHORT_WAIT_TURNS || turns >= GPUBPF_MAX_WAIT_TURNS)
+		return turns < GPUBPF_SHORT_WAIT_TURNS;
+	lock = gpubpf_load_u32(bucket);
+	if (lock)
+		gpubpf_rest(turns);
+	return lock <= GPUBPF_HASH_HELD;
+}
+
+GPUBPF_FN u32 gpubpf_hash_trylock(u64 bucket)
+{
+	return gpubpf_load_u32(bucket) == 0 && gpubpf_cas_u32(bucket, 0, GPUBPF_HASH_HELD) == 0;
+}
+
+GPUBPF_FN void gpubpf_hash_time_out(u64 map, u64 bucket)
+{
+	gpubpf_cas_u32(bucket, GPUBPF_HASH_HELD, GPUBPF_HASH_STUCK);
+	gpubpf_count(map + 8);
+}
+
+/*
+ * Unlock, and return true. The result is read from memory, so that no compiler can know it. Otherwise a compiler could
+ * move the critical section out of the loop. In lock-step execution it would then run when the last lane has left the
+ * loop, and lanes that wait for the lock would never leave (seen on Intel's CPU runtime).
+ */
+GPUBPF_FN u32 gpubpf_hash_unlock(GPUBPF_ENV, u64 bucket)
+{
+	gpubpf_store_release_u32(bucket, 0);
+	return gpubpf_load_u32(env->arena + GPUBPF_ARENA_IS_VERSION) != 0;
+}
+
+/*
+ * Set the value. Summands: the first copy gets it, and the others become 0. Independent values: the lane's copy gets
+ * it, and the others become 0 if the element is new. With GPUBPF_LAYOUT_ALL_COPIES, used by bpf(2) on the host, `value` has
+ * all copies in a row, each padded to 8 bytes.
+ */
+GPUBPF_FN void gpubpf_hash_set_value(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at, u32 is_new, GPUBPF_PRIVATE const u8 *value)
+{
+	u32 own = map_flags & GPUBPF_LAYOUT_COPIES ? gpubpf_copy_of(copies) : 0, copy;
+
+	if (map_flags & GPUBPF_LAYOUT_ALL_COPIES) {
+		for (copy = 0; copy < copies; copy++)
+			gpubpf_copy_in(gpubpf_hash_value_at(env, GPUBPF_MAP_PASS, at, copy),
+				       value + copy * GPUBPF_ROUND8(value_size), value_size);
+		return;
+	}
+	GPUBPF_NOUNROLL
+	for (copy = 0; copy < copies && (is_new || !(map_flags & GPUBPF_LAYOUT_COPIES)); copy++)
+		if (copy != own)
+			gpubpf_zero(gpubpf_hash_value_at(env, GPUBPF_MAP_PASS, at, copy), value_size);
+	gpubpf_put_value(gpubpf_hash_value_at(env, GPUBPF_MAP_PASS, at, own), value, value_size, map_flags);
+}
+
+/* Is an element free? A hint that is exact while no lane inserts or deletes. */
+GPUBPF_FN u32 gpubpf_hash_has_room(u64 map, u32 max_entries)
+{
+	return (u32)gpubpf_load_u64(map + GPUBPF_HASH_FREE_LIST) != 0 ||
+	       gpubpf_load_u64(map + GPUBPF_HASH_TAKEN) < max_entries;
+}
+
+/*
+ * Take a free element: index + 1, or 0 if all are in use. The counter of changes prevents the ABA problem: a list head
+ * that was removed and added again differs from the one that was read.
+ */
+GPUBPF_FN u32 gpubpf_hash_alloc_elem(GPUBPF_ENV, GPUBPF_MAP_ARGS)
+{
+	u64 map = env->arena + ctl, head = gpubpf_load_acquire_u64(map + GPUBPF_HASH_FREE_LIST), seen;
+	u32 at = 0, next;
+
+	while ((u32)head != 0 && (u32)head <= max_entries && at == 0) {
+		next = gpubpf_load_u32(gpubpf_hash_elem_at(env, GPUBPF_MAP_PASS, (u32)head) + GPUBPF_HASH_FREE(key_size));
+		seen = gpubpf_cas_u64(map + GPUBPF_HASH_FREE_LIST, head, ((head >> 32) + 1) << 32 | next);
+		if (seen == head)
+			at = (u32)head;
+		head = seen;
+	}
+	if (at == 0 && gpubpf_load_u64(map + GPUBPF_HASH_TAKEN) < max_entries) {
+		head = gpubpf_rmw_add_u64(map + GPUBPF_HASH_TAKEN, 1);
+		at = head < max_entries ? (u32)head + 1 : 0;
+	}
+	return at;
+}
+
+GPUBPF_FN void gpubpf_hash_free_elem(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at)
+{
+	u64 map = env->arena + ctl, head = gpubpf_load_u64(map + GPUBPF_HASH_FREE_LIST), seen;
+	u32 freed = 0;
+
+	while (!freed) {
+		gpubpf_store_u32(gpubpf_hash_elem_at(env, GPUBPF_MAP_PASS, at) + GPUBPF_HASH_FREE(key_size), (u32)head);
+		gpubpf_fence();
+		seen = gpubpf_cas_u64(map + GPUBPF_HASH_FREE_LIST, head, ((head >> 32) + 1) << 32 | at);
+		freed = seen == head;
+		head = seen;
+	}
+}
+
+GPUBPF_FN void gpubpf_hash_unpin(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at)
+{
+	u64 state = gpubpf_hash_elem_at(env, GPUBPF_MAP_PASS, at) + GPUBPF_HASH_STATE(key_size);
+
+	if (gpubpf_rmw_add_u32(state, 0u - 1) == (GPUBPF_HASH_ZOMBIE | 1) &&
+	    gpubpf_cas_u32(state, GPUBPF_HASH_ZOMBIE, 0) == GPUBPF_HASH_ZOMBIE)
+		gpubpf_hash_free_elem(env, GPUBPF_MAP_PASS, at);
+}
+
+/* Set the value of an element that a walk without lock found. 0: the element was deleted meanwhile. */
+GPUBPF_FN u32 gpubpf_hash_set_found(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at, GPUBPF_PRIVATE const u8 *key,
+				    GPUBPF_PRIVATE const u8 *value)
+{
+	u64 elem = gpubpf_hash_elem_at(env, GPUBPF_MAP_PASS, at);
+	u32 valid = 1;
+
+	if (map_flags & GPUBPF_LAYOUT_DELETES)
+		valid = gpubpf_rmw_add_u32(elem + GPUBPF_HASH_STATE(key_size), 1) >= GPUBPF_HASH_LIVE &&
+			gpubpf_hash_holds(elem, key, key_size) == 1;
+	if (valid) {
+		gpubpf_hash_set_value(env, GPUBPF_MAP_PASS, at, 0, value);
+		gpubpf_hash_mark(env, GPUBPF_MAP_PASS, at);
+	}
+	if (map_flags & GPUBPF_LAYOUT_DELETES)
+		gpubpf_hash_unpin(env, GPUBPF_MAP_PASS, at);
+	return valid;
+}
