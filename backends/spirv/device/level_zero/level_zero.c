@@ -2,39 +2,16 @@
 /* struct gpubpf_device_ops over Level Zero. */
 #include "level_zero.h"
 
-#include <dlfcn.h>
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <time.h>
 
 #include "backends/spirv/wire/clock.h"
 #include "core/wire/checks.h"
 #include "core/wire/placement.h"
-
-#define MAX_DRIVERS 16
-#define MAX_DEVICES 64
-#define MAX_GROUPS 32
-#define MAX_MEMORIES 8
-
-struct gpubpf_device {
-	struct gpubpf_ze_api api;
-	struct gpubpf_device_caps caps;
-	ze_context_handle_t context;
-	bool owns_context;                 /* we created the context, and must destroy it */
-	ze_device_handle_t id;
-	ze_command_list_handle_t list;     /* immediate and synchronous */
-	pthread_mutex_t lock;              /* protects `list`, which only one thread may use at a time */
-	enum { ARENA_DEVICE, ARENA_HOST, ARENA_SYSTEM } where;
-	char *arena;
-	size_t arena_size;
-	struct gpubpf_device_module *clock_module;
-	struct gpubpf_device_kernel *clock_kernel;
-	void *clock_word;                  /* in the device's memory; the clock's kernel writes it */
-};
+#include "device_state.h"
 
 struct gpubpf_device_module {
 	struct gpubpf_device *device;
@@ -50,223 +27,6 @@ struct gpubpf_device_kernel {
 ze_context_handle_t gpubpf_ze_context(const struct gpubpf_device *device)
 {
 	return device->context;
-}
-
-static int api_load(struct gpubpf_ze_api *api, const struct gpubpf_ze_api *functions, struct gpubpf_reason *why)
-{
-	__typeof__(&zeInit) init;
-	ze_result_t code;
-	void *lib;
-
-	if (functions) {
-		*api = *functions;
-		return 0;
-	}
-	lib = dlopen("libze_loader.so.1", RTLD_NOW | RTLD_LOCAL);
-	if (!lib) {
-		snprintf(why->text, sizeof(why->text), "no Level Zero loader: %s", dlerror());
-		return -ENOENT;
-	}
-#define RESOLVE(table, member) \
-	api->table##member = (__typeof__(api->table##member))dlsym(lib, "ze" #table #member); \
-	if (!api->table##member) { \
-		snprintf(why->text, sizeof(why->text), "libze_loader.so.1 has no ze" #table #member); \
-		return -ENOENT; \
-	}
-	GPUBPF_ZE_FUNCTIONS(RESOLVE)
-#undef RESOLVE
-	api->KernelSetGlobalOffsetExp =
-		(__typeof__(api->KernelSetGlobalOffsetExp))dlsym(lib, "zeKernelSetGlobalOffsetExp");
-	init = (__typeof__(init))dlsym(lib, "zeInit");
-	code = init ? init(0) : ZE_RESULT_ERROR_UNINITIALIZED;
-	if (code == ZE_RESULT_ERROR_UNINITIALIZED) {
-		snprintf(why->text, sizeof(why->text), "Level Zero finds no driver that has a device");
-		return -ENODEV;
-	}
-	return code ? gpubpf_ze_error(why, "zeInit", code) : 0;
-}
-
-/* Limit a driver's count to the room of our array: some drivers fill all entries up to the passed count. */
-static uint32_t clamp(uint32_t *n, uint32_t most)
-{
-	return *n = *n < most ? *n : most;
-}
-
-static bool matches(const struct gpubpf_device *d, ze_device_handle_t device, const char *name)
-{
-	ze_device_properties_t p = { .stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES };
-
-	return !name || (!d->api.DeviceGetProperties(device, &p) && strcasestr(p.name, name));
-}
-
-static int find_device(struct gpubpf_device *d, const struct gpubpf_device_open *how, ze_driver_handle_t *driver,
-		       struct gpubpf_reason *why)
-{
-	ze_driver_handle_t drivers[MAX_DRIVERS];
-	ze_device_handle_t devices[MAX_DEVICES];
-	uint32_t ndrivers = 0, n, index = how->index;
-
-	if (d->api.DriverGet(&ndrivers, NULL) || !clamp(&ndrivers, MAX_DRIVERS) || d->api.DriverGet(&ndrivers, drivers))
-		ndrivers = 0;
-	for (uint32_t i = 0; i < ndrivers; i++) {
-		n = 0;
-		if (d->api.DeviceGet(drivers[i], &n, NULL) || !clamp(&n, MAX_DEVICES) ||
-		    d->api.DeviceGet(drivers[i], &n, devices))
-			continue;
-		for (uint32_t k = 0; k < n; k++) {
-			if (!matches(d, devices[k], how->name) || index-- > 0)
-				continue;
-			*driver = drivers[i];
-			d->id = devices[k];
-			return 0;
-		}
-	}
-	snprintf(why->text, sizeof(why->text), "no Level Zero device %s%s among %u drivers", how->name ? "named " : "",
-		 how->name ? how->name : "", ndrivers);
-	return -ENODEV;
-}
-
-static int open_context(struct gpubpf_device *d, const struct gpubpf_device_open *how, struct gpubpf_reason *why)
-{
-	ze_context_desc_t desc = { .stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC };
-	ze_driver_handle_t driver = NULL;
-	ze_result_t code;
-	int err;
-
-	if (how->context) {
-		d->context = how->context;
-		d->id = how->handle;
-		return 0;
-	}
-	err = find_device(d, how, &driver, why);
-	if (err < 0)
-		return err;
-	code = d->api.ContextCreate(driver, &desc, &d->context);
-	if (code)
-		return gpubpf_ze_error(why, "creating a context", code);
-	d->owns_context = true;
-	return 0;
-}
-
-/* Use the first queue group that can run kernels. */
-static int open_list(struct gpubpf_device *d, struct gpubpf_reason *why)
-{
-	ze_command_queue_desc_t desc = {
-		.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC, .mode = ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS,
-	};
-	ze_command_queue_group_properties_t groups[MAX_GROUPS];
-	uint32_t n = 0;
-	ze_result_t code = d->api.DeviceGetCommandQueueGroupProperties(d->id, &n, NULL);
-
-	for (uint32_t i = 0; i < MAX_GROUPS; i++)
-		groups[i] = (ze_command_queue_group_properties_t){
-			.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_GROUP_PROPERTIES };
-	if (!code && clamp(&n, MAX_GROUPS))
-		code = d->api.DeviceGetCommandQueueGroupProperties(d->id, &n, groups);
-	while (!code && desc.ordinal + 1 < n &&
-	       !(groups[desc.ordinal].flags & ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COMPUTE))
-		desc.ordinal++;
-	if (!code)
-		code = d->api.CommandListCreateImmediate(d->context, d->id, &desc, &d->list);
-	return code ? gpubpf_ze_error(why, "creating a command list", code) : 0;
-}
-
-/* Integrated devices share the host's memory: kernels access it without extra cost, and no copies are needed. A card
- * has the arena in its own memory. Atomic adds over a bus take thousands of times as long, and some are lost if the
- * host adds too (SUPPORT.md). */
-static void choose_arena(struct gpubpf_device *d, bool shares)
-{
-	ze_device_memory_access_properties_t p = { .stype = ZE_STRUCTURE_TYPE_DEVICE_MEMORY_ACCESS_PROPERTIES };
-	const uint32_t all = ZE_MEMORY_ACCESS_CAP_FLAG_RW | ZE_MEMORY_ACCESS_CAP_FLAG_ATOMIC,
-		       live = all | ZE_MEMORY_ACCESS_CAP_FLAG_CONCURRENT | ZE_MEMORY_ACCESS_CAP_FLAG_CONCURRENT_ATOMIC;
-
-	if (d->api.DeviceGetMemoryAccessProperties(d->id, &p) || !shares)
-		return;
-	if ((p.sharedSystemAllocCapabilities & live) == live) {
-		d->where = ARENA_SYSTEM;
-		d->caps.bits |= GPUBPF_CAP_SHARED_ARENA;
-	} else if ((p.hostAllocCapabilities & all) == all) {
-		d->where = ARENA_HOST;
-	}
-}
-
-/* Set the caps for map memory outside of the arena, by the accesses that host and kernels may make concurrently. */
-static void fill_memory(struct gpubpf_device *d)
-{
-	const uint32_t all = ZE_MEMORY_ACCESS_CAP_FLAG_RW | ZE_MEMORY_ACCESS_CAP_FLAG_ATOMIC,
-		       both = all | ZE_MEMORY_ACCESS_CAP_FLAG_CONCURRENT, whole = both | ZE_MEMORY_ACCESS_CAP_FLAG_CONCURRENT_ATOMIC;
-	ze_device_memory_access_properties_t p = { .stype = ZE_STRUCTURE_TYPE_DEVICE_MEMORY_ACCESS_PROPERTIES };
-
-	if (d->api.DeviceGetMemoryAccessProperties(d->id, &p))
-		return;
-	if ((p.hostAllocCapabilities & all) == all)
-		d->caps.bits |= GPUBPF_CAP_HOST_PINNED | GPUBPF_CAP_SVM_FINE;
-	if ((p.sharedSystemAllocCapabilities & both) == both)
-		d->caps.bits |= GPUBPF_CAP_SVM_FINE | GPUBPF_CAP_SVM_SYSTEM;
-	if ((p.sharedSingleDeviceAllocCapabilities & both) == both)
-		d->caps.bits |= GPUBPF_CAP_MANAGED;
-	if ((p.hostAllocCapabilities & whole) == whole)
-		d->caps.bits |= GPUBPF_CAP_HOST_ATOMICS;
-}
-
-static uint64_t memory_of(const struct gpubpf_device *d)
-{
-	ze_device_memory_properties_t memories[MAX_MEMORIES];
-	uint32_t n = 0;
-	uint64_t size = 0;
-
-	for (uint32_t i = 0; i < MAX_MEMORIES; i++)
-		memories[i] = (ze_device_memory_properties_t){ .stype = ZE_STRUCTURE_TYPE_DEVICE_MEMORY_PROPERTIES };
-	if (d->api.DeviceGetMemoryProperties(d->id, &n, NULL) || !clamp(&n, MAX_MEMORIES) ||
-	    d->api.DeviceGetMemoryProperties(d->id, &n, memories))
-		return 0;
-	for (uint32_t i = 0; i < n; i++)
-		size += memories[i].totalSize;
-	return size;
-}
-
-static void fill_caps(struct gpubpf_device *d)
-{
-	ze_device_compute_properties_t compute = { .stype = ZE_STRUCTURE_TYPE_DEVICE_COMPUTE_PROPERTIES };
-	ze_device_module_properties_t module = { .stype = ZE_STRUCTURE_TYPE_DEVICE_MODULE_PROPERTIES };
-	ze_device_properties_t p = { .stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES };
-	struct gpubpf_device_caps *caps = &d->caps;
-	uint32_t spirv;
-
-	d->api.DeviceGetProperties(d->id, &p);
-	d->api.DeviceGetComputeProperties(d->id, &compute);
-	d->api.DeviceGetModuleProperties(d->id, &module);
-	spirv = module.spirvVersionSupported;
-	snprintf(caps->backend, sizeof(caps->backend), "level_zero");
-	snprintf(caps->name, sizeof(caps->name), "%.95s", p.name);
-	snprintf(caps->driver, sizeof(caps->driver), "Level Zero, device %04x:%04x", p.vendorId, p.deviceId);
-	caps->bits = GPUBPF_CAP_ACCEPTS_SPIRV | GPUBPF_CAP_LINK | GPUBPF_CAP_LINKS_PARTS | GPUBPF_CAP_EXIT_THREAD;
-	if (module.flags & ZE_DEVICE_MODULE_FLAG_INT64_ATOMICS)
-		caps->bits |= GPUBPF_CAP_ATOMIC64;
-	if (d->api.KernelSetGlobalOffsetExp)
-		caps->bits |= GPUBPF_CAP_OFFSET;
-#ifdef __x86_64__
-	if (p.type == ZE_DEVICE_TYPE_CPU)
-		caps->bits |= GPUBPF_CAP_X86;
-#endif
-	caps->compute_units = p.numSlices * p.numSubslicesPerSlice;
-	caps->compute_units += !caps->compute_units;
-	caps->warp_size = 1;
-	caps->spirv_version = ZE_MAJOR_VERSION(spirv) << 16 | ZE_MINOR_VERSION(spirv) << 8;
-	caps->address_bits = 64;
-	caps->max_threads_per_block = compute.maxTotalGroupSize;
-	caps->max_blocks[0] = compute.maxGroupCountX;
-	caps->max_blocks[1] = compute.maxGroupCountY;
-	caps->max_blocks[2] = compute.maxGroupCountZ;
-	for (uint32_t i = 0; i < compute.numSubGroupSizes && i < ZE_SUBGROUPSIZE_COUNT; i++)
-		caps->sub_groups |= compute.subGroupSizes[i];
-	caps->memory = memory_of(d);
-	caps->max_alloc = p.maxMemAllocSize;
-	choose_arena(d, p.flags & ZE_DEVICE_PROPERTY_FLAG_INTEGRATED || p.type == ZE_DEVICE_TYPE_CPU);
-	fill_memory(d);
-	/* with a shared arena, the memory of CPU devices would be reported too */
-	if (!(caps->bits & GPUBPF_CAP_SHARED_ARENA))
-		caps->bits |= GPUBPF_CAP_ALLOCATIONS;
 }
 
 static void lz_arena_detach(struct gpubpf_device *d)
@@ -551,16 +311,16 @@ static int lz_open(const struct gpubpf_device_open *how, struct gpubpf_device **
 	if (!d)
 		return -ENOMEM;
 	pthread_mutex_init(&d->lock, NULL);
-	err = api_load(&d->api, how->runtime, why);
+	err = gpubpf_ze_api_load(&d->api, how->runtime, why);
 	if (!err)
-		err = open_context(d, how, why);
+		err = gpubpf_ze_open_context(d, how, why);
 	if (!err)
-		err = open_list(d, why);
+		err = gpubpf_ze_open_list(d, why);
 	if (err < 0) {
 		lz_close(d);
 		return err;
 	}
-	fill_caps(d);
+	gpubpf_ze_fill_caps(d);
 	test_clock(d);
 	*device = d;
 	return 0;

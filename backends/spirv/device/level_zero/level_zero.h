@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The Level Zero device, as far as the agent's adapter uses it. level_zero.c: the operations of core/device.h;
- * module.c: modules. Uses only libc and Level Zero's headers.
+ * open.c and caps.c: opening, and capabilities; module.c: modules. Uses only libc and Level Zero's headers.
  */
 #ifndef GPUBPF_BACKENDS_SPIRV_DEVICE_LEVELZERO_H
 #define GPUBPF_BACKENDS_SPIRV_DEVICE_LEVELZERO_H
