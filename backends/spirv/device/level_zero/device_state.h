@@ -29,7 +29,7 @@ static inline uint32_t clamp(uint32_t *n, uint32_t most)
 	return *n = *n < most ? *n : most;
 }
 
-/* open.c: copy `functions`, or load those of the loader if it is NULL. 0, or -errno and a reason. */
+/* open.c: copy `functions`; if it is NULL, load the functions of the loader. 0, or -errno and a reason. */
 int gpubpf_ze_api_load(struct gpubpf_ze_api *api, const struct gpubpf_ze_api *functions, struct gpubpf_reason *why);
 /* Take the application's context and device, or find the device and create a context. 0, or -errno and a reason. */
 int gpubpf_ze_open_context(struct gpubpf_device *d, const struct gpubpf_device_open *how, struct gpubpf_reason *why);

@@ -71,7 +71,7 @@ void clquery_add_weighed(struct builder *b, const char *line);
 void clquery_add_tested(struct builder *b, const char *line);
 /* Record a macro's name and the names that its replacement mentions. */
 void clquery_add_macro(struct builder *b, const char *text);
-/* List the names of the query, and find those that are tested. 0 or -ENOMEM. */
+/* List the names of the query, and find the tested ones. 0 or -ENOMEM. */
 int clquery_list_names(struct builder *b);
 /* List the macros of a written query that mention the name, directly or indirectly. */
 void clquery_list_moving(const struct builder *from, struct builder *to, enum moving moving);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The files of a source: those that it includes, from disk and from clCompileProgram. */
+/* The files that a source includes, from disk and from clCompileProgram. */
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads of registers that the injector declares in the place's function. %gpubpf_first<map> is the address of the array's
- * first value, which a function computes once, at its entry.
+ * Reads of registers that the injector declares in the place's function. The register %gpubpf_first<map> has the address
+ * of the array's first value. A function computes it once, at its entry.
  */
 #include <stdio.h>
 #include <string.h>
