@@ -62,31 +62,6 @@ static int find_device(struct gpubpf_device *d, const char *name, uint32_t index
 	return -ENODEV;
 }
 
-#define ADDRESS_POLL_NS 50000l
-#define ADDRESS_WAIT_NS 50000000ull      /* longest wait for the address of a buffer, */
-#define ADDRESS_WAIT_BUSY_NS 10000000000ull /* and on a CPU that other programs keep busy */
-
-static bool has_ended(struct gpubpf_device *d, cl_event event)
-{
-	cl_int status = CL_COMPLETE;
-
-	return d->api.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL) ||
-	       status <= CL_COMPLETE;
-}
-
-/* Is no query of a buffer's address pending, so that a new one may start? Frees the finished query. */
-static bool end_address_query(struct gpubpf_device *d)
-{
-	if (d->address_event && !has_ended(d, d->address_event))
-		return false;
-	if (d->address_event)
-		d->api.clReleaseEvent(d->address_event);
-	free(d->address_result);
-	d->address_event = NULL;
-	d->address_result = NULL;
-	return true;
-}
-
 static void ocl_close(struct gpubpf_device *d);
 
 static int open_context(struct gpubpf_device *d, const struct gpubpf_device_open *how, struct gpubpf_reason *why)
@@ -112,20 +87,6 @@ static int open_context(struct gpubpf_device *d, const struct gpubpf_device_open
 	return err ? ocl_error(why, "creating a queue", err) : 0;
 }
 
-/* Create the objects for address queries when the device opens, because applications can observe the context's
- * reference count. */
-static void create_address_query(struct gpubpf_device *d)
-{
-	cl_int err;
-
-	if (!(d->caps.bits & GPUBPF_CAP_ALLOCATIONS))
-		return;
-	d->address_word = d->api.clCreateBuffer(d->context, CL_MEM_READ_WRITE, sizeof(cl_ulong), NULL, &err);
-	d->address_kernel = d->api.clCreateKernel(d->test, "gpubpf_test_where", &err);
-	if (!d->address_word || !d->address_kernel)
-		d->caps.bits &= ~GPUBPF_CAP_ALLOCATIONS;
-}
-
 static int ocl_open(const struct gpubpf_device_open *how, struct gpubpf_device **device, struct gpubpf_reason *why)
 {
 	struct gpubpf_device *d = calloc(1, sizeof(*d));
@@ -144,7 +105,7 @@ static int ocl_open(const struct gpubpf_device_open *how, struct gpubpf_device *
 	gpubpf_cl_settings_query(&d->caps, how->variable);
 	ocl_caps_fill(d);
 	d->cache = NULL;
-	create_address_query(d);
+	ocl_create_address_query(d);
 	ocl_memory_test(d);
 	*device = d;
 	return 0;
@@ -166,7 +127,7 @@ static void ocl_close(struct gpubpf_device *d)
 		d->api.clReleaseKernel(d->clock_kernel);
 	if (d->clock_word)
 		d->api.clReleaseMemObject(d->clock_word);
-	end_address_query(d);
+	ocl_end_address_query(d);
 	if (d->address_kernel)
 		d->api.clReleaseKernel(d->address_kernel);
 	if (d->address_word)
@@ -239,62 +200,6 @@ static int ocl_arena_push(struct gpubpf_device *d, size_t offset, const void *fr
 	if (d->caps.bits & GPUBPF_CAP_SHARED_ARENA)
 		return 0;
 	return d->api.clEnqueueWriteBuffer(d->queue, d->arena, CL_TRUE, offset, size, from, 0, NULL, NULL) ? -EIO : 0;
-}
-
-static cl_int enqueue_address_query(struct gpubpf_device *d, cl_mem memory)
-{
-	size_t one = 1;
-	cl_int err = d->api.clSetKernelArg(d->address_kernel, 0, sizeof(memory), &memory);
-
-	if (!err)
-		err = d->api.clSetKernelArg(d->address_kernel, 1, sizeof(d->address_word), &d->address_word);
-	if (!err)
-		err = d->api.clEnqueueNDRangeKernel(d->queue, d->address_kernel, 1, NULL, &one, &one, 0, NULL, NULL);
-	if (!err)
-		err = d->api.clEnqueueReadBuffer(d->queue, d->address_word, CL_FALSE, 0, sizeof(*d->address_result),
-						 d->address_result, 0, NULL, &d->address_event);
-	return err ? err : d->api.clFlush(d->queue);
-}
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec ts = { 0 };
-
-	clock_gettime(clock, &ts);
-	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
-}
-
-/* Wait a limited time for the query's kernel. A kernel of the application may run until its host stops it, and ours
- * runs only after it; the caller must not wait for that. On a CPU device, such a kernel consumes CPU time of this
- * process. If the process consumes none, the machine is busy and the limit is longer. */
-static void wait_address_query(struct gpubpf_device *d)
-{
-	const uint64_t began = clock_ns(CLOCK_MONOTONIC), used = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-	const uint64_t most = d->caps.bits & GPUBPF_CAP_X86 ? ADDRESS_WAIT_BUSY_NS : ADDRESS_WAIT_NS;
-	const struct timespec nap = { .tv_nsec = ADDRESS_POLL_NS };
-
-	while (d->address_event && !has_ended(d, d->address_event) && clock_ns(CLOCK_MONOTONIC) - began < most &&
-	       clock_ns(CLOCK_PROCESS_CPUTIME_ID) - used < ADDRESS_WAIT_NS)
-		nanosleep(&nap, NULL);
-}
-
-int ocl_buffer_address(struct gpubpf_device *d, void *buffer, uint64_t *address)
-{
-	cl_int err;
-
-	if (!end_address_query(d))
-		return -EBUSY;
-	d->address_result = d->address_kernel && d->address_word ? calloc(1, sizeof(*d->address_result)) : NULL;
-	if (!d->address_result)
-		return -EIO;
-	err = enqueue_address_query(d, buffer);
-	wait_address_query(d);
-	if (d->address_event && !has_ended(d, d->address_event))
-		return -EBUSY;
-	*address = *d->address_result;
-	err |= !*d->address_result;
-	end_address_query(d);
-	return err ? -EIO : 0;
 }
 
 /* If the SPIR-V calls gpubpf_clock_read(), link the function's OpenCL C source to it (maps/device/devlib.h). */

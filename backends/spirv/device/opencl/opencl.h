@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The OpenCL device, private parts. device.c: the operations of core/device.h; api.c: the runtime's functions; caps.c:
- * tests that determine the caps; program_cache.c: the cached binary of the test program; module.c: programs. Uses only libc and
- * the CL headers, because the agent includes all of it.
+ * The OpenCL device, private parts. Uses only libc and the CL headers, because the agent includes all of it.
+ *
+ *   device.c         the operations of core/device.h
+ *   address.c        addresses of buffers
+ *   api.c            the runtime's functions
+ *   caps.c           tests that determine the caps
+ *   memory.c         memory of maps
+ *   module.c         programs
+ *   program_cache.c  the cached binary of the test program
  */
 #ifndef GPUBPF_BACKENDS_SPIRV_DEVICE_OPENCL_H
 #define GPUBPF_BACKENDS_SPIRV_DEVICE_OPENCL_H
@@ -67,8 +73,13 @@ int ocl_memory_get(struct gpubpf_device *device, enum gpubpf_placement where, vo
 		   struct gpubpf_device_memory *memory, struct gpubpf_reason *why);
 void ocl_memory_put(struct gpubpf_device *device, const struct gpubpf_device_memory *memory);
 cl_int ocl_set_svm_pointers(struct gpubpf_device *device, cl_kernel kernel); /* before each launch of our own */
-/* device.c: buffer_address of struct gpubpf_device_ops */
+/* address.c: buffer_address of struct gpubpf_device_ops */
 int ocl_buffer_address(struct gpubpf_device *device, void *buffer, uint64_t *address);
+/* Create the objects for address queries when the device opens, because applications can observe the context's
+ * reference count. */
+void ocl_create_address_query(struct gpubpf_device *device);
+/* Is no query of a buffer's address pending, so that a new one may start? Frees the finished query. */
+bool ocl_end_address_query(struct gpubpf_device *device);
 
 /* program_cache.c: cached binaries of CPU devices, in the user's cache. The key holds the texts, the options, the runtime and
  * the processor. GPU runtimes cache their binaries themselves. ocl_cache_load() returns NULL if there is none or it

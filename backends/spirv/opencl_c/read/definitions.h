@@ -35,7 +35,11 @@ void clread_read_definition(struct reader *r, CXCursor c, uint32_t index);
 /* Find the body's text and where a copy of it may stand; `moved`: the copy starts in another column. Returns why the
  * body cannot be copied, NULL if it can. */
 const char *clread_find_body(struct reader *r, CXCursor c, bool moved, struct gpubpf_cl_function *f);
-/* read.c. clread_find_place(): the offset after a definition at which a wrapper or copy may stand. */
+/* kernel.c: add the kernel to the unit, unless the unit has it. */
+void clread_add_kernel(struct reader *r, CXCursor c);
+/* read.c. clread_offset_in_main(): the offset in a file; *in_main: the file is the main one. clread_find_place(): the
+ * offset after a definition at which a wrapper or copy may stand. */
+size_t clread_offset_in_main(struct reader *r, CXSourceLocation where, bool *in_main);
 bool clread_find_place(struct reader *r, CXCursor c, size_t *at);
 bool clread_in_expansion(const struct reader *r, size_t at);
 void clread_line(struct reader *r, size_t at, uint32_t *line, uint32_t *column);
