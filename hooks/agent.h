@@ -16,6 +16,7 @@
 #include "core/wire/name.h"
 #include "core/wire/msg.h"
 #include "hooks/launch/launch.h"
+#include "hooks/process/agent_thread.h"
 #include "maps/host/mirror.h"
 
 /* hooks/process/environ.c: the one file that reads the environment. NULL: the variable is not set. */
@@ -35,16 +36,31 @@ bool gpubpf_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_
  */
 struct gpubpf_request;
 
-int gpubpf_session_join(const char *backend);       /* called once per runtime; a process may use several */
+/*
+ * What the client needs of the launch path. The functions run in the reader thread; those of a fork run in the thread
+ * that forks, and `has_copied_arena` in any thread.
+ */
+struct gpubpf_client_handlers {
+	/* map these pages of the arena from `fd`, which it owns from now on; false: errno says why */
+	bool (*share)(int fd, uint64_t offset, uint64_t size);
+	void (*pull)(uint32_t device, uint32_t asked);   /* update the mirror of the numbered device */
+	void (*hold)(uint32_t ms);                       /* pause launches, copy all maps and report it */
+	bool (*has_copied_arena)(void);                  /* does an arena outside host memory exist? */
+	void (*copy_all_at_exit)(void);
+	/* The locks that fork() must find free, apart from the client's. before_fork() takes them before the client's, and
+	 * after_fork() releases them after the client's, in both processes. */
+	void (*before_fork)(void);
+	void (*after_fork)(void);
+	void (*reset_child)(void);                       /* after that, in the child: forget the parent's devices */
+};
+
+/* Called once per runtime; a process may use several, with the same handlers. */
+int gpubpf_session_join(const char *backend, const struct gpubpf_client_handlers *handlers);
 void gpubpf_session_rejoin(void);                   /* in the child of a fork, once; otherwise costs one load */
 /* The process is about to exit: ask the tool to read the rings, and wait up to a limit for its answer. Acts once per
  * process. Does not wait for a lock and allocates no memory. */
 void gpubpf_session_flush_rings(void);
-/* The process is about to exit without running its exit handlers: the reader thread does their work, and the caller
- * waits for it up to a limit. Takes no lock and allocates no memory. */
-void gpubpf_session_prepare_exit(void);
-/* The program installs a filter that forbids system call `nr`: end the session and make no further calls. */
-void gpubpf_session_seal(int nr);
+/* hooks/process/session_state.c: a seccomp filter forbids calls that the agent makes; it makes none from now on. */
 bool gpubpf_session_sealed(void);
 /* Number of a system call that probing needs and that an earlier filter kills the process for; -1: none found. If
  * call `nr` is forbidden, gpubpf_lockdown_allows_stderr() says whether the agent can still write to standard error. */
@@ -54,9 +70,10 @@ bool gpubpf_lockdown_allows_stack_reads(void); /* can the agent make the calls t
 /* Like gpubpf_log_once(), but always to standard error, and also after a filter has ended the session. */
 void gpubpf_log_stderr(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 bool gpubpf_session_up(void);
+bool gpubpf_session_enabled(void);                  /* up, and the tool allows twins */
+/* hooks/process/session_state.c */
 bool gpubpf_session_joined(void);                   /* this process itself has joined once */
 bool gpubpf_session_owned(void);                    /* the same, and this is not the child of vfork() */
-bool gpubpf_session_enabled(void);                  /* up, and the tool allows twins */
 uint32_t gpubpf_session_generation(void);           /* changes in the child of a fork */
 void gpubpf_image_note_cached(uint64_t identity);     /* hooks/launch/images.c: the session has cached this image */
 struct gpubpf_kernel_table *gpubpf_session_kernel_table(void);    /* NULL before the first session */
@@ -107,7 +124,7 @@ static inline uint64_t gpubpf_plan_generation(void)
 }
 
 /*
- * hooks/launch/wait_budget.c: until when this thread may wait for the session, in gpubpf_now_ns() time. It may not wait if that is 0 or
+ * hooks/client/wait_budget.c: until when this thread may wait for the session, in gpubpf_now_ns() time. It may not wait if that is 0 or
  * past. Each gpubpf_wait_budget_begin() needs a gpubpf_wait_budget_end(), which subtracts the time waited from the process's
  * --wait budget.
  */
@@ -117,6 +134,7 @@ void gpubpf_wait_budget_suspend(void);                 /* the tool missed a dead
 bool gpubpf_wait_budget_is_suspended(void);
 bool gpubpf_wait_budget_is_left(void);                    /* a launch may wait now */
 void gpubpf_wait_budget_resume(void);                   /* until the tool sends something again */
+void gpubpf_wait_budget_exempt(bool exempt);           /* do waits of this thread not use the budget? */
 
 /* hooks/launch/kernel_table.c: shared counters of one kernel name on one device, and counters private to this process */
 struct gpubpf_kernel_entry {
@@ -135,6 +153,8 @@ struct gpubpf_kernel_entry *gpubpf_kernel_entry(const char *name, const struct g
 void gpubpf_kernel_table_note_launched(struct gpubpf_kernel_entry *entry);
 void gpubpf_kernel_table_set_state(struct gpubpf_kernel_entry *entry, enum gpubpf_kernel_state state, const char *reason);
 void gpubpf_kernel_table_add(uint64_t *word, uint64_t n);
+void gpubpf_kernel_table_lock(void);                /* held across fork() */
+void gpubpf_kernel_table_unlock(void);
 /* A copy of the device's maps begins, or has finished: record how many launches it covers. */
 void gpubpf_kernel_table_begin_copy(const struct gpubpf_hook_device *device);
 void gpubpf_kernel_table_end_copy(const struct gpubpf_hook_device *device);
@@ -249,10 +269,7 @@ void gpubpf_drain_wake(struct gpubpf_hook_device *device);
 /* How to copy a device's arena. It waits for kernels up to settle_ms; -1: not at all. */
 struct gpubpf_mirror gpubpf_device_mirror(struct gpubpf_hook_device *device, int64_t settle_ms);
 
-/* hooks/launch/agent_thread.c: start a thread with the application's signals blocked. 0 or -errno. */
-int gpubpf_thread_start(void *(*run)(void *arg), void *arg);
-
-/* hooks/process/log_once.c: is the descriptor still that file? The application may have closed it and reused the number. */
+/* hooks/client/log_once.c: is the descriptor still that file? The application may have closed it and reused the number. */
 struct stat;
 bool gpubpf_same_file(int fd, const struct stat *known);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cache.h"
 
-#include "hooks/launch/agent_thread.h"
+#include "hooks/process/agent_thread.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -37,11 +37,4 @@ int gpubpf_arena_parse(struct gpubpf_reader *r, uint32_t device, bool has_fd, st
 int gpubpf_twin_parse(struct gpubpf_reader *r, struct gpubpf_twin_answer *answer);
 void gpubpf_twin_finish(struct gpubpf_twin_answer *answer);
 
-/* hooks/launch/kernel_table.c: held across fork() */
-void gpubpf_kernel_table_lock(void);
-void gpubpf_kernel_table_unlock(void);
-/* hooks/launch/wait_budget.c: held across fork(). The child has no waiting threads and keeps the rest of its parent's budget. */
-void gpubpf_wait_budget_lock(void);
-void gpubpf_wait_budget_unlock(bool child);
-
 #endif

@@ -4,7 +4,7 @@
  * looks them up by dlsym or cuGetProcAddress. Symbols that the agent does not interpose resolve to the driver's.
  */
 #include "cuda.h"
-#include "hooks/launch/agent_thread.h"
+#include "hooks/process/agent_thread.h"
 #include "hooks/process/dlsym.h"
 
 #include <dlfcn.h>

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "core/wire/checks.h"
-#include "hooks/launch/agent_thread.h"
+#include "hooks/process/agent_thread.h"
 
 typedef int hsa_status_t;
 typedef struct { uint64_t handle; } hsa_handle_t; /* executables, agents, symbols, loaded code objects */

@@ -4,7 +4,7 @@
  * or looks them up by dlsym or hipGetProcAddress. Symbols that the agent does not interpose resolve to the runtime's.
  */
 #include "hip.h"
-#include "hooks/launch/agent_thread.h"
+#include "hooks/process/agent_thread.h"
 #include "hooks/process/dlsym.h"
 
 #include <string.h>

@@ -130,7 +130,9 @@ static void *run(void *arg)
 	struct agent_job a = { .choice = arg };
 
 	current_job = &a;
+	gpubpf_wait_budget_exempt(true);
 	refresh_until_current(&a);
+	gpubpf_wait_budget_exempt(false);
 	current_job = NULL;
 	atomic_store(&a.choice->aside, false);
 	gpubpf_hook_kernel_put(a.choice->kernel);

@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent_thread.h"
+#include "hooks/process/agent_thread.h"
 #include "hooks/client/cache.h"
 #include "core/wire/checks.h"
 #include "core/wire/fields.h"

@@ -16,7 +16,16 @@
 #define MIN_WAIT_NS 5000000 /* shorter waits do not count */
 #define TIMED_INTERVAL 64 /* one launch in this many is timed for the report's cost, and each of the first ones */
 
-_Thread_local int gpubpf_hook_callbacks;
+static const struct gpubpf_client_handlers handlers = {
+	.share = gpubpf_shared_arena_part,
+	.pull = gpubpf_device_pull,
+	.hold = gpubpf_hold_launches,
+	.has_copied_arena = gpubpf_device_any_copied_arena,
+	.copy_all_at_exit = gpubpf_device_copy_all_at_exit,
+	.before_fork = gpubpf_kernel_table_lock,
+	.after_fork = gpubpf_kernel_table_unlock,
+	.reset_child = gpubpf_device_after_fork,
+};
 
 int gpubpf_hook_init(const struct gpubpf_hook_ops *ops)
 {
@@ -28,7 +37,7 @@ int gpubpf_hook_init(const struct gpubpf_hook_ops *ops)
 	if (backend && strcmp(backend, ops->backend))
 		return -EBUSY;
 	gpubpf_clock_read_baseline();
-	return gpubpf_session_join(ops->backend);
+	return gpubpf_session_join(ops->backend, &handlers);
 }
 
 bool gpubpf_hook_active(void)

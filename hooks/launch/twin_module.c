@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent_thread.h"
+#include "hooks/process/agent_thread.h"
 #include "core/model/diag.h"
 #include "core/wire/checks.h"
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "core/wire/wire.h"
-#include "hooks/launch/agent_thread.h"
+#include "hooks/process/agent_thread.h"
 #include "hooks/client/cache.h"
 
 #define FOLDER "sources"

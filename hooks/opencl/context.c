@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "core/wire/checks.h"
-#include "hooks/launch/agent_thread.h"
+#include "hooks/process/agent_thread.h"
 
 GPUBPF_RECORDS(ocl_contexts)
 

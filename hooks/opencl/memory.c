@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "core/wire/checks.h"
-#include "hooks/launch/agent_thread.h"
+#include "hooks/process/agent_thread.h"
 
 static GPUBPF_RECORDS(ocl_memories)
 

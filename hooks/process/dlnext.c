@@ -4,7 +4,7 @@
  * to the agent's functions. The library that a caller meant follows from the loader's search order: first the global
  * scope, then the caller's own dependencies.
  */
-#include "hooks/launch/agent_thread.h"
+#include "hooks/process/agent_thread.h"
 #include "dlsym.h"
 
 #include <dlfcn.h>

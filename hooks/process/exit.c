@@ -5,6 +5,7 @@
  */
 #include "hooks/agent.h"
 #include "dlsym.h"
+#include "session_state.h"
 
 #include <dlfcn.h>
 #include <sys/syscall.h>
@@ -21,7 +22,7 @@ __attribute__((constructor)) static void find_next(void)
 
 __attribute__((noreturn)) void _exit(int status)
 {
-	gpubpf_session_prepare_exit();
+	gpubpf_process_prepare_exit();
 	if (next_exit)
 		next_exit(status);
 	for (;;)

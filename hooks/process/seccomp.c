@@ -8,6 +8,7 @@
  */
 #include "hooks/agent.h"
 #include "dlsym.h"
+#include "session_state.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -171,7 +172,7 @@ static void before_filter(const struct sock_fprog *filter)
 	if (!filter || first_forbidden(filter, stack_calls, STACK_CALLS_N) >= 0)
 		cannot_read_stacks = true;
 	if (nr >= 0)
-		gpubpf_session_seal(nr);
+		gpubpf_process_forbid(nr);
 	else
 		allowed_filters++;
 	errno = error;

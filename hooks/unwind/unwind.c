@@ -7,7 +7,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "hooks/launch/agent_thread.h"
+#include "hooks/process/agent_thread.h"
 #include "cfi.h"
 
 #define CACHE_SIZE 1024    /* places with cached rows; a power of two */

@@ -9,7 +9,7 @@
 
 #include "core/wire/match.h"
 #include "hooks/opencl/opencl.h"
-#include "hooks/launch/agent_thread.h"
+#include "hooks/process/agent_thread.h"
 #include "hooks/client/parse.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// SOURCES: hooks/launch/launch.c hooks/launch/allocations.c hooks/launch/stacks.c hooks/unwind/unwind.c hooks/unwind/cfi.c hooks/launch/twin_module.c hooks/launch/async_twins.c hooks/launch/images.c hooks/launch/device.c hooks/launch/external_maps.c hooks/launch/shared_arena.c hooks/launch/drain.c hooks/launch/prefault.c hooks/launch/clock.c hooks/client/parse.c hooks/process/environ.c hooks/launch/wait_budget.c hooks/launch/plan.c hooks/launch/hold.c maps/host/mirror.c
+// SOURCES: hooks/launch/launch.c hooks/launch/allocations.c hooks/launch/stacks.c hooks/unwind/unwind.c hooks/unwind/cfi.c hooks/launch/twin_module.c hooks/launch/async_twins.c hooks/launch/images.c hooks/launch/device.c hooks/launch/external_maps.c hooks/launch/shared_arena.c hooks/launch/drain.c hooks/launch/prefault.c hooks/launch/clock.c hooks/client/leave.c hooks/client/parse.c hooks/process/session_state.c hooks/process/environ.c hooks/client/wait_budget.c hooks/launch/plan.c hooks/launch/hold.c maps/host/mirror.c
 // SOURCES: core/wire/name.c core/wire/fields.c core/wire/wire.c core/wire/msg.c core/wire/match.c core/wire/glob.c core/wire/placement.c
 // LIBS: -lpthread
 /* Runs a whole agent with any packets from its tool: it joins, launches kernels, loads images and copies
@@ -20,19 +20,20 @@
 static int fuzz_socket(void);
 static int fuzz_poll(struct pollfd *fd, int timeout_ms);
 
-/* The agent's own state is static, so this file includes these two. The agent connects to this
+/* The agent's own state is static, so this file includes these files. The agent connects to this
  * harness. The waiting thread does the reader's work, so that an input always runs the same way. */
 #define socket(domain, type, protocol) fuzz_socket()
 #define connect(fd, address, size) 0
 #define poll(fds, n, timeout) fuzz_poll(fds, timeout)
-#define pthread_create(thread, attr, run, arg) 0
+#include "hooks/client/socket.c"
 #include "hooks/client/client.c"
+#include "hooks/client/join.c"
 #define lock table_mutex
 #include "hooks/launch/kernel_table.c"
 #undef lock
 #undef poll
 
-#include "hooks/launch/agent_thread.h"
+#include "hooks/process/agent_thread.h"
 #include "maps/layout.h"
 
 #define ARENA_SIZE (768u << 10) /* holds two tables of allocations and the table of granules */
@@ -45,6 +46,8 @@ enum { DISCRETE = 1, NO_LIST = 2, HEADERS = 4, REASON = 8, NO_LOAD = 16, NO_KERN
 /* in a packet: kinds of its two descriptors (three bits each), and its sequence number */
 enum { FD_NONE, FD_TABLE, FD_ARENA, FD_IMAGE, FD_OPEN, FD_NULL, FD_SHORT, FD_EMPTY };
 enum { OTHER_SEQ = 64, RAW = 128 };
+
+_Thread_local int gpubpf_hook_callbacks;
 
 static const uint8_t *input, *input_end;
 static uint8_t bits;
@@ -87,11 +90,11 @@ bool gpubpf_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_
 	int err;
 
 	pthread_mutex_unlock(lock);
-	fed = session.sock >= 0 && feed();
-	if (fed && (err = read_one(session.sock, buffer)) < 0) {
-		pthread_mutex_lock(&session.lock);
-		end_session(why_lost(err));
-		pthread_mutex_unlock(&session.lock);
+	fed = gpubpf_client.sock >= 0 && feed();
+	if (fed && (err = read_one(gpubpf_client.sock, buffer)) < 0) {
+		pthread_mutex_lock(&gpubpf_client.lock);
+		gpubpf_client_end_session(why_lost(err));
+		pthread_mutex_unlock(&gpubpf_client.lock);
 	}
 	pthread_mutex_lock(lock);
 	if (!fed && now < deadline_ns)
@@ -215,7 +218,7 @@ static bool feed(void)
 	if (how & RAW)
 		send(tool, w.data, w.size, MSG_DONTWAIT | MSG_NOSIGNAL);
 	else
-		gpubpf_msg_send(tool, MSG_DONTWAIT, type, how & OTHER_SEQ ? 1 : session.seq ? session.seq : 1, &w, fds, n);
+		gpubpf_msg_send(tool, MSG_DONTWAIT, type, how & OTHER_SEQ ? 1 : gpubpf_client.seq ? gpubpf_client.seq : 1, &w, fds, n);
 	for (uint32_t i = 0; i < n; i++)
 		close(fds[i]);
 	return true;
@@ -416,9 +419,9 @@ static void application(void)
 	for (int i = 0; i < 4 * KERNELS; i++) {
 		launch(kernels[i % KERNELS], device);
 		if (i >= KERNELS) { /* a packet without a request */
-			pthread_mutex_lock(&session.lock);
-			gpubpf_cond_wait_until(&session.cond, &session.lock, 0);
-			pthread_mutex_unlock(&session.lock);
+			pthread_mutex_lock(&gpubpf_client.lock);
+			gpubpf_cond_wait_until(&gpubpf_client.cond, &gpubpf_client.lock, 0);
+			pthread_mutex_unlock(&gpubpf_client.lock);
 		}
 	}
 	for (int i = 0; i < KERNELS; i++)
@@ -430,7 +433,7 @@ static void application(void)
 /* Resets the state like in the child of a fork, without the parent's objects. */
 static void forget(void)
 {
-	struct gpubpf_kernel_table *table = session.table;
+	struct gpubpf_kernel_table *table = gpubpf_client.table;
 
 	before_fork();
 	after_fork_child();
@@ -447,8 +450,8 @@ static void forget(void)
 	}
 	if (table)
 		munmap(table, sizeof(*table));
-	session.table = NULL;
-	session.seq = 0;
+	gpubpf_client.table = NULL;
+	gpubpf_client.seq = 0;
 	if (tool >= 0)
 		close(tool);
 	if (kept_table >= 0)

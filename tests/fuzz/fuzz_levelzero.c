@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "hooks/level_zero/level_zero.h"
-#include "hooks/launch/agent_thread.h"
+#include "hooks/process/agent_thread.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -19,6 +19,7 @@ static uint64_t first;           /* --first */
 static uint32_t generation = 1;  /* of the process: a fork increments it */
 static bool wants = true;        /* the plan names the kernel */
 static unsigned refusals;
+_Thread_local int gpubpf_hook_callbacks;
 
 /* -- functions that the launch path calls -- */
 

@@ -4,11 +4,11 @@
  * It is consumed while at least one thread waits. After one request misses its deadline no thread waits until the tool
  * sends something again: it may be stopped, or not be scheduled.
  */
-#include "hooks/client/parse.h"
+#include "session.h"
 
 #include "core/wire/checks.h"
 
-#define AGENT_WAIT_NS 10000000000ull /* one wait of an agent thread, which does not use the budget */
+#define AGENT_WAIT_NS 10000000000ull /* one wait of an exempt thread */
 
 static struct {
 	pthread_mutex_t lock;
@@ -18,11 +18,18 @@ static struct {
 	atomic_bool given_up;
 } patience = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
+static _Thread_local bool is_exempt; /* an agent thread that builds twins does not use the budget */
+
+void gpubpf_wait_budget_exempt(bool exempt)
+{
+	is_exempt = exempt;
+}
+
 uint64_t gpubpf_wait_budget_begin(void)
 {
 	uint64_t budget = gpubpf_session_wait_ms() * 1000000ull, now = gpubpf_now_ns(), until;
 
-	if (gpubpf_is_agent_thread())
+	if (is_exempt)
 		return now + AGENT_WAIT_NS;
 	pthread_mutex_lock(&patience.lock);
 	if (!patience.waiting++)
@@ -34,7 +41,7 @@ uint64_t gpubpf_wait_budget_begin(void)
 
 void gpubpf_wait_budget_end(void)
 {
-	if (gpubpf_is_agent_thread())
+	if (is_exempt)
 		return;
 	pthread_mutex_lock(&patience.lock);
 	if (gpubpf_ref_was_last(patience.waiting--))

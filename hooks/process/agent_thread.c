@@ -29,6 +29,7 @@ struct job {
 	sem_t news;                /* posted when the job is taken, and when it is done */
 };
 
+_Thread_local int gpubpf_hook_callbacks;
 static _Thread_local bool is_agent_thread; /* this is an agent thread */
 
 struct start {

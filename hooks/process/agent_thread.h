@@ -4,8 +4,8 @@
  * PTHREAD_STACK_MIN. A hooked call uses at most 2 KiB more stack than the runtime's own function (tests/stack). Files,
  * twins, devices and the agent's own calls of the runtime need more.
  */
-#ifndef GPUBPF_HOOKS_RUN_ASIDE_H
-#define GPUBPF_HOOKS_RUN_ASIDE_H
+#ifndef GPUBPF_HOOKS_AGENT_THREAD_H
+#define GPUBPF_HOOKS_AGENT_THREAD_H
 
 /*
  * Run work(arg) in a new agent thread and wait for it. The thread inherits from the caller the kernel's per-thread
@@ -20,5 +20,8 @@
  * load its own libraries.
  */
 void gpubpf_run_on_agent_thread(void (*work)(void *arg), void *arg);
+
+/* Start a thread with the application's signals blocked. 0 or -errno. */
+int gpubpf_thread_start(void *(*run)(void *arg), void *arg);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Messages for the user. Each text is written once, so that a kernel launched a million times does not repeat it. */
-#include "hooks/launch/agent_thread.h"
+#include "hooks/process/agent_thread.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Joins a session: one request and its answer, once per process. The child of a fork starts unconnected and joins
+ * again.
+ */
+#include "session.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "hooks/process/session_state.h"
+
+#define JOIN_NS 2000000000ull
+
+static int connect_to(const char *path)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	int fd, err;
+
+	if (strlen(path) >= sizeof(addr.sun_path))
+		return -ENAMETOOLONG;
+	strcpy(addr.sun_path, path);
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return -errno;
+	err = connect(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 ? -errno : 0;
+	for (int i = 0; err == -EAGAIN && i < 20; i++) { /* the backlog is full */
+		poll(NULL, 0, 50);
+		err = connect(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 ? -errno : 0;
+	}
+	if (err < 0) {
+		close(fd);
+		return err;
+	}
+	return gpubpf_move_fd_up(fd);
+}
+
+static int send_hello(int fd, const char *backend)
+{
+	struct gpubpf_writer w = {0};
+	char *exe = calloc(1, PATH_MAX);
+	int err;
+
+	if (exe && readlink("/proc/self/exe", exe, PATH_MAX - 1) < 0)
+		exe[0] = 0;
+	gpubpf_put_u32(&w, getpid());
+	gpubpf_put_u32(&w, gettid());
+	gpubpf_put_str(&w, exe ? exe : "");
+	free(exe);
+	gpubpf_put_str(&w, backend);
+	gpubpf_put_str(&w, GPUBPF_VERSION);
+	err = gpubpf_socket_send(fd, GPUBPF_MSG_HELLO, 1, &w, NULL, 0);
+	gpubpf_writer_finish(&w);
+	return err;
+}
+
+static int map_table(struct gpubpf_packet *packet)
+{
+	struct gpubpf_kernel_table *table;
+
+	if (packet->lost)
+		return -EMFILE;
+	if (packet->nfds != 1 ||
+	    gpubpf_memfd_size(packet->fds[0], 2 * sizeof(*table)) < (int64_t)sizeof(*table))
+		return -EPROTO;
+	table = mmap(NULL, sizeof(*table), PROT_READ | PROT_WRITE, MAP_SHARED, packet->fds[0], 0);
+	if (table == MAP_FAILED)
+		return -errno;
+	if (table->magic != GPUBPF_KERNEL_TABLE_MAGIC || table->version != GPUBPF_KERNEL_TABLE_VERSION) {
+		munmap(table, sizeof(*table));
+		return -EPROTO;
+	}
+	gpubpf_client.table = table; /* stays mapped: kernels count there for the life of the process */
+	return 0;
+}
+
+static int receive_welcome(int fd)
+{
+	void *buf = malloc(GPUBPF_MSG_BUF);
+	struct gpubpf_welcome welcome;
+	struct gpubpf_packet packet;
+	int err;
+
+	if (!buf)
+		return -ENOMEM;
+	err = gpubpf_socket_receive(fd, buf, &packet, gpubpf_now_ns() + JOIN_NS);
+	if (err < 0)
+		goto out;
+	err = packet.type == GPUBPF_MSG_WELCOME && packet.seq == 1 ?
+		gpubpf_welcome_parse(&packet.payload, &welcome) : -EPROTO;
+	if (!err) {
+		gpubpf_client.welcome = welcome;
+		err = map_table(&packet);
+	}
+	gpubpf_msg_close(&packet);
+out:
+	free(buf);
+	return err;
+}
+
+static int join(const char *path, const char *backend)
+{
+	int fd = connect_to(path), err;
+
+	if (fd < 0)
+		return fd;
+	err = gpubpf_msg_check_peer(fd);
+	if (!err)
+		err = send_hello(fd, backend);
+	if (!err)
+		err = receive_welcome(fd);
+	if (!err && fstat(fd, &gpubpf_client.identity) < 0)
+		err = -errno;
+	if (err < 0) {
+		close(fd);
+		return err;
+	}
+	gpubpf_client.sock = fd;
+	gpubpf_client.seq = 1;
+	atomic_store(&gpubpf_client.enabled, 1);
+	gpubpf_session_set_joined();
+	atomic_store_explicit(&gpubpf_client.up, 1, memory_order_release);
+	return 0;
+}
+
+static void before_fork(void)
+{
+	gpubpf_client.handlers->before_fork();
+	pthread_mutex_lock(&gpubpf_client.lock);
+	gpubpf_wait_budget_lock();
+}
+
+static void after_fork_parent(void)
+{
+	gpubpf_wait_budget_unlock(false);
+	pthread_mutex_unlock(&gpubpf_client.lock);
+	gpubpf_client.handlers->after_fork();
+}
+
+/* The child has no reader and must not write to its parent's socket. Objects that it creates belong to a new
+ * generation; inherited ones run the original kernels. */
+static void after_fork_child(void)
+{
+	if (gpubpf_client.sock >= 0 && gpubpf_socket_is_own())
+		close(gpubpf_client.sock);
+	gpubpf_client.sock = -1;
+	atomic_store(&gpubpf_client.up, 0);
+	gpubpf_session_begin_generation();
+	gpubpf_client.waiting = NULL;
+	gpubpf_client.reading = false;
+	gpubpf_client.reader = 0;
+	gpubpf_client.asked = 0;
+	gpubpf_cond_init(&gpubpf_client.cond);
+	gpubpf_wait_budget_unlock(true);
+	pthread_mutex_unlock(&gpubpf_client.lock);
+	gpubpf_client.handlers->after_fork();
+	gpubpf_client.handlers->reset_child();
+}
+
+static void join_once(void)
+{
+	gpubpf_cond_init(&gpubpf_client.cond);
+	pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+}
+
+void gpubpf_session_rejoin(void)
+{
+	if (gpubpf_session_generation() && !gpubpf_session_up())
+		gpubpf_session_join(gpubpf_client.backend, gpubpf_client.handlers);
+}
+
+/* Report why kernels are not probed, now that a runtime is loaded whose kernels could be. */
+static void report_sealed(void)
+{
+	int nr = gpubpf_session_take_forbidden();
+
+	if (nr > 0 && gpubpf_lockdown_allows_stderr(nr))
+		gpubpf_log_stderr("a seccomp filter forbids system call %d to this process, which probing needs; its "
+				"kernels run unprobed; allow the call in that filter", nr);
+}
+
+/* Does the process run under a filter that would kill it for the agent's calls? */
+static bool is_locked_down(void)
+{
+	int nr = gpubpf_lockdown_find_call();
+
+	if (nr < 0)
+		return false;
+	gpubpf_session_set_forbidden(nr);
+	gpubpf_session_set_sealed();
+	return true;
+}
+
+int gpubpf_session_join(const char *backend, const struct gpubpf_client_handlers *handlers)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	static uint32_t tried = UINT32_MAX; /* generation of the last attempt */
+	const char *path = gpubpf_env_session();
+	int err = 0;
+
+	if (!path)
+		return -ENOENT;
+	gpubpf_client.handlers = handlers;
+	gpubpf_process_set_handlers(&gpubpf_client_process_handlers);
+	if (gpubpf_session_sealed()) {
+		report_sealed();
+		return -ENOENT;
+	}
+	pthread_once(&once, join_once);
+	pthread_mutex_lock(&gpubpf_client.lock);
+	if (tried != gpubpf_session_generation()) {
+		tried = gpubpf_session_generation();
+		gpubpf_client.backend = backend;
+		err = is_locked_down() ? -ENOENT : join(path, backend);
+	}
+	pthread_mutex_unlock(&gpubpf_client.lock);
+	if (gpubpf_session_sealed())
+		report_sealed();
+	else if (err < 0)
+		gpubpf_log_once("no session at %s (%s); kernels run unprobed", path,
+				 err == -EPERM ? "another user's process listens there" : strerrordesc_np(-err));
+	return gpubpf_session_up() ? 0 : -ENOENT;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Private to hooks/client: the state of the one session that this process has joined, and the calls on its socket. */
+#ifndef GPUBPF_HOOKS_CLIENT_SESSION_H
+#define GPUBPF_HOOKS_CLIENT_SESSION_H
+
+#include <sys/stat.h>
+
+#include "parse.h"
+
+enum { STAYING, LEAVING, LEFT };
+
+struct gpubpf_request {
+	struct gpubpf_request *next;
+	uint32_t seq;
+	atomic_int users;
+	atomic_int outcome;   /* 0 waiting, 1 answered, -EPIPE */
+	struct gpubpf_packet packet;
+	void *bytes;
+};
+
+/* client.c */
+extern struct gpubpf_client_state {
+	atomic_int up, enabled;
+	int sock;
+	struct stat identity; /* of the socket: the application may close descriptors that it does not own */
+	struct gpubpf_kernel_table *_Atomic table;
+	const char *backend;  /* of the runtime that joined first */
+	_Atomic(const struct gpubpf_client_handlers *) handlers; /* of the launch path; set before the first join */
+	struct gpubpf_welcome welcome;
+	pthread_mutex_t lock; /* protects the members below */
+	pthread_cond_t cond;
+	struct gpubpf_request *waiting;
+	uint32_t seq, asked;  /* asked: twin requests without an answer, even if no thread may wait for them */
+	bool reading;
+	atomic_int reader;    /* process id of the reader's process */
+	atomic_int reader_tid;
+	atomic_int end;       /* of the process: STAYING, LEAVING, LEFT */
+} gpubpf_client;
+
+/* End the session; the caller holds the lock. why NULL: already reported. */
+void gpubpf_client_end_session(const char *why);
+
+/* socket.c. Each call waits until its deadline at most: 0, or -ETIMEDOUT or another -errno. */
+bool gpubpf_socket_is_own(void);  /* Is the descriptor still the agent's socket? */
+int gpubpf_socket_wait(int fd, short events, uint64_t deadline_ns);
+int gpubpf_socket_send(int fd, enum gpubpf_msg type, uint32_t seq, const struct gpubpf_writer *payload, const int *fds,
+		       uint32_t nfds);
+int gpubpf_socket_receive(int fd, void *buf, struct gpubpf_packet *packet, uint64_t deadline_ns);
+/* Move a descriptor of the agent above the numbers that the application opens and chooses. */
+int gpubpf_move_fd_up(int fd);
+
+/* wait_budget.c: held across fork(). The child has no waiting threads and keeps the rest of its parent's budget. */
+void gpubpf_wait_budget_lock(void);
+void gpubpf_wait_budget_unlock(bool child);
+
+/* leave.c */
+extern const struct gpubpf_process_handlers gpubpf_client_process_handlers;
+
+#endif
