@@ -3,6 +3,9 @@
  * Internal interfaces of the launch path: session client, kernel table, notes, clock, devices and twins. hooks/launch/launch.h holds
  * the part that adapters use.
  *
+ * Calls lead from the adapters to hooks/launch, then hooks/device, hooks/unwind, hooks/client and hooks/process. The client
+ * calls the launch path by the handlers that it is passed.
+ *
  * Lock order, outermost first: program, kernel, device, session. The agent holds no lock while application or vendor
  * code runs, except a kernel's lock while it creates the kernel's twin. Every wait has a limit. A launch takes no lock:
  * it reads the generation and the binding of a dispatch entry, which stay valid as long as the kernel.
@@ -37,8 +40,8 @@ bool gpubpf_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_
 struct gpubpf_request;
 
 /*
- * What the client needs of the launch path. The functions run in the reader thread; those of a fork run in the thread
- * that forks, and `has_copied_arena` in any thread.
+ * What the client needs of the launch path. The functions run in the reader thread, except `has_copied_arena`, which
+ * runs in any thread, and `reset_child`.
  */
 struct gpubpf_client_handlers {
 	/* map these pages of the arena from `fd`, which it owns from now on; false: errno says why */
@@ -47,11 +50,7 @@ struct gpubpf_client_handlers {
 	void (*hold)(uint32_t ms);                       /* pause launches, copy all maps and report it */
 	bool (*has_copied_arena)(void);                  /* does an arena outside host memory exist? */
 	void (*copy_all_at_exit)(void);
-	/* The locks that fork() must find free, apart from the client's. before_fork() takes them before the client's, and
-	 * after_fork() releases them after the client's, in both processes. */
-	void (*before_fork)(void);
-	void (*after_fork)(void);
-	void (*reset_child)(void);                       /* after that, in the child: forget the parent's devices */
+	void (*reset_child)(void);                       /* in the child of a fork: forget the parent's devices */
 };
 
 /* Called once per runtime; a process may use several, with the same handlers. */
@@ -136,7 +135,7 @@ bool gpubpf_wait_budget_is_left(void);                    /* a launch may wait n
 void gpubpf_wait_budget_resume(void);                   /* until the tool sends something again */
 void gpubpf_wait_budget_exempt(bool exempt);           /* do waits of this thread not use the budget? */
 
-/* hooks/launch/kernel_table.c: shared counters of one kernel name on one device, and counters private to this process */
+/* hooks/client/kernel_table.c: shared counters of one kernel name on one device, and counters private to this process */
 struct gpubpf_kernel_entry {
 	struct gpubpf_kernel_entry *next;
 	struct gpubpf_kernel_row *shared;
@@ -153,13 +152,11 @@ struct gpubpf_kernel_entry *gpubpf_kernel_entry(const char *name, const struct g
 void gpubpf_kernel_table_note_launched(struct gpubpf_kernel_entry *entry);
 void gpubpf_kernel_table_set_state(struct gpubpf_kernel_entry *entry, enum gpubpf_kernel_state state, const char *reason);
 void gpubpf_kernel_table_add(uint64_t *word, uint64_t n);
-void gpubpf_kernel_table_lock(void);                /* held across fork() */
-void gpubpf_kernel_table_unlock(void);
 /* A copy of the device's maps begins, or has finished: record how many launches it covers. */
 void gpubpf_kernel_table_begin_copy(const struct gpubpf_hook_device *device);
 void gpubpf_kernel_table_end_copy(const struct gpubpf_hook_device *device);
 
-/* hooks/launch/device.c */
+/* hooks/device: devices.c, device.c, copy_back.c and device_end.c */
 struct gpubpf_hook_device {
 	struct gpubpf_hook_device *next, **link;    /* list of all devices */
 	const struct gpubpf_hook_ops *ops;          /* operations of its runtime */
@@ -176,9 +173,9 @@ struct gpubpf_hook_device {
 	int memory;                                 /* and its memfd until the device has the arena; then -1 */
 	size_t size, own, filled; /* bytes: of the whole arena, of the device's own part, of its filled part */
 	uint32_t rows;                              /* rows of the arena's map table that the device has */
-	struct gpubpf_external_map *elsewhere;         /* maps among these that lie outside the arena (hooks/launch/external_maps.c) */
+	struct gpubpf_external_map *elsewhere;         /* maps among these that lie outside the arena (hooks/device/external_maps.c) */
 	uint64_t arena;                             /* device address of the arena, passed to twins */
-	/* hooks/launch/allocations.c */
+	/* hooks/device/allocations.c */
 	struct gpubpf_hook_device *next_table;
 	atomic_uint_fast64_t allocations;           /* arena offset of the process's allocation table; 0: unused */
 	uint64_t allocations_version;
@@ -191,13 +188,13 @@ struct gpubpf_hook_device {
 	atomic_bool has_untracked;                     /* other twins run whose end the runtime does not report */
 	atomic_uint_fast64_t next_pull_ns;
 	uint64_t next_clock_ns;                     /* earliest time of the next clock comparison */
-	/* hooks/launch/drain.c */
+	/* hooks/device/drain.c */
 	atomic_bool fresh;                          /* twins were launched since the drain thread last looked */
 	atomic_bool drain_sleeps;                         /* the drain thread polls at its slowest rate */
 	bool draining;
 	atomic_bool stop;
 	uint64_t drain_threads, drain_bytes;        /* from the environment; 0: automatic */
-	bool preparing;                             /* hooks/launch/prefault.c: its thread is running */
+	bool preparing;                             /* hooks/device/prefault.c: its thread is running */
 	size_t prepared;                            /* bytes of `filled` that are prepared */
 	int64_t settle_ms;                          /* wait for kernels, or -1: inspect their records instead */
 	pthread_cond_t drained;                     /* the drain thread has work, or a thread of the device has ended */
@@ -210,7 +207,7 @@ int gpubpf_device_make_ready(struct gpubpf_hook_device *device, struct gpubpf_re
  * needs if the twin was requested after its plan was read. Returns 0 or -errno with the reason. */
 int gpubpf_device_fill(struct gpubpf_hook_device *device, struct gpubpf_reason *why);
 /*
- * hooks/launch/external_maps.c: maps placed outside the device's own memory. The caller holds the device's lock. A call of
+ * hooks/device/external_maps.c: maps placed outside the device's own memory. The caller holds the device's lock. A call of
  * gpubpf_external_maps_fill() allocates memory for such maps among the first `rows` rows and reports their addresses to the
  * device. External memory is copied to the arena by gpubpf_external_maps_copy(), also while kernels run, unless the two
  * share pages. Finally gpubpf_external_maps_free() frees everything.
@@ -218,14 +215,14 @@ int gpubpf_device_fill(struct gpubpf_hook_device *device, struct gpubpf_reason *
 int gpubpf_external_maps_fill(struct gpubpf_hook_device *device, uint32_t rows, struct gpubpf_reason *why);
 void gpubpf_external_maps_copy(struct gpubpf_hook_device *device);
 void gpubpf_external_maps_free(struct gpubpf_hook_device *device);
-/* hooks/launch/shared_arena.c: maps the arena in that memfd, for all devices that use host memory. Returns MAP_FAILED and errno
+/* hooks/device/shared_arena.c: maps the arena in that memfd, for all devices that use host memory. Returns MAP_FAILED and errno
  * on failure. A call of gpubpf_shared_arena_part() maps these pages from `fd` instead, now and in future mappings.
  * It takes ownership of `fd` and returns false and errno on failure. */
 void *gpubpf_shared_arena(int fd, size_t size);
 bool gpubpf_shared_arena_part(int fd, uint64_t offset, uint64_t size);
 void gpubpf_shared_arena_after_fork(void);
 /*
- * hooks/launch/allocations.c: call gpubpf_allocations_attach() when a device is ready or has new maps, with the device's lock held.
+ * hooks/device/allocations.c: call gpubpf_allocations_attach() when a device is ready or has new maps, with the device's lock held.
  * If its arena has allocation tables, this process claims one, until gpubpf_allocations_detach() or the end of the
  * process.
  */
@@ -234,7 +231,7 @@ void gpubpf_allocations_detach(struct gpubpf_hook_device *device);
 void gpubpf_allocations_leave(void);
 void gpubpf_allocations_after_fork(void);
 /*
- * hooks/launch/stacks.c: number of the calling thread's stack, starting at the first function outside this library. Skips `skip`
+ * hooks/unwind/stacks.c: number of the calling thread's stack, starting at the first function outside this library. Skips `skip`
  * frames and keeps at most `depth`. 0: unknown, or not answered yet. The number goes into the spare bits of the launch
  * word with the process id, as gpubpf_stack_word() places it.
  */
@@ -243,9 +240,12 @@ uint64_t gpubpf_stack_word(uint32_t number);
 void gpubpf_stacks_after_fork(void);
 /* Update the mirror of the numbered device; `asked` is the number of the tool's request. */
 void gpubpf_device_pull(uint32_t number, uint32_t asked);
-void gpubpf_device_after_fork(void);
+void gpubpf_devices_after_fork(void);
 /* Process exit: copy back arenas outside host memory for the last time. Waits at most 2 s for other threads. */
 void gpubpf_device_copy_all_at_exit(void);
+/* The process is exiting: no agent thread calls the runtime again. */
+void gpubpf_devices_begin_exit(void);
+bool gpubpf_devices_are_exiting(void);
 bool gpubpf_device_any_copied_arena(void);                    /* does such an arena exist? */
 
 /* Tell the tool that the final copy is complete, or that the agent cannot copy and the tool must. The caller holds
@@ -253,13 +253,13 @@ bool gpubpf_device_any_copied_arena(void);                    /* does such an ar
 void gpubpf_device_report_final_copy(struct gpubpf_hook_device *device, bool copied);
 
 /*
- * hooks/launch/drain.c: one thread per device that continuously copies ring records to the mirror. Needs a device that can copy
+ * hooks/device/drain.c: one thread per device that continuously copies ring records to the mirror. Needs a device that can copy
  * while kernels run (GPUBPF_CAP_DRAINS). The caller holds the device's lock.
  */
 void gpubpf_drain_start(struct gpubpf_hook_device *device);
 void gpubpf_drain_stop(struct gpubpf_hook_device *device);
 /*
- * hooks/launch/prefault.c: one thread per device that allocates and pins the mirror memory of its rings, if the device benefits from
+ * hooks/device/prefault.c: one thread per device that allocates and pins the mirror memory of its rings, if the device benefits from
  * it. gpubpf_drain_stop() ends it too.
  */
 void gpubpf_prepare_start(struct gpubpf_hook_device *device); /* the caller holds the device's lock */
@@ -279,15 +279,15 @@ bool gpubpf_same_file(int fd, const struct stat *known);
  */
 void gpubpf_hold_launches(uint32_t ms);
 void gpubpf_hold_enter(struct gpubpf_hook_device *device);
-/* hooks/launch/device.c: copy all devices' mirrors while nothing runs, until the deadline. */
+/* hooks/device/copy_back.c: copy all devices' mirrors while nothing runs, until the deadline. */
 enum gpubpf_held gpubpf_device_pull_snapshot(uint64_t deadline_ns);
 
-/* hooks/launch/clock.c */
+/* hooks/device/clock.c */
 void gpubpf_clock_read_baseline(void);                      /* takes the first of two readings */
 void gpubpf_clock_calibrate(struct gpubpf_hook_device *device);
 void gpubpf_clock_recalibrate(struct gpubpf_hook_device *device); /* the caller holds the device's lock; the device is idle */
 
-/* hooks/launch/twin_module.c */
+/* hooks/launch/twin_refresh.c, twin_binding.c and twin_module.c */
 struct gpubpf_twin_module;                             /* the twins of a program on a device */
 
 struct gpubpf_hook_program {
@@ -333,6 +333,14 @@ struct gpubpf_dispatch_entry {                         /* dispatch entry: what l
 	bool wide;                                  /* no twin within the limit could be built; kernel's lock */
 };
 
+/* Does a launch get a twin now? */
+static inline bool gpubpf_entry_has_twin(const struct gpubpf_dispatch_entry *choice)
+{
+	const struct gpubpf_hook_binding *b = atomic_load_explicit(&choice->binding, memory_order_acquire);
+
+	return b && b->twin;
+}
+
 struct gpubpf_hook_kernel {
 	struct gpubpf_hook_program *program;
 	void *adapter;
@@ -362,12 +370,12 @@ void gpubpf_twin_modules_destroy(struct gpubpf_hook_program *program);
 /* Unload the modules of the program's twins. */
 void gpubpf_twin_modules_unload(struct gpubpf_hook_program *program);
 
-/* hooks/launch/launch.c: references to a kernel's record; they do not cover adapter state */
+/* hooks/launch/kernel.c: references to a kernel's record; they do not cover adapter state */
 void gpubpf_hook_kernel_hold(struct gpubpf_hook_kernel *kernel);
 void gpubpf_hook_kernel_put(struct gpubpf_hook_kernel *kernel);
 
 /*
- * hooks/launch/async_twins.c: start an agent thread that refreshes the binding. Never waits. False: not possible now; a later launch
+ * hooks/launch/agent_job.c and async_twins.c: start an agent thread that refreshes the binding. Never waits. False: not possible now; a later launch
  * may try again.
  */
 bool gpubpf_agent_job_start(struct gpubpf_dispatch_entry *choice);
@@ -382,8 +390,6 @@ bool gpubpf_agent_job_use_device(void);
 void gpubpf_agent_job_leave_device(void);
 bool gpubpf_agent_job_use_kernel(void);
 void gpubpf_agent_job_leave_kernel(void);
-/* The process is exiting: no agent thread calls the runtime again. */
-void gpubpf_agent_jobs_stop(void);
 void gpubpf_agent_jobs_after_fork(void);
 
 #endif

@@ -51,7 +51,7 @@ enum gpubpf_cap_bits {
 	GPUBPF_CAP_ACCEPTS_AMDGPU = 1 << 13,  /* code objects */
 	GPUBPF_CAP_DRAINS = 1 << 14,        /* the agent empties rings while kernels run */
 	GPUBPF_CAP_LINKS_PARTS = 1 << 15,   /* the runtime links parts of IL at load, so no build is needed */
-	GPUBPF_CAP_ALLOCATIONS = 1 << 16,   /* the hooks know the application's allocations (hooks/launch/allocations.c) */
+	GPUBPF_CAP_ALLOCATIONS = 1 << 16,   /* the hooks know the application's allocations (hooks/device/allocations.c) */
 	/* memory for maps: the rows of core/wire/placements.def */
 	GPUBPF_CAP_HOST_PINNED = 1 << 17,
 	GPUBPF_CAP_HOST_REGISTERED = 1 << 18,

@@ -133,7 +133,7 @@ static int join(const char *path, const char *backend)
 
 static void before_fork(void)
 {
-	gpubpf_client.handlers->before_fork();
+	gpubpf_kernel_table_lock();
 	pthread_mutex_lock(&gpubpf_client.lock);
 	gpubpf_wait_budget_lock();
 }
@@ -142,7 +142,7 @@ static void after_fork_parent(void)
 {
 	gpubpf_wait_budget_unlock(false);
 	pthread_mutex_unlock(&gpubpf_client.lock);
-	gpubpf_client.handlers->after_fork();
+	gpubpf_kernel_table_unlock();
 }
 
 /* The child has no reader and must not write to its parent's socket. Objects that it creates belong to a new
@@ -161,7 +161,7 @@ static void after_fork_child(void)
 	gpubpf_cond_init(&gpubpf_client.cond);
 	gpubpf_wait_budget_unlock(true);
 	pthread_mutex_unlock(&gpubpf_client.lock);
-	gpubpf_client.handlers->after_fork();
+	gpubpf_kernel_table_unlock();
 	gpubpf_client.handlers->reset_child();
 }
 

@@ -49,6 +49,9 @@ int gpubpf_socket_receive(int fd, void *buf, struct gpubpf_packet *packet, uint6
 /* Move a descriptor of the agent above the numbers that the application opens and chooses. */
 int gpubpf_move_fd_up(int fd);
 
+/* kernel_table.c: held across fork(), and taken before the client's lock */
+void gpubpf_kernel_table_lock(void);
+void gpubpf_kernel_table_unlock(void);
 /* wait_budget.c: held across fork(). The child has no waiting threads and keeps the rest of its parent's budget. */
 void gpubpf_wait_budget_lock(void);
 void gpubpf_wait_budget_unlock(bool child);

@@ -5,7 +5,7 @@
  * not to adapter state. It calls the adapter only with the kernel's lock held, and not after the application released
  * the kernel. It counts as a user of the device while it calls the runtime.
  */
-#include "hooks/agent.h"
+#include "agent_job.h"
 
 #include <stdlib.h>
 #include <time.h>
@@ -13,85 +13,11 @@
 #include "core/wire/checks.h"
 
 #define MAX_THREADS 32              /* further entries wait for a later launch */
-#define SLICE_NS 10000000ull        /* between two checks whether a wait must end */
+#define NAP_NS 10000000ull          /* between two checks whether a pause must end */
 #define PAUSE_NS 1000000000ull      /* after an attempt that failed */
 #define MAKE_NS 310000000000ull     /* for one twin: the tool's limit (GPUBPF_BUILD_TIMEOUT_MS) plus a margin */
 
-struct agent_job {
-	struct gpubpf_dispatch_entry *choice;
-	uint64_t generation, until_ns;
-};
-
-static _Thread_local struct agent_job *current_job;
 static atomic_uint threads;
-static atomic_bool exiting;
-
-bool gpubpf_is_agent_thread(void)
-{
-	return current_job;
-}
-
-void gpubpf_agent_jobs_stop(void)
-{
-	atomic_store(&exiting, true);
-}
-
-static bool is_gone(const struct gpubpf_hook_kernel *kernel)
-{
-	return atomic_load(&kernel->gone) || atomic_load(&exiting);
-}
-
-bool gpubpf_agent_job_may_continue(void)
-{
-	return !is_gone(current_job->choice->kernel) && current_job->generation == gpubpf_plan_generation() &&
-	       gpubpf_session_enabled() &&
-	       gpubpf_now_ns() < current_job->until_ns;
-}
-
-uint64_t gpubpf_agent_job_slice_end(void)
-{
-	return gpubpf_now_ns() + SLICE_NS;
-}
-
-bool gpubpf_agent_job_use_device(void)
-{
-	struct gpubpf_hook_kernel *kernel = current_job ? current_job->choice->kernel : NULL;
-	bool uses;
-
-	if (!kernel)
-		return true;
-	pthread_mutex_lock(&kernel->lock);
-	uses = !is_gone(kernel) && gpubpf_hook_device_use(current_job->choice->device);
-	pthread_mutex_unlock(&kernel->lock);
-	return uses;
-}
-
-void gpubpf_agent_job_leave_device(void)
-{
-	if (current_job)
-		gpubpf_hook_device_leave(current_job->choice->device);
-}
-
-bool gpubpf_agent_job_use_kernel(void)
-{
-	if (!gpubpf_agent_job_use_device())
-		return false;
-	if (!current_job)
-		return true;
-	pthread_mutex_lock(&current_job->choice->kernel->lock);
-	if (!is_gone(current_job->choice->kernel))
-		return true;
-	gpubpf_agent_job_leave_kernel();
-	return false;
-}
-
-void gpubpf_agent_job_leave_kernel(void)
-{
-	if (!current_job)
-		return;
-	pthread_mutex_unlock(&current_job->choice->kernel->lock);
-	gpubpf_agent_job_leave_device();
-}
 
 static bool is_current(const struct gpubpf_dispatch_entry *choice)
 {
@@ -99,16 +25,16 @@ static bool is_current(const struct gpubpf_dispatch_entry *choice)
 }
 
 /* Pause until the time is up, the kernel is gone, or the plan has changed. */
-static void pause_before_retry(const struct agent_job *a)
+static void pause_before_retry(const struct gpubpf_agent_job *a)
 {
-	const struct timespec nap = { .tv_nsec = SLICE_NS };
+	const struct timespec nap = { .tv_nsec = NAP_NS };
 	uint64_t until = gpubpf_now_ns() + PAUSE_NS;
 
-	while (!is_gone(a->choice->kernel) && a->generation == gpubpf_plan_generation() && gpubpf_now_ns() < until)
+	while (!gpubpf_agent_job_is_over(a->choice->kernel) && a->generation == gpubpf_plan_generation() && gpubpf_now_ns() < until)
 		nanosleep(&nap, NULL);
 }
 
-static void refresh_until_current(struct agent_job *a)
+static void refresh_until_current(struct gpubpf_agent_job *a)
 {
 	struct gpubpf_dispatch_entry *choice = a->choice;
 	uint64_t limit = gpubpf_session_wait_ms() * 1000000ull;
@@ -122,18 +48,16 @@ static void refresh_until_current(struct agent_job *a)
 			gpubpf_twin_drop_detached(choice);
 		if (!is_current(choice))
 			pause_before_retry(a);
-	} while (!is_gone(choice->kernel) && !is_current(choice) && a->generation != gpubpf_plan_generation());
+	} while (!gpubpf_agent_job_is_over(choice->kernel) && !is_current(choice) && a->generation != gpubpf_plan_generation());
 }
 
 static void *run(void *arg)
 {
-	struct agent_job a = { .choice = arg };
+	struct gpubpf_agent_job a = { .choice = arg };
 
-	current_job = &a;
-	gpubpf_wait_budget_exempt(true);
+	gpubpf_agent_job_begin(&a);
 	refresh_until_current(&a);
-	gpubpf_wait_budget_exempt(false);
-	current_job = NULL;
+	gpubpf_agent_job_end();
 	atomic_store(&a.choice->aside, false);
 	gpubpf_hook_kernel_put(a.choice->kernel);
 	gpubpf_ref_was_counted(atomic_fetch_sub(&threads, 1));
@@ -142,7 +66,7 @@ static void *run(void *arg)
 
 static bool start(struct gpubpf_dispatch_entry *choice)
 {
-	if (atomic_fetch_add(&threads, 1) < MAX_THREADS && !atomic_load(&exiting)) {
+	if (atomic_fetch_add(&threads, 1) < MAX_THREADS && !gpubpf_devices_are_exiting()) {
 		gpubpf_hook_kernel_hold(choice->kernel);
 		if (!gpubpf_thread_start(run, choice))
 			return true;

@@ -246,7 +246,7 @@ void gpubpf_hook_untracked_launch(struct gpubpf_hook_device *device);
 void gpubpf_hook_device_synced(void);
 
 /*
- * allocations.c: the application's allocations, for helpers that look them up. `context` is the owner as in the
+ * hooks/device/allocations.c: the application's allocations, for helpers that look them up. `context` is the owner as in the
  * device's `how`: its devices can access the memory, with `everywhere` all devices of the process. Or it is a struct
  * gpubpf_hook_device, the only one that can. An added allocation replaces one with the same context and base. Call
  * gpubpf_allocation_remove() before the runtime frees the memory.

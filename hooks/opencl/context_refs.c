@@ -7,7 +7,7 @@
 
 #include "backends/spirv/device/opencl/device.h"
 
-/* open and attach run in this order on one thread (hooks/launch/device.c) */
+/* open and attach run in this order on one thread (hooks/device/device.c) */
 static _Thread_local struct ocl_context *opening;
 
 static int device_open(const struct gpubpf_device_open *how, struct gpubpf_device **device,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Helpers that search the table of the application's allocations (layout.h), which hooks/launch/allocations.c maintains. They
+ * Helpers that search the table of the application's allocations (layout.h), which hooks/device/allocations.c maintains. They
  * read memory only if the table contains its address.
  */
 #ifndef GPUBPF_MAPS_ALLOCATIONS_H

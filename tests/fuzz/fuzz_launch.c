@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// SOURCES: hooks/launch/launch.c hooks/launch/allocations.c hooks/launch/stacks.c hooks/unwind/unwind.c hooks/unwind/cfi.c hooks/launch/twin_module.c hooks/launch/async_twins.c hooks/launch/images.c hooks/launch/device.c hooks/launch/external_maps.c hooks/launch/shared_arena.c hooks/launch/drain.c hooks/launch/prefault.c hooks/launch/clock.c hooks/client/leave.c hooks/client/parse.c hooks/process/session_state.c hooks/process/environ.c hooks/client/wait_budget.c hooks/launch/plan.c hooks/launch/hold.c maps/host/mirror.c
+// SOURCES: hooks/launch/launch.c hooks/launch/count.c hooks/launch/kernel.c hooks/launch/record.c hooks/device/allocations.c hooks/unwind/stacks.c hooks/unwind/unwind.c hooks/unwind/cfi.c hooks/launch/twin_binding.c hooks/launch/twin_links.c hooks/launch/twin_load.c hooks/launch/twin_module.c hooks/launch/twin_refresh.c hooks/launch/twin_request.c hooks/launch/twin_steps.c hooks/launch/agent_job.c hooks/launch/async_twins.c hooks/launch/images.c hooks/device/copy_back.c hooks/device/device.c hooks/device/device_end.c hooks/device/devices.c hooks/device/final_copy.c hooks/launch/init.c hooks/device/external_maps.c hooks/device/shared_arena.c hooks/device/drain.c hooks/device/prefault.c hooks/device/clock.c hooks/client/leave.c hooks/client/parse.c hooks/process/session_state.c hooks/process/environ.c hooks/client/wait_budget.c hooks/launch/plan.c hooks/launch/hold.c maps/host/mirror.c
 // SOURCES: core/wire/name.c core/wire/fields.c core/wire/wire.c core/wire/msg.c core/wire/match.c core/wire/glob.c core/wire/placement.c
 // LIBS: -lpthread
 /* Runs a whole agent with any packets from its tool: it joins, launches kernels, loads images and copies
@@ -29,7 +29,7 @@ static int fuzz_poll(struct pollfd *fd, int timeout_ms);
 #include "hooks/client/client.c"
 #include "hooks/client/join.c"
 #define lock table_mutex
-#include "hooks/launch/kernel_table.c"
+#include "hooks/client/kernel_table.c"
 #undef lock
 #undef poll
 

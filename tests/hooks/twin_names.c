@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The kernels of a program, and the links, that a request for twins names. */
+#include "hooks/launch/twin_links.c"
 #include "hooks/launch/twin_module.c"
 
 #include "tests/tap.h"
@@ -24,15 +25,15 @@ static void test_length(size_t size, bool fits)
 	const char *at;
 
 	snprintf(list, sizeof(list), "a;%s;b", name);
-	at = next_name(list, g.name);
+	at = gpubpf_twin_next_name(list, g.name);
 	ok(at && !strcmp(g.name, "a"), "the name before one of %zu characters", size);
 	if (fits) {
-		at = next_name(at, g.name);
+		at = gpubpf_twin_next_name(at, g.name);
 		ok(at && !strcmp(g.name, name), "one of %zu characters is taken", size);
 	}
-	at = at ? next_name(at, g.name) : NULL;
+	at = at ? gpubpf_twin_next_name(at, g.name) : NULL;
 	ok(at && !strcmp(g.name, "b") && g.after == 'G', "the name after it, and nothing after the array");
-	ok(at && !next_name(at, g.name), "and no more");
+	ok(at && !gpubpf_twin_next_name(at, g.name), "and no more");
 	free(name);
 }
 
@@ -42,8 +43,8 @@ static void test_lists(void)
 	struct gpubpf_writer w = {0};
 	struct gpubpf_reader r;
 
-	ok(!next_name("", name) && !next_name(";;", name), "no names");
-	write_names(";a;;b;", &w);
+	ok(!gpubpf_twin_next_name("", name) && !gpubpf_twin_next_name(";;", name), "no names");
+	gpubpf_twin_write_names(";a;;b;", &w);
 	gpubpf_reader_init(&r, w.data, w.size);
 	ok(gpubpf_get_u32(&r) == 2, "two names between semicolons");
 	gpubpf_get_str(&r, name, sizeof(name));
@@ -64,10 +65,10 @@ static struct gpubpf_plan *plan_of(uint32_t n, const struct gpubpf_plan_entry *e
 
 static bool is_part(const struct gpubpf_plan *plan, const char *kernels, const char *wanted, uint32_t n, const uint32_t *links)
 {
-	struct plan_subset part;
+	struct gpubpf_plan_subset part;
 	bool is;
 
-	if (select_links(plan, kernels, &part) < 0)
+	if (gpubpf_twin_select_links(plan, kernels, &part) < 0)
 		return false;
 	is = !strcmp(part.wanted, wanted) && part.nlinks == n && !memcmp(part.links, links, n * sizeof(*links));
 	if (!is)

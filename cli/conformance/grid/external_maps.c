@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Maps of cases that are placed outside the arena (core/wire/placements.def), like the agent does it
- * (hooks/launch/external_maps.c).
+ * (hooks/device/external_maps.c).
  */
 #include "external_maps.h"
 

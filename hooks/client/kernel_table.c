@@ -3,7 +3,7 @@
  * The kernel table: counters in memory shared with the tool. An atomic counter hands out rows; a row is filled and then
  * marked valid. Without a kernel table, or when it is full, a kernel uses private counters.
  */
-#include "hooks/agent.h"
+#include "session.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Does: copies the maps of gpubpf_devices.first with their own memory back to the session's mirrors, when the tool requests it, when
+ * the application waits for a device, and before a device ends.
+ * Before: twins ran on a ready device since the last copy.
+ * After: the mirror has the results of all twins that ended before the copy; the tool knows of the copy.
+ * Requires: the lock order of agent.h. The list's lock keeps gpubpf_devices.first from ending meanwhile.
+ */
+#include "devices.h"
+
+#include <time.h>
+
+#include "core/wire/checks.h"
+
+#define PULL_TIME_DIVISOR 20 /* automatic copies take at most 1/20 of the time */
+#define REQUESTED_PULL_MS 300 /* how long a copy that the tool requested waits for running kernels */
+#define MAX_DRAINS 4   /* maximum ring drains per copy: kernels may fill rings as fast as they are drained */
+#define LAST_RECORDS_NS 5000000000ull /* for a reader to make room in the mirror */
+#define SETTLE_MS 2000 /* how long to wait for kernels when their context or the process ends */
+
+/* Before a copy: writes from here on mark the device dirty again. False: a twin runs, so a copy is pointless. A
+ * launch counts itself as running before it reads `dirty`, and this function uses the reverse order, so one of the
+ * two sees the other. A device that can wait for kernels copies their writes up to now in any case. */
+static bool clear_dirty(struct gpubpf_hook_device *d, uint32_t wait_ms)
+{
+	const struct gpubpf_device_ops *ops = d->ops->device;
+	bool busy;
+
+	atomic_store(&d->dirty, false);
+	busy = ops->settle ? ops->settle(d->device, wait_ms) : atomic_load(&d->running);
+	if (busy)
+		atomic_store(&d->dirty, true);
+	return !busy || ops->settle;
+}
+
+/* Copy the device's maps back. *left: bytes of records still on the device. */
+static int copy_back(struct gpubpf_hook_device *d, uint32_t wait_ms, uint64_t *left)
+{
+	struct gpubpf_mirror m = gpubpf_device_mirror(d, wait_ms);
+	int err = gpubpf_mirror_pull(&m);
+	int64_t n = 1;
+
+	gpubpf_assert_held(&d->lock);
+	for (int i = 0; !err && n > 0 && i < MAX_DRAINS; i++)
+		n = gpubpf_mirror_drain(&m, left);
+	return err ? err : n < 0 ? n : 0;
+}
+
+/* copy_back() after a bounded wait for kernels. The lock keeps the device open meanwhile. The next automatic copy is
+ * due when this one's duration is a small part of the elapsed time. */
+static bool pull(struct gpubpf_hook_device *d, uint32_t wait_ms, uint64_t *left)
+{
+	uint64_t from = gpubpf_now_ns(), to;
+	bool may = true, whole;
+	int err = 0;
+
+	pthread_mutex_lock(&d->lock);
+	if (d->state == DEVICE_READY && !d->shared) {
+		gpubpf_kernel_table_begin_copy(d);
+		may = clear_dirty(d, wait_ms);
+		whole = may && !atomic_load(&d->dirty);
+		if (d->ops->device->settle && whole)
+			gpubpf_clock_recalibrate(d);
+		gpubpf_external_maps_copy(d);
+		err = may ? copy_back(d, wait_ms, left) : 0;
+		if (whole && !err)
+			gpubpf_kernel_table_end_copy(d);
+		to = gpubpf_now_ns();
+		atomic_store(&d->next_pull_ns, to + PULL_TIME_DIVISOR * (to - from));
+		if (err < 0)
+			gpubpf_device_report_final_copy(d, false);
+	}
+	pthread_mutex_unlock(&d->lock);
+	return may && !err;
+}
+
+static void send_pulled(uint32_t number, uint32_t asked)
+{
+	struct gpubpf_writer w = {0};
+
+	gpubpf_put_u32(&w, number);
+	gpubpf_put_u32(&w, asked);
+	gpubpf_client_notify(GPUBPF_MSG_PULLED, &w);
+	gpubpf_writer_finish(&w);
+}
+
+/* Copy external maps, which the host can read while kernels run. */
+static void copy_external(struct gpubpf_hook_device *d)
+{
+	pthread_mutex_lock(&d->lock);
+	if (d->state == DEVICE_READY)
+		gpubpf_external_maps_copy(d);
+	pthread_mutex_unlock(&d->lock);
+}
+
+void gpubpf_device_pull(uint32_t number, uint32_t asked)
+{
+	uint64_t left;
+
+	pthread_mutex_lock(&gpubpf_devices.lock);
+	for (struct gpubpf_hook_device *d = gpubpf_devices.first; d && !gpubpf_devices.leaving; d = d->next)
+		if (d->number == number && gpubpf_device_is_of_this_process(d) && !atomic_load(&d->running))
+			pull(d, REQUESTED_PULL_MS, &left);
+		else if (d->number == number && gpubpf_device_is_of_this_process(d))
+			copy_external(d);
+	pthread_mutex_unlock(&gpubpf_devices.lock);
+	send_pulled(number, asked); /* also for a destroyed device: the tool waits for this message */
+}
+
+static bool any_running(void)
+{
+	bool any = false;
+
+	pthread_mutex_lock(&gpubpf_devices.lock);
+	for (struct gpubpf_hook_device *d = gpubpf_devices.first; d && !gpubpf_devices.leaving; d = d->next)
+		any |= gpubpf_device_is_of_this_process(d) && atomic_load(&d->running) > 0;
+	pthread_mutex_unlock(&gpubpf_devices.lock);
+	return any;
+}
+
+/* Copy one device while no launch is in progress. */
+static enum gpubpf_held pull_held(struct gpubpf_hook_device *d, uint64_t deadline)
+{
+	uint64_t now = gpubpf_now_ns(), left;
+
+	gpubpf_assert_held(&gpubpf_devices.lock);
+	if (!gpubpf_device_is_of_this_process(d) || d->state != DEVICE_READY)
+		return GPUBPF_HELD;
+	if (d->shared)
+		return GPUBPF_HELD_SHARED;
+	if (atomic_load(&d->has_untracked))
+		return GPUBPF_HELD_UNFOLLOWED;
+	if (!pull(d, now < deadline ? (deadline - now) / 1000000 : 0, &left))
+		return GPUBPF_HELD_BUSY;
+	return atomic_load(&d->dirty) || atomic_load(&d->running) ? GPUBPF_HELD_BUSY : GPUBPF_HELD;
+}
+
+enum gpubpf_held gpubpf_device_pull_snapshot(uint64_t deadline)
+{
+	const struct timespec nap = { .tv_nsec = 100000 };
+	enum gpubpf_held held;
+
+	while (any_running() && gpubpf_now_ns() < deadline)
+		nanosleep(&nap, NULL);
+	do {
+		held = GPUBPF_HELD;
+		pthread_mutex_lock(&gpubpf_devices.lock);
+		for (struct gpubpf_hook_device *d = gpubpf_devices.first; d && !gpubpf_devices.leaving && held == GPUBPF_HELD; d = d->next)
+			held = pull_held(d, deadline);
+		pthread_mutex_unlock(&gpubpf_devices.lock);
+	} while (held == GPUBPF_HELD_BUSY && gpubpf_now_ns() < deadline);
+	return held;
+}
+
+/* The final copy. It does not wait for a kernel that never ends. While records exceed the mirror's capacity, it
+ * waits for the reader to make room. The tool handles records that do not fit in time. */
+void gpubpf_device_pull_last(struct gpubpf_hook_device *d)
+{
+	const struct timespec nap = { .tv_nsec = 1000000 };
+	uint64_t deadline = gpubpf_now_ns() + LAST_RECORDS_NS, left = 0;
+	bool good = true;
+
+	if (atomic_load(&d->dirty) && !atomic_load(&d->running)) {
+		good = pull(d, SETTLE_MS, &left);
+		while (good && left && gpubpf_session_up() && gpubpf_now_ns() < deadline) {
+			nanosleep(&nap, NULL);
+			good = pull(d, 0, &left);
+		}
+		if (good)
+			send_pulled(d->number, 0);
+	}
+	pthread_mutex_lock(&d->lock);
+	gpubpf_drain_stop(d);
+	if (good && !left)
+		gpubpf_device_report_final_copy(d, true);
+	pthread_mutex_unlock(&d->lock);
+}
+
+static bool may_pull(const struct gpubpf_hook_device *d)
+{
+	return atomic_load(&d->dirty) && !atomic_load(&d->running) && gpubpf_device_is_of_this_process(d) &&
+	       gpubpf_now_ns() >= atomic_load(&d->next_pull_ns);
+}
+
+static bool any_idle(void)
+{
+	const struct gpubpf_hook_device *d = gpubpf_devices.first;
+
+	while (d && !may_pull(d))
+		d = d->next;
+	return d;
+}
+
+/* Copy idle gpubpf_devices.first back. The application's thread holds the list's lock. `from`: when the work was requested; the
+ * wait since then is part of the cost. */
+static void pull_idle(void *from)
+{
+	uint64_t left, now;
+
+	for (struct gpubpf_hook_device *d = gpubpf_devices.first; d; d = d->next) {
+		if (!may_pull(d))
+			continue;
+		pull(d, REQUESTED_PULL_MS, &left);
+		now = gpubpf_now_ns();
+		atomic_store(&d->next_pull_ns, now + PULL_TIME_DIVISOR * (now - *(uint64_t *)from));
+		send_pulled(d->number, 0);
+	}
+}
+
+void gpubpf_hook_device_synced(void)
+{
+	uint64_t from;
+
+	if (!gpubpf_device_any_copied_arena() || pthread_mutex_trylock(&gpubpf_devices.lock))
+		return;
+	from = gpubpf_now_ns();
+	if (any_idle())
+		gpubpf_run_on_agent_thread(pull_idle, &from);
+	pthread_mutex_unlock(&gpubpf_devices.lock);
+}

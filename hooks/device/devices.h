@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Private to hooks/device: the list of devices, and the steps in which a device becomes ready, is copied back and ends. */
+#ifndef GPUBPF_HOOKS_DEVICES_H
+#define GPUBPF_HOOKS_DEVICES_H
+
+#include "hooks/agent.h"
+
+/* devices.c */
+extern struct gpubpf_device_list {
+	pthread_mutex_t lock;              /* protects the list; taken before a device's lock */
+	struct gpubpf_hook_device *first;
+	bool leaving;                      /* the process is exiting: the runtime may be gone */
+} gpubpf_devices;
+
+/* The child of a fork leaves its parent's devices alone. */
+bool gpubpf_device_is_of_this_process(const struct gpubpf_hook_device *device);
+/* The record of the context, also of a device that is being destroyed. Its key is NULL once that is done. */
+struct gpubpf_keyed_device *gpubpf_device_find_keyed(const struct gpubpf_hook_ops *ops, const void *key, bool ending);
+void gpubpf_device_unmap_arena(struct gpubpf_hook_device *device, void *host, size_t size);
+
+/* devices by runtime context; these records are never freed */
+struct gpubpf_keyed_device {
+	struct gpubpf_keyed_device *next;
+	_Atomic(const void *) key;   /* NULL: destroyed */
+	struct gpubpf_hook_device *device;
+};
+
+/* final_copy.c: export the device's memory to the tool if it can outlive this process */
+void gpubpf_device_export_arena(struct gpubpf_hook_device *device);
+
+/* copy_back.c: the final copy. It does not wait for a kernel that never ends. */
+void gpubpf_device_pull_last(struct gpubpf_hook_device *device);
+
+/* device_end.c: a device is ready. The first one registers the handler for the process's exit. */
+void gpubpf_device_register_ready(bool shared);
+
+#endif

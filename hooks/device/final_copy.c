@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Devices whose memory can outlive this process: the tool holds their arenas, and copies them if the agent cannot. The
+ * agent tells it which copy is the last.
+ */
+#include "devices.h"
+
+#include <unistd.h>
+
+#include "core/wire/checks.h"
+
+static void send_keep(struct gpubpf_hook_device *d, enum gpubpf_keep what, int fd)
+{
+	struct gpubpf_writer w = {0};
+
+	gpubpf_put_u32(&w, d->number);
+	gpubpf_put_u32(&w, what);
+	gpubpf_client_notify_fd(GPUBPF_MSG_KEEP, &w, fd);
+	gpubpf_writer_finish(&w);
+}
+
+/* Export the device's memory to the tool if it can outlive this process. */
+void gpubpf_device_export_arena(struct gpubpf_hook_device *d)
+{
+	const struct gpubpf_device_ops *ops = d->ops->device;
+	int fd;
+
+	if (!ops->arena_export || ops->arena_export(d->device, &fd) < 0)
+		return;
+	send_keep(d, GPUBPF_KEEP, fd);
+	close(fd);
+	d->kept = true;
+}
+
+void gpubpf_device_report_final_copy(struct gpubpf_hook_device *d, bool copied)
+{
+	gpubpf_assert_held(&d->lock);
+	if (d->kept)
+		send_keep(d, copied ? GPUBPF_KEEP_DONE : GPUBPF_KEEP_BROKEN, -1);
+	d->kept = false;
+}

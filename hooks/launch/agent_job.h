@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Private to hooks/launch. agent_job.c: the job of an agent thread; async_twins.c starts the threads. */
+#ifndef GPUBPF_HOOKS_AGENT_JOB_H
+#define GPUBPF_HOOKS_AGENT_JOB_H
+
+#include "hooks/agent.h"
+
+struct gpubpf_agent_job {
+	struct gpubpf_dispatch_entry *choice;
+	uint64_t generation, until_ns;
+};
+
+/* The calling thread works on the job from here on; its waits do not use the budget. */
+void gpubpf_agent_job_begin(struct gpubpf_agent_job *job);
+void gpubpf_agent_job_end(void);
+bool gpubpf_agent_job_is_over(const struct gpubpf_hook_kernel *kernel); /* the kernel is released, or the process exits */
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Counts launches, their time and the reasons why they are not probed in the kernel table. */
+#include "count.h"
+
+#define TIMED_INTERVAL 64 /* one launch in this many is timed for the report's cost, and each of the first ones */
+
+/* Kernel or device was created before this process was forked. Their state belongs to the parent, so the original
+ * runs. */
+bool gpubpf_launch_is_inherited(const struct gpubpf_hook_launch *l)
+{
+	uint32_t generation = gpubpf_session_generation();
+
+	return l->kernel->generation != generation || l->device->generation != generation;
+}
+
+bool gpubpf_launch_is_timed(const struct gpubpf_hook_launch *l)
+{
+	return l->number < TIMED_INTERVAL || l->number % TIMED_INTERVAL == 1;
+}
+
+void gpubpf_count_shape(struct gpubpf_kernel_row *k, const struct gpubpf_hook_launch *l)
+{
+	__atomic_store_n(&k->dim, l->dim, __ATOMIC_RELAXED);
+	for (int i = 0; i < 3; i++) {
+		__atomic_store_n(&k->grid[i], l->grid[i], __ATOMIC_RELAXED);
+		__atomic_store_n(&k->block[i], l->block[i], __ATOMIC_RELAXED);
+	}
+}
+
+/* The reason is counted before the launch, see struct gpubpf_kernel_row. */
+void gpubpf_count_missed(struct gpubpf_kernel_row *k, enum gpubpf_miss miss)
+{
+	gpubpf_kernel_table_add(&k->missed[miss], 1);
+	gpubpf_kernel_table_add(&k->launches, 1);
+}
+
+enum gpubpf_miss gpubpf_miss_reason(const char *kernel)
+{
+	if (!gpubpf_session_enabled())
+		return GPUBPF_MISS_STOPPED;
+	return gpubpf_plan_matches_now(kernel) ? GPUBPF_MISS_UNSUPPORTED : GPUBPF_MISS_UNATTACHED;
+}
+
+/* The agent examined the kernel or built its twin when the program created it, and no launch has run that twin. */
+static bool is_unlaunched(const struct gpubpf_kernel_row *k)
+{
+	return k->state != GPUBPF_KERNEL_REFUSED && !__atomic_load_n(&k->probed, __ATOMIC_RELAXED);
+}
+
+void gpubpf_count_unprobed(struct gpubpf_kernel_entry *entry, const struct gpubpf_hook_launch *l, enum gpubpf_miss miss,
+			   enum gpubpf_kernel_state state, const char *reason)
+{
+	struct gpubpf_kernel_row *k = entry->shared;
+
+	atomic_fetch_add_explicit(&entry->number, 1, memory_order_relaxed);
+	gpubpf_count_missed(k, miss);
+	gpubpf_count_shape(k, l);
+	if (miss == GPUBPF_MISS_UNSUPPORTED && !k->reason[0])
+		gpubpf_kernel_table_set_state(entry, is_unlaunched(k) ? state : k->state, reason);
+}
+
+void gpubpf_note_written(struct gpubpf_hook_device *d)
+{
+	if (!atomic_load(&d->dirty)) /* ordered with `running`, see clear_dirty() in hooks/device/copy_back.c */
+		atomic_store_explicit(&d->dirty, true, memory_order_relaxed);
+	if (!atomic_load_explicit(&d->fresh, memory_order_relaxed))
+		atomic_store_explicit(&d->fresh, true, memory_order_relaxed);
+	if (atomic_load_explicit(&d->drain_sleeps, memory_order_relaxed))
+		gpubpf_drain_wake(d);
+}
+
+void gpubpf_count_links(const uint32_t *links, uint32_t n)
+{
+	struct gpubpf_kernel_table *table = gpubpf_session_kernel_table();
+
+	for (uint32_t i = 0; i < n; i++)
+		gpubpf_kernel_table_add(&table->link[links[i]].launches, 1);
+}
+
+void gpubpf_count_time(const struct gpubpf_hook_launch *l)
+{
+	struct gpubpf_kernel_row *k = l->choice->entry->shared;
+	uint32_t weight = l->number < TIMED_INTERVAL ? 1 : TIMED_INTERVAL;
+
+	if (!gpubpf_launch_is_timed(l))
+		return;
+	gpubpf_kernel_table_add(&k->hook_ns, l->spent_ns * weight);
+	__atomic_fetch_add(&k->hook_samples, weight, __ATOMIC_RELAXED);
+}

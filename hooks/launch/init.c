@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An adapter's first call: the process joins the session, with what the session's client calls in the launch path. */
+#include "hooks/agent.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* In the child of a fork. Another thread may have held the locks; the child starts without devices. */
+static void reset_child(void)
+{
+	gpubpf_devices_after_fork();
+	gpubpf_agent_jobs_after_fork();
+	gpubpf_stacks_after_fork();
+}
+
+static const struct gpubpf_client_handlers handlers = {
+	.share = gpubpf_shared_arena_part,
+	.pull = gpubpf_device_pull,
+	.hold = gpubpf_hold_launches,
+	.has_copied_arena = gpubpf_device_any_copied_arena,
+	.copy_all_at_exit = gpubpf_device_copy_all_at_exit,
+	.reset_child = reset_child,
+};
+
+bool gpubpf_hook_active(void)
+{
+	return gpubpf_session_up();
+}
+
+bool gpubpf_hook_joined(void)
+{
+	return gpubpf_session_joined() && !gpubpf_session_sealed();
+}
+
+int gpubpf_hook_init(const struct gpubpf_hook_ops *ops)
+{
+	const char *backend = gpubpf_env_backend();
+
+	gpubpf_hook_check(ops);
+	if (!gpubpf_env_session())
+		return -ENOENT;
+	if (backend && strcmp(backend, ops->backend))
+		return -EBUSY;
+	gpubpf_clock_read_baseline();
+	return gpubpf_session_join(ops->backend, &handlers);
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Does: takes a twin module from one state to the next, or waits until another thread or the session has done so.
+ * Before: the caller holds the program's lock.
+ * After: the same; the lock was dropped during the work and the waits.
+ * Requires: agent threads take the same steps without using the wait budget.
+ */
+#include "twin.h"
+
+#include <errno.h>
+
+#include "core/wire/checks.h"
+
+/* A launch has waited for this step since `from`. */
+static void count_wait(enum gpubpf_wait_part part, uint64_t from)
+{
+	struct gpubpf_kernel_table *table = gpubpf_session_kernel_table();
+
+	if (table && !gpubpf_is_agent_thread())
+		gpubpf_kernel_table_add(&table->wait_ns[part], gpubpf_now_ns() - from);
+}
+
+/* Unload the module if the application released the program during the load: no later call would. */
+static void unload_closed(struct gpubpf_twin_module *set)
+{
+	struct gpubpf_hook_program *program = set->program;
+	void *module = NULL;
+
+	pthread_mutex_lock(&program->lock);
+	if (program->closed) {
+		module = set->module;
+		set->module = NULL;
+	}
+	pthread_mutex_unlock(&program->lock);
+	if (module)
+		program->ops->twin_unload(module);
+}
+
+/* -ESTALE: the application has released the kernel that the agent thread works for. */
+static int request_by_kernel(struct gpubpf_twin_module *set, const char *kernel)
+{
+	int err;
+
+	if (!gpubpf_agent_job_use_kernel())
+		return -ESTALE;
+	err = gpubpf_twin_send_request(set, kernel);
+	gpubpf_agent_job_leave_kernel();
+	return err;
+}
+
+static int load_on_device(struct gpubpf_twin_module *set)
+{
+	int err;
+
+	if (!gpubpf_agent_job_use_device())
+		return -ESTALE;
+	err = gpubpf_twin_load(set);
+	unload_closed(set);
+	gpubpf_agent_job_leave_device();
+	return err;
+}
+
+void gpubpf_twin_run_step(struct gpubpf_twin_module *set, int next, const char *kernel)
+{
+	uint64_t from = gpubpf_now_ns();
+	int err, before = set->state;
+
+	gpubpf_assert_held(&set->program->lock);
+	set->state = SET_BUSY;
+	pthread_mutex_unlock(&set->program->lock);
+	err = next == SET_REQUESTED ? request_by_kernel(set, kernel) : load_on_device(set);
+	count_wait(next == SET_REQUESTED ? GPUBPF_WAIT_ASK : GPUBPF_WAIT_LOAD, from);
+	pthread_mutex_lock(&set->program->lock);
+	set->state = err == -ESTALE ? before : err == -EAGAIN ? SET_NEW : err < 0 ? SET_REFUSED : next;
+	pthread_cond_broadcast(&set->program->cond);
+}
+
+/* An agent thread wakes regularly to check whether its wait must end. */
+static uint64_t wake_at(uint64_t until)
+{
+	return gpubpf_is_agent_thread() ? gpubpf_agent_job_slice_end() : until;
+}
+
+static bool may_wait_on(uint64_t until)
+{
+	return gpubpf_is_agent_thread() ? gpubpf_agent_job_may_continue() : gpubpf_now_ns() < until;
+}
+
+void gpubpf_twin_wait_while_busy(struct gpubpf_twin_module *set)
+{
+	uint64_t until, from = gpubpf_now_ns();
+
+	gpubpf_assert_held(&set->program->lock);
+	if (set->state != SET_BUSY)
+		return;
+	until = gpubpf_wait_budget_begin();
+	while (set->state == SET_BUSY)
+		if (!gpubpf_cond_wait_until(&set->program->cond, &set->program->lock, wake_at(until)) && !may_wait_on(until))
+			break;
+	gpubpf_wait_budget_end();
+	count_wait(GPUBPF_WAIT_OTHERS, from);
+}
+
+void gpubpf_twin_wait_for_answer(struct gpubpf_twin_module *set, const char *kernel)
+{
+	struct gpubpf_request *request = set->request;
+	uint64_t until, from = gpubpf_now_ns();
+	int err = -ETIMEDOUT;
+	bool same;
+
+	gpubpf_assert_held(&set->program->lock);
+	gpubpf_request_hold(request);
+	pthread_mutex_unlock(&set->program->lock);
+	until = gpubpf_wait_budget_begin();
+	if (gpubpf_request_is_done(request) || may_wait_on(until)) {
+		do
+			err = gpubpf_request_wait(request, wake_at(until));
+		while (err == -ETIMEDOUT && may_wait_on(until));
+		if (err == -ETIMEDOUT && !gpubpf_is_agent_thread())
+			gpubpf_wait_budget_suspend();
+	}
+	gpubpf_wait_budget_end();
+	count_wait(GPUBPF_WAIT_ANSWER, from);
+	pthread_mutex_lock(&set->program->lock);
+	same = set->state == SET_REQUESTED && set->request == request;
+	gpubpf_request_drop(request);
+	if (!same || err == -ETIMEDOUT)
+		return;
+	if (!err) {
+		gpubpf_twin_run_step(set, SET_LOADED, kernel);
+	} else {
+		gpubpf_twin_set_reason(&set->why, err, "the session ended before the twin was ready");
+		set->state = SET_REFUSED;
+	}
+}
