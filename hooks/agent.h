@@ -156,7 +156,7 @@ void gpubpf_kernel_table_add(uint64_t *word, uint64_t n);
 void gpubpf_kernel_table_begin_copy(const struct gpubpf_hook_device *device);
 void gpubpf_kernel_table_end_copy(const struct gpubpf_hook_device *device);
 
-/* hooks/device: devices.c, device.c, copy_back.c and device_end.c */
+/* hooks/device/device.c; hooks/device/devices.c has the list */
 struct gpubpf_hook_device {
 	struct gpubpf_hook_device *next, **link;    /* list of all devices */
 	const struct gpubpf_hook_ops *ops;          /* operations of its runtime */
@@ -287,7 +287,7 @@ void gpubpf_clock_read_baseline(void);                      /* takes the first o
 void gpubpf_clock_calibrate(struct gpubpf_hook_device *device);
 void gpubpf_clock_recalibrate(struct gpubpf_hook_device *device); /* the caller holds the device's lock; the device is idle */
 
-/* hooks/launch/twin_refresh.c, twin_binding.c and twin_module.c */
+/* hooks/launch/twin_module.c */
 struct gpubpf_twin_module;                             /* the twins of a program on a device */
 
 struct gpubpf_hook_program {
@@ -375,7 +375,7 @@ void gpubpf_hook_kernel_hold(struct gpubpf_hook_kernel *kernel);
 void gpubpf_hook_kernel_put(struct gpubpf_hook_kernel *kernel);
 
 /*
- * hooks/launch/agent_job.c and async_twins.c: start an agent thread that refreshes the binding. Never waits. False: not possible now; a later launch
+ * hooks/launch/async_twins.c: start an agent thread that refreshes the binding. Never waits. False: not possible now; a later launch
  * may try again.
  */
 bool gpubpf_agent_job_start(struct gpubpf_dispatch_entry *choice);

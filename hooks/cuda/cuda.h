@@ -101,12 +101,12 @@ struct cuda_next {
 	__attribute__((visibility("default"))) CUresult symbol parameters;
 #include "calls.def"
 
-/* lookup.c: filled on the first use of the driver; false without a driver */
+/* driver.c: filled on the first use of the driver; false without a driver */
 bool cuda_next_init(void);
 extern struct cuda_next cuda_next;
 extern struct cuda_driver cuda_direct; /* driver entry points for the agent's own calls; they bypass the hooks */
 extern const char *cuda_missing_function;    /* a required function that an old driver lacks; NULL: none */
-/* The agent's function for a driver symbol, or NULL. */
+/* lookup.c: the agent's function for a driver symbol, or NULL */
 void *cuda_hook_find(const char *symbol);
 
 /* module.c: images and the functions loaded from them */
@@ -195,7 +195,7 @@ void cuda_jit_add(const void *image, size_t size, const char *ptx);
 /* The PTX that the image was compiled from, malloc'd; its size includes the NUL. NULL: unknown. */
 char *cuda_jit_ptx(const void *image, size_t size, size_t *text_size);
 
-/* twin_load.c */
+/* twin_load.c, twin_kernel.c */
 struct cuda_twin_handle {
 	struct gpubpf_handle base;   /* handle f, until it is unloaded */
 	CUfunction f, flat;          /* flat: variant for one-dimensional launches outside graphs, or NULL */

@@ -129,12 +129,6 @@ const ocl_set_pointer_fn ocl_pointer_calls[OCL_POINTER_CALLS] = {
 	[OCL_SVM_POINTER_ARM] = set_svm_pointer_arm,
 };
 
-const char *const ocl_pointer_names[OCL_POINTER_CALLS] = {
-	[OCL_MEM_POINTER_INTEL] = "clSetKernelArgMemPointerINTEL",
-	[OCL_DEVICE_POINTER_EXT] = "clSetKernelArgDevicePointerEXT",
-	[OCL_SVM_POINTER_ARM] = "clSetKernelArgSVMPointerARM",
-};
-
 static int set_info(struct ocl_kernel *k, cl_kernel_exec_info name, size_t size, const void *value)
 {
 	struct ocl_exec_info *info = malloc(sizeof(*info) + size), **at = &k->infos;

@@ -10,7 +10,6 @@
 
 #define LAYER_NAME "gpubpf"
 
-const cl_icd_dispatch *ocl;
 static cl_icd_dispatch table;
 static const void *loader; /* load address of the loader that owns the calls in `ocl` */
 

@@ -26,7 +26,7 @@
 #include "hooks/launch/launch.h"
 #include "hooks/records.h"
 
-extern const cl_icd_dispatch *ocl; /* the next layer, or the loader */
+extern const cl_icd_dispatch *ocl; /* platform.c: the next layer, or the loader */
 
 #define OCL_CALL(name) extern __typeof__(name) ocl_##name;
 #include "calls.def"

@@ -1,7 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The next layer below, its platforms with their extension functions, and the numbers of their devices. */
 #include "opencl.h"
 
 #include <stdlib.h>
+
+const cl_icd_dispatch *ocl;
+
+const char *const ocl_pointer_names[OCL_POINTER_CALLS] = {
+	[OCL_MEM_POINTER_INTEL] = "clSetKernelArgMemPointerINTEL",
+	[OCL_DEVICE_POINTER_EXT] = "clSetKernelArgDevicePointerEXT",
+	[OCL_SVM_POINTER_ARM] = "clSetKernelArgSVMPointerARM",
+};
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct ocl_platform *platforms; /* never freed, like the platforms themselves */
