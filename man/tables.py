@@ -5,7 +5,7 @@
 @HELPERS@, @MAP_TYPES@ and @SECTIONS@, each on a line of its own, become a list of what programs can call
 (gpubpf/helpers.def), of the types of maps (gpubpf/map_types.def) and of the sections of programs (core/model/sections.def and, of
 core/model/places.def, those that some target of backends/registry.c takes). @BUILTINS@, @FUNCTIONS@ and @REFUSED@ are the
-words of cli/lang. @BPF_COMMANDS@ are those of bpf(2) by hooks/preload."""
+words of cli/lang. @BPF_COMMANDS@ are those of bpf(2) by hooks/loader."""
 import os
 import re
 import sys
@@ -77,7 +77,7 @@ def sections(root):
 
 
 def bpf_commands(root):
-    for f in rows(os.path.join(root, 'hooks/preload/commands.def'), 'GPUBPF_COMMAND'):
+    for f in rows(os.path.join(root, 'hooks/loader/commands.def'), 'GPUBPF_COMMAND'):
         yield f'.TP\n.BR "{f[0]} {f[1]}"' + (' " (foreseen)"' if f[3] == 'FORESEEN' else '') + f'\n{roff(f[4])}\n'
 
 

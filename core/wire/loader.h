@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Requests of a loader's process to a session: the bpf(2) calls that the session answers (hooks/preload), one at a time on
+ * Requests of a loader's process to a session: the bpf(2) calls that the session answers (hooks/loader), one at a time on
  * a separate connection. GPUBPF_MSG_BPF holds u32 enum gpubpf_bpf_op and its arguments. GPUBPF_MSG_BPF_DONE holds s32 0
  * or -errno, as in bpf(2), and the results. Payloads have any size: one that is too long for a packet is in a memfd.
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The interposed functions of libc. */
 #undef _FILE_OFFSET_BITS /* otherwise fopen is an alias of fopen64 */
-#include "loader.h"
+#include "hooks/loader/loader.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -3,7 +3,7 @@
  * Programs run by a loader, for example by a shell, in which the library cannot be loaded: gpubpf-supervise runs them
  * in the same process. This code may run between vfork(2) and exec, so it does not allocate.
  */
-#include "loader.h"
+#include "hooks/loader/loader.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "core/wire/reach.h"
-#include "environ.h"
+#include "hooks/loader/environ.h"
 
 #define EXPORT __attribute__((visibility("default")))
 

@@ -13,8 +13,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "hooks/preload/environ.h"
-#include "hooks/preload/loader.h"
+#include "hooks/loader/environ.h"
+#include "hooks/loader/loader.h"
 
 #define FIRST_BELL_FD 1024         /* first descriptor number for epoll_ctl(2) calls by the supervisor */
 

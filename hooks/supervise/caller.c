@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Implements hooks/preload/caller.h for a waiting thread of another process. */
+/* Operations of hooks/loader/caller.h for a waiting thread of another process. */
 #include "supervise.h"
 
 #include <errno.h>
@@ -127,7 +127,7 @@ void process_release(struct notice *n)
 	pthread_mutex_unlock(&lock);
 }
 
-struct caller_state *caller_state(void)
+static struct caller_state *served_state(void)
 {
 	static __thread struct caller_state nobody;
 	struct process *p = caller_process();
@@ -135,11 +135,16 @@ struct caller_state *caller_state(void)
 	return p ? &p->state : &nobody;
 }
 
+static void served_proc(const char *what, char path[PROC_SIZE])
+{
+	snprintf(path, PROC_SIZE, "/proc/%d/%s", (int)now->call->pid, what);
+}
+
 bool caller_shares_pid_namespace(void)
 {
 	char path[PROC_SIZE], ours[64] = "", theirs[64] = "";
 
-	caller_proc("ns/pid", path);
+	served_proc("ns/pid", path);
 	return readlink("/proc/self/ns/pid", ours, sizeof(ours) - 1) > 0 && readlink(path, theirs, sizeof(theirs) - 1) > 0 &&
 	       !strcmp(ours, theirs);
 }
@@ -180,14 +185,14 @@ static ssize_t copy_memory(void *own, uint64_t theirs, size_t size, bool to_them
 
 /* The kernel copies whole pages, so the result may be partial. After a kill, it may even be memory of another
  * process. */
-int caller_read(void *to, uint64_t from, size_t size)
+static int served_read(void *to, uint64_t from, size_t size)
 {
 	if (!size)
 		return 0;
 	return copy_memory(to, from, size, false) == (ssize_t)size && notice_is_valid() ? 0 : -EFAULT;
 }
 
-int caller_write(uint64_t to, const void *from, size_t size)
+static int served_write(uint64_t to, const void *from, size_t size)
 {
 	if (!size)
 		return 0;
@@ -195,14 +200,14 @@ int caller_write(uint64_t to, const void *from, size_t size)
 }
 
 /* Page by page: the next page need not be mapped. */
-int caller_text(char *to, uint64_t from, size_t room)
+static int served_text(char *to, uint64_t from, size_t room)
 {
 	const size_t page = 4096;
 
 	for (size_t at = 0, n; at < room; at += n) {
 		n = page - (from + at) % page;
 		n = n < room - at ? n : room - at;
-		if (caller_read(to + at, from + at, n) < 0)
+		if (served_read(to + at, from + at, n) < 0)
 			return -EFAULT;
 		if (memchr(to + at, 0, n))
 			return 0;
@@ -212,12 +217,7 @@ int caller_text(char *to, uint64_t from, size_t room)
 
 /* -- descriptors -- */
 
-void caller_proc(const char *what, char path[PROC_SIZE])
-{
-	snprintf(path, PROC_SIZE, "/proc/%d/%s", (int)now->call->pid, what);
-}
-
-void caller_link(int fd, char path[PROC_SIZE])
+static void served_link(int fd, char path[PROC_SIZE])
 {
 	snprintf(path, PROC_SIZE, "/proc/%d/fd/%d", (int)now->call->pid, fd);
 }
@@ -229,7 +229,7 @@ int process_pidfd(void)
 	return p && p->pidfd >= 0 ? p->pidfd : -ESRCH;
 }
 
-int caller_borrow(int fd)
+static int served_borrow(int fd)
 {
 	int pidfd = process_pidfd(), own;
 
@@ -241,7 +241,7 @@ int caller_borrow(int fd)
 	return own < 0 ? -errno : own;
 }
 
-void caller_return_fd(int borrowed)
+static void served_return_fd(int borrowed)
 {
 	close(borrowed);
 }
@@ -256,21 +256,21 @@ static int add_descriptor(int fd, uint32_t flags, uint32_t number)
 	return ret < 0 ? -errno : ret;
 }
 
-int caller_replace(int fd, int by)
+static int served_replace(int fd, int by)
 {
 	int ret = add_descriptor(by, SECCOMP_ADDFD_FLAG_SETFD, (uint32_t)fd);
 
 	return ret < 0 ? ret : 0;
 }
 
-int caller_lend(int fd)
+static int served_lend(int fd)
 {
 	return add_descriptor(fd, 0, 0);
 }
 
 /* -- paths -- */
 
-int caller_path(const char *path, char out[PATH_MAX])
+static int served_path(const char *path, char out[PATH_MAX])
 {
 	/* /proc/self of the supervisor is another process */
 	const char *own = !strncmp(path, "/proc/self/", 11) ? path + 11 : NULL;
@@ -279,3 +279,25 @@ int caller_path(const char *path, char out[PATH_MAX])
 
 	return n < PATH_MAX ? 0 : -ENAMETOOLONG;
 }
+
+const struct caller_ops caller_served = {
+	.state = served_state,
+	.read = served_read,
+	.write = served_write,
+	.text = served_text,
+	.proc = served_proc,
+	.link = served_link,
+	.borrow = served_borrow,
+	.return_fd = served_return_fd,
+	.replace = served_replace,
+	.lend = served_lend,
+	.close_lent = served_close_lent,
+	.path = served_path,
+	.mmap = served_mmap,
+	.pass = served_pass,
+	.pass_map_of = served_pass_map_of,
+	.pass_unknown = served_pass_unknown,
+	.pass_perf = served_pass_perf,
+	.pass_uprobe = served_pass_uprobe,
+	.bpf = served_bpf,
+};

@@ -44,7 +44,7 @@ static void emit_perf_requests(struct program *p)
 {
 	static const uint32_t requests[] = {
 #define GPUBPF_PERF_REQUEST(name, probe, buffer) PERF_EVENT_IOC_##name,
-#include "hooks/preload/requests.def"
+#include "hooks/loader/requests.def"
 	};
 	const unsigned int n = sizeof(requests) / sizeof(requests[0]);
 

@@ -124,12 +124,12 @@ static long call_in(struct notice *n, long nr, const long arg[6])
 	return err < 0 ? err : run_syscall(nr, arg);
 }
 
-long caller_mmap(const long arg[6])
+long served_mmap(const long arg[6])
 {
 	return call_in(now, SYS_mmap, arg);
 }
 
-void caller_close_lent(int lent)
+void served_close_lent(int lent)
 {
 	call_in(now, SYS_close, (const long[6]){ lent });
 }

@@ -19,8 +19,8 @@
 #include <unistd.h>
 
 #include "core/wire/reach.h"
-#include "hooks/preload/environ.h"
-#include "hooks/preload/loader.h"
+#include "hooks/loader/environ.h"
+#include "hooks/loader/loader.h"
 
 #ifndef PR_SET_PTRACER
 #define PR_SET_PTRACER 0x59616d61

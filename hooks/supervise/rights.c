@@ -32,7 +32,7 @@ static long direct_bpf(int cmd, const void *attr, size_t size)
 	return kernel_call(SYS_bpf, (const long[6]){ cmd, (long)attr, (long)size });
 }
 
-long kernel_bpf(int cmd, const void *attr, size_t size)
+long served_bpf(int cmd, const void *attr, size_t size)
 {
 	uint64_t effective;
 
@@ -107,12 +107,12 @@ static bool refuses(const struct call *c)
 static long next_id(struct call *c)
 {
 	union bpf_attr attr = c->attr;
-	long ret = kernel_bpf(c->cmd, &attr, NEXT_ID_END);
+	long ret = served_bpf(c->cmd, &attr, NEXT_ID_END);
 
 	return ret ? ret : caller_write(c->user + offsetof(union bpf_attr, next_id), &attr.next_id, sizeof(attr.next_id));
 }
 
-long pass(struct call *c)
+long served_pass(struct call *c)
 {
 	switch (c->cmd) {
 	case BPF_PROG_GET_NEXT_ID:
@@ -141,9 +141,9 @@ static bool has_unknown_bytes(const struct call *c)
 }
 
 /* Only its creator can report what its elements are like. */
-long pass_map_of(struct call *c)
+long served_pass_map_of(struct call *c)
 {
-	long ret = pass(c);
+	long ret = served_pass(c);
 	union bpf_attr attr = c->attr;
 	int inner = ret == PASSED && !has_unknown_bytes(c) ? caller_borrow((int)attr.inner_map_fd) : -1;
 	int btf = inner >= 0 && attr.btf_fd ? caller_borrow((int)attr.btf_fd) : 0;
@@ -151,7 +151,7 @@ long pass_map_of(struct call *c)
 	if (inner >= 0 && btf >= 0) {
 		attr.inner_map_fd = (uint32_t)inner;
 		attr.btf_fd = (uint32_t)btf;
-		ret = kernel_bpf(BPF_MAP_CREATE, &attr, MAP_END);
+		ret = served_bpf(BPF_MAP_CREATE, &attr, MAP_END);
 		ret = ret < 0 ? PASSED : ret; /* the caller's own call will fail alike */
 	}
 	if (inner >= 0)
@@ -161,14 +161,14 @@ long pass_map_of(struct call *c)
 	return ret;
 }
 
-long pass_unknown(int cmd, uint64_t attr, unsigned int size)
+long served_pass_unknown(int cmd, uint64_t attr, unsigned int size)
 {
 	(void)cmd, (void)attr, (void)size;
 	return PASSED;
 }
 
 /* Once a GPU program may be attached to it, create it here, where its number is known, from the caller's arguments. */
-long pass_uprobe(const long arg[6], const struct perf_event_attr *asked)
+long served_pass_uprobe(const long arg[6], const struct perf_event_attr *asked)
 {
 	char given[PATH_MAX], path[PATH_MAX];
 	int pid = (int)arg[1], group = (int)arg[3]; /* only the low half of a register is the argument */
@@ -186,7 +186,7 @@ long pass_uprobe(const long arg[6], const struct perf_event_attr *asked)
 }
 
 /* Create a kprobe and close it, as a test. */
-long pass_perf(const long arg[6], const struct perf_event_attr *asked, const char *function)
+long served_pass_perf(const long arg[6], const struct perf_event_attr *asked, const char *function)
 {
 	struct perf_event_attr attr;
 	uint64_t effective;

@@ -97,6 +97,7 @@ void serve(int listener)
 	pthread_t thread;
 
 	raise_fd_limit();
+	caller_set_ops(&caller_served);
 	kernel_call(SYS_seccomp, (const long[6]){ SECCOMP_GET_NOTIF_SIZES, 0, (long)&sizes });
 	for (int i = 0; i < THREADS; i++)
 		if (!pthread_create(&thread, NULL, serve_all, &listener))

@@ -2,11 +2,11 @@
 /*
  * gpubpf-supervise FILE ARG0 [ARG]... runs FILE in this process. Some system calls of FILE and its children cannot be
  * interposed by a library (static programs, Go). A separate process handles these by seccomp user notification, without
- * privileges or ptrace(2) stops. Calls for a GPU go to the session (hooks/preload), all others to the Linux kernel.
+ * privileges or ptrace(2) stops. Calls for a GPU go to the session (hooks/loader), all others to the Linux kernel.
  *
  *   main.c starts FILE and the supervisor, calls.def lists intercepted calls and their handlers.
  *   filter.c has the seccomp filter, answer.c handles the calls, serve.c has the threads that receive notifications.
- *   caller.c accesses memory and descriptors of callers (hooks/preload/caller.h), rights.c predicts the kernel's answers.
+ *   caller.c accesses memory and descriptors of callers (hooks/loader/caller.h), rights.c predicts the kernel's answers.
  *   inject.c makes the caller execute mmap(2) by ptrace(2): one call per mapping.
  *
  * A calling thread waits for the answer, so its arguments are stable unless another of its threads changes them.
@@ -20,7 +20,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "hooks/preload/caller.h"
+#include "hooks/loader/caller.h"
 
 /* One notification during its handling. */
 struct notice {
@@ -38,7 +38,7 @@ long answer(struct notice *n);
 
 /* filter.c. The listener's descriptor, or -errno and *why: the reason of the refusal. */
 int filter_install(const char **why);
-bool filter_needs_file_calls(void);     /* does the kernel lack files that hooks/preload/file.c emulates? */
+bool filter_needs_file_calls(void);     /* does the kernel lack files that hooks/loader/file.c emulates? */
 
 /* serve.c: runs until the last process with the filter has ended */
 void serve(int listener);
@@ -51,6 +51,19 @@ void process_release(struct notice *n); /* after the notification was answered *
 /* Does the caller have at least this process's capabilities? *effective gets its capability mask. */
 bool caller_has_all_rights(uint64_t *effective);
 bool caller_shares_pid_namespace(void); /* are process ids the same in the caller's namespace? */
+
+/* Operations of hooks/loader/caller.h that rights.c and inject.c implement */
+long served_pass(struct call *c);
+long served_pass_map_of(struct call *c);
+long served_pass_unknown(int cmd, uint64_t attr, unsigned int size);
+long served_pass_perf(const long arg[6], const struct perf_event_attr *attr, const char *function);
+long served_pass_uprobe(const long arg[6], const struct perf_event_attr *attr);
+long served_bpf(int cmd, const void *attr, size_t size);
+long served_mmap(const long arg[6]);
+void served_close_lent(int lent);
+
+/* caller.c: all of them */
+extern const struct caller_ops caller_served;
 
 /* inject.c: resume the thread with this result of its call */
 void inject_finish(struct notice *n, long result);

@@ -66,11 +66,11 @@ for place in $(grep -o 'GPUBPF_SITE_BIT([A-Z_]*)' "$root/backends/registry.c" | 
 done
 [ -z "$missing" ]; ok $? "every section is in gpubpf-prog(8)"; [ -z "$missing" ] || echo "# $missing"
 missing=
-for name in $(grep -ho '"[A-Z_]*[A-Z]"' "$root/cli/environ.c" "$root/hooks/process/environ.c" "$root/hooks/preload/environ.c" "$root/core/session/environ.c" | tr -d '"' | sort -u); do
+for name in $(grep -ho '"[A-Z_]*[A-Z]"' "$root/cli/environ.c" "$root/hooks/process/environ.c" "$root/hooks/loader/environ.c" "$root/core/session/environ.c" | tr -d '"' | sort -u); do
 	grep -q "\`$name\`" "$root/docs/reference/environment.md" || missing="$missing $name"
 done
 [ -z "$missing" ]; ok $? "every variable that is read or set is in docs/reference/environment.md"; [ -z "$missing" ] || echo "# $missing"
-others=$(cd "$root" && grep -lE '\b(secure_)?getenv\(' $(find cli core maps backends hooks -name '*.c') | grep -v '^cli/environ.c$\|^hooks/process/environ.c$\|^hooks/preload/environ.c$' | tr '\n' ' ')
+others=$(cd "$root" && grep -lE '\b(secure_)?getenv\(' $(find cli core maps backends hooks -name '*.c') | grep -v '^cli/environ.c$\|^hooks/process/environ.c$\|^hooks/loader/environ.c$' | tr '\n' ' ')
 [ -z "$others" ]; ok $? "no other file reads the environment: $others"
 
 missing=

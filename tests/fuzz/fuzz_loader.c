@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// SOURCES: hooks/preload/bpf.c hooks/preload/file.c hooks/preload/handle.c hooks/preload/map.c hooks/preload/memory.c hooks/preload/map_fd_values.c hooks/preload/object.c hooks/preload/perf.c
-// SOURCES: hooks/preload/pin.c hooks/preload/prog.c hooks/preload/map_adopt.c hooks/preload/uprobe.c core/wire/loader.c core/wire/msg.c core/wire/wire.c
+// SOURCES: hooks/loader/bpf.c hooks/loader/copy.c hooks/loader/file.c hooks/loader/handle.c hooks/loader/map.c hooks/loader/memory.c hooks/loader/map_fd_values.c hooks/loader/object.c hooks/loader/perf.c
+// SOURCES: hooks/loader/pin.c hooks/loader/prog.c hooks/loader/map_adopt.c hooks/loader/uprobe.c core/wire/loader.c core/wire/msg.c core/wire/wire.c
 // LIBS:
 /* Any memory, descriptors and session answers: the library answers a loader's system call or forwards it, and accesses
  * only the caller's memory. Four bytes select the call and the address of its attribute, which that memory starts with. */
@@ -11,8 +11,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "hooks/preload/environ.h"
-#include "hooks/preload/loader.h"
+#include "hooks/loader/environ.h"
+#include "hooks/loader/loader.h"
 
 #define BASE 0x10000u              /* address of the caller's memory */
 #define SKIP 8                     /* bytes that select the call */
@@ -206,7 +206,7 @@ int request_handle(uint32_t op, struct gpubpf_writer *w, int given)
 
 static const unsigned long requests[] = {
 #define GPUBPF_PERF_REQUEST(name, probe, buffer) PERF_EVENT_IOC_##name,
-#include "hooks/preload/requests.def"
+#include "hooks/loader/requests.def"
 };
 
 static long call(uint32_t which, uint32_t size)

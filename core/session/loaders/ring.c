@@ -394,7 +394,7 @@ bool gpubpf_bpf_deliver_record(struct gpubpf_session *s, struct sys_object *map,
 	return false;
 }
 
-/* Empty the pipe, and write a byte if the loader has unread records. A loader that waits for edges, as hooks/preload makes
+/* Empty the pipe, and write a byte if the loader has unread records. A loader that waits for edges, as hooks/loader makes
  * epoll(7) do, wakes once per byte; a loader that has read everything finds the pipe empty. The session empties it
  * once, because a loader can write to it without end. */
 static void ring_bell(const struct sys_object *o, const struct sys_ring *ring)

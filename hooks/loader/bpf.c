@@ -3,7 +3,6 @@
 #include "loader.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define PAGE 4096              /* the largest attribute that the kernel accepts; the first page is never mapped */
@@ -59,23 +58,6 @@ static bool has_unknown_members(const struct call *c)
 		if (bytes[i])
 			return true;
 	return false;
-}
-
-int give_back(const struct call *c, size_t at, const void *value, size_t size)
-{
-	return caller_write(c->user + at, value, size);
-}
-
-void *copied(uint64_t from, size_t size, int *err)
-{
-	void *to = malloc(size + 1);
-
-	*err = to ? caller_read(to, from, size) : -ENOMEM;
-	if (*err < 0) {
-		free(to);
-		return NULL;
-	}
-	return to;
 }
 
 /* The kernel refuses invalid pointers and unknown commands. */

@@ -5,16 +5,15 @@
  * identifies its kind, so no tables are needed, and fork(2), dup(2) and close(2) need no interception.
  *
  * The same code runs in one of two places. In the loader's process it is libgpubpf-bpf.so, which interposes libc
- * functions. Where that library cannot be loaded, gpubpf-supervise runs it in a separate process (hooks/supervise) and
- * intercepts system calls. The differences are hidden by caller.h.
+ * functions (hooks/preload). Where that library cannot be loaded, gpubpf-supervise runs it in a separate process
+ * (hooks/supervise) and intercepts system calls. The differences are hidden by caller.h.
  *
  *   bpf.c dispatches bpf(2) by commands.def, except: map.c, map_fd_values.c, map_adopt.c, prog.c, object.c.
  *   perf.c and uprobe.c handle perf_event_open(2) and ioctl(2).
  *   file.c emulates files that libbpf reads before these calls.
  *   memory.c handles mmap and polling, pin.c has the names in the session's folder.
  *   client.c connects to the session, handle.c identifies descriptors, kernel.c makes direct system calls.
- *   Only in the library: entry.c has its exported functions, syscall_direct.c implements caller.h, exec.c handles
- *   programs that the library does not reach.
+ *   caller.c has the functions of caller.h, and own_process.c their operations for this process.
  *
  * In these files a session object is one that the session holds; a kernel object belongs to the Linux kernel. The
  * session adopts a kernel map when a GPU program refers to it.
@@ -72,7 +71,7 @@ bool is_open(int fd);                                           /* is it an open
 long bpf_call(int cmd, uint64_t attr, unsigned int size);
 bool bpf_may_block(int cmd);            /* does the command only forward, and maybe block? */
 bool bpf_returns_fd(int cmd); /* is a non-negative result of the command a descriptor? */
-/* Write a member of the caller's attribute. 0 or -EFAULT. */
+/* copy.c: write a member of the caller's attribute. 0 or -EFAULT. */
 #define GIVE_BACK(c, field, value) give_back(c, offsetof(union bpf_attr, field), &(__typeof__((c)->attr.field)){ value }, \
 					     sizeof((c)->attr.field))
 int give_back(const struct call *c, size_t at, const void *value, size_t size);

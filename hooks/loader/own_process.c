@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Implements caller.h for calls of this process itself. */
+/* Operations for calls of this process itself. */
 #include "loader.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 #define PAGE 4096u
 
-struct caller_state *caller_state(void)
+static struct caller_state *own_state(void)
 {
 	static struct caller_state state;
 
@@ -41,103 +41,125 @@ static int copy_memory(long call, void *ours, uint64_t theirs, size_t size)
 	return 0;
 }
 
-int caller_read(void *to, uint64_t from, size_t size)
+static int own_read(void *to, uint64_t from, size_t size)
 {
 	return copy_memory(SYS_process_vm_readv, to, from, size);
 }
 
-int caller_write(uint64_t to, const void *from, size_t size)
+static int own_write(uint64_t to, const void *from, size_t size)
 {
 	return copy_memory(SYS_process_vm_writev, (void *)(uintptr_t)from, to, size);
 }
 
 /* Read up to the end of a page at a time: the next page need not be mapped. */
-int caller_text(char *to, uint64_t from, size_t room)
+static int own_text(char *to, uint64_t from, size_t room)
 {
 	size_t n, left = room;
 	int err;
 
 	for (; left; left -= n, to += n, from += n) {
 		n = PAGE - from % PAGE < left ? PAGE - from % PAGE : left;
-		err = caller_read(to, from, n);
+		err = own_read(to, from, n);
 		if (err < 0 || memchr(to, 0, n))
 			return err;
 	}
 	return -ENAMETOOLONG;
 }
 
-void caller_proc(const char *what, char path[PROC_SIZE])
+static void own_proc(const char *what, char path[PROC_SIZE])
 {
 	snprintf(path, PROC_SIZE, "/proc/self/%s", what);
 }
 
-void caller_link(int fd, char path[PROC_SIZE])
+static void own_link(int fd, char path[PROC_SIZE])
 {
 	snprintf(path, PROC_SIZE, "/proc/self/fd/%d", fd);
 }
 
-int caller_borrow(int fd)
+static int own_borrow(int fd)
 {
 	return fd < 0 ? -EBADF : fd;
 }
 
-void caller_return_fd(int borrowed)
+static void own_return_fd(int borrowed)
 {
 	(void)borrowed;
 }
 
-int caller_replace(int fd, int by)
+static int own_replace(int fd, int by)
 {
 	return dup3(by, fd, O_CLOEXEC) < 0 ? -errno : 0;
 }
 
-int caller_lend(int fd)
+static int own_lend(int fd)
 {
 	return fd;
 }
 
-void caller_close_lent(int lent)
+static void own_close_lent(int lent)
 {
 	(void)lent;
 }
 
-int caller_path(const char *path, char out[PATH_MAX])
+static int own_path(const char *path, char out[PATH_MAX])
 {
 	return snprintf(out, PATH_MAX, "%s", path) < PATH_MAX ? 0 : -ENAMETOOLONG;
 }
 
-long kernel_bpf(int cmd, const void *attr, size_t size)
+static long own_bpf(int cmd, const void *attr, size_t size)
 {
 	return kernel_call(SYS_bpf, (const long[6]){ cmd, (long)attr, (long)size });
 }
 
-long caller_mmap(const long arg[6])
+static long own_mmap(const long arg[6])
 {
 	return kernel_call(SYS_mmap, arg);
 }
 
-long pass(struct call *c)
+static long own_pass_unknown(int cmd, uint64_t attr, unsigned int size)
 {
-	return pass_unknown(c->cmd, c->user, c->size);
+	return own_bpf(cmd, to_pointer(attr), size);
 }
 
-long pass_map_of(struct call *c)
+static long own_pass(struct call *c)
 {
-	return pass(c);
+	return own_pass_unknown(c->cmd, c->user, c->size);
 }
 
-long pass_unknown(int cmd, uint64_t attr, unsigned int size)
+static long own_pass_map_of(struct call *c)
 {
-	return kernel_bpf(cmd, to_pointer(attr), size);
+	return own_pass(c);
 }
 
-long pass_uprobe(const long arg[6], const struct perf_event_attr *attr)
-{
-	return pass_perf(arg, attr, NULL);
-}
-
-long pass_perf(const long arg[6], const struct perf_event_attr *attr, const char *function)
+static long own_pass_perf(const long arg[6], const struct perf_event_attr *attr, const char *function)
 {
 	(void)attr, (void)function;
 	return kernel_call(SYS_perf_event_open, arg);
 }
+
+static long own_pass_uprobe(const long arg[6], const struct perf_event_attr *attr)
+{
+	return own_pass_perf(arg, attr, NULL);
+}
+
+const struct caller_ops caller_own_process = {
+	.state = own_state,
+	.read = own_read,
+	.write = own_write,
+	.text = own_text,
+	.proc = own_proc,
+	.link = own_link,
+	.borrow = own_borrow,
+	.return_fd = own_return_fd,
+	.replace = own_replace,
+	.lend = own_lend,
+	.close_lent = own_close_lent,
+	.path = own_path,
+	.mmap = own_mmap,
+	.pass = own_pass,
+	.pass_map_of = own_pass_map_of,
+	.pass_unknown = own_pass_unknown,
+	.pass_perf = own_pass_perf,
+	.pass_uprobe = own_pass_uprobe,
+	.bpf = own_bpf,
+};

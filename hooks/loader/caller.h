@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The caller is this process itself (syscall_direct.c) or a thread of another process that a supervisor serves
+ * The caller is this process itself (own_process.c) or a thread of another process that a supervisor serves
  * (hooks/supervise/caller.c). Each thread of the supervisor serves one caller at a time. Data of the caller is copied
- * before it is inspected.
+ * before it is inspected. caller.c passes each call to the operations of the caller.
  */
 #ifndef GPUBPF_HOOKS_BPF_CALLER_H
 #define GPUBPF_HOOKS_BPF_CALLER_H
@@ -74,9 +74,36 @@ long pass_perf(const long arg[6], const struct perf_event_attr *attr, const char
 /* The same for a uprobe: returns a descriptor of this process, which the caller gets. */
 long pass_uprobe(const long arg[6], const struct perf_event_attr *attr);
 
-/* System calls by this process: 0 or more, or -errno. A call that needs a right that the caller lacks fails with
- * -EPERM. */
+/* System calls by this process: 0 or more, or -errno. A bpf(2) call that needs a right that the caller lacks fails with
+ * -EPERM. kernel_call() is in kernel.c. */
 long kernel_call(long nr, const long arg[6]);
 long kernel_bpf(int cmd, const void *attr, size_t size);
+
+/* The functions above, for one way to reach a caller. All are mandatory. */
+struct caller_ops {
+	struct caller_state *(*state)(void);
+	int (*read)(void *to, uint64_t from, size_t size);
+	int (*write)(uint64_t to, const void *from, size_t size);
+	int (*text)(char *to, uint64_t from, size_t room);
+	void (*proc)(const char *what, char path[PROC_SIZE]);
+	void (*link)(int fd, char path[PROC_SIZE]);
+	int (*borrow)(int fd);
+	void (*return_fd)(int borrowed);
+	int (*replace)(int fd, int by);
+	int (*lend)(int fd);
+	void (*close_lent)(int lent);
+	int (*path)(const char *path, char out[PATH_MAX]);
+	long (*mmap)(const long arg[6]);
+	long (*pass)(struct call *c);
+	long (*pass_map_of)(struct call *c);
+	long (*pass_unknown)(int cmd, uint64_t attr, unsigned int size);
+	long (*pass_perf)(const long arg[6], const struct perf_event_attr *attr, const char *function);
+	long (*pass_uprobe)(const long arg[6], const struct perf_event_attr *attr);
+	long (*bpf)(int cmd, const void *attr, size_t size);
+};
+
+extern const struct caller_ops caller_own_process;   /* own_process.c: what caller.c uses from the start */
+/* Serve other callers from here on. The supervisor calls it once, before it has threads. */
+void caller_set_ops(const struct caller_ops *ops);
 
 #endif
