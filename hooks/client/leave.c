@@ -7,7 +7,6 @@
 
 #include <signal.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 

@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "core/wire/checks.h"
-
 #define LAST_TWINS_NS 500000000ull /* for end-of-twin notifications when the device is destroyed */
 #define EXIT_WAIT_NS 2000000000ull
 #define LOADING_NS 5000000000ull   /* for twins that are loading when the process exits, */

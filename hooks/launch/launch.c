@@ -5,9 +5,7 @@
  */
 #include "count.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "core/wire/checks.h"
