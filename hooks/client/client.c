@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "core/wire/checks.h"
+#include "hooks/process/agent_thread.h"
 
 struct gpubpf_client_state gpubpf_client = { .sock = -1, .lock = PTHREAD_MUTEX_INITIALIZER };
 

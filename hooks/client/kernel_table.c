@@ -29,7 +29,7 @@ static size_t bucket_of(const char *name, uint32_t device)
 	return h % BUCKETS;
 }
 
-static struct gpubpf_kernel_row *allocate_row(const char *name, const struct gpubpf_hook_device *device)
+static struct gpubpf_kernel_row *allocate_row(const char *name, const char *backend, uint32_t device)
 {
 	struct gpubpf_kernel_table *table = gpubpf_session_kernel_table();
 	struct gpubpf_kernel_row *k;
@@ -46,14 +46,14 @@ static struct gpubpf_kernel_row *allocate_row(const char *name, const struct gpu
 	__atomic_store_n(&k->used, 1, __ATOMIC_RELAXED);
 	k->state = GPUBPF_KERNEL_SEEN;
 	k->process = gpubpf_session_process();
-	k->device = device->ordinal;
-	strncpy(k->backend, device->ops->backend, sizeof(k->backend) - 1);
+	k->device = device;
+	strncpy(k->backend, backend, sizeof(k->backend) - 1);
 	strncpy(k->name, name, sizeof(k->name) - 1);
 	__atomic_store_n(&k->used, 2, __ATOMIC_RELEASE);
 	return k;
 }
 
-static struct gpubpf_kernel_entry *create(const char *name, const struct gpubpf_hook_device *device)
+static struct gpubpf_kernel_entry *create(const char *name, const char *backend, uint32_t device)
 {
 	struct gpubpf_kernel_entry *entry = calloc(1, sizeof(*entry) + strlen(name) + 1);
 
@@ -61,10 +61,10 @@ static struct gpubpf_kernel_entry *create(const char *name, const struct gpubpf_
 	if (!entry)
 		return NULL;
 	strcpy(entry->name, name);
-	entry->device = device->ordinal;
-	entry->backend = device->ops->backend;
+	entry->device = device;
+	entry->backend = backend;
 	entry->generation = gpubpf_session_generation();
-	entry->shared = allocate_row(name, device);
+	entry->shared = allocate_row(name, backend, device);
 	if (!entry->shared) {
 		free(entry);
 		return NULL;
@@ -72,11 +72,10 @@ static struct gpubpf_kernel_entry *create(const char *name, const struct gpubpf_
 	return entry;
 }
 
-static bool matches(const struct gpubpf_kernel_entry *entry, uint32_t generation,
-		    const struct gpubpf_hook_device *device)
+static bool matches(const struct gpubpf_kernel_entry *entry, uint32_t generation, const char *backend, uint32_t device)
 {
-	return entry->generation == generation && entry->device == device->ordinal &&
-	       !strcmp(entry->backend, device->ops->backend);
+	return entry->generation == generation && entry->device == device &&
+	       !strcmp(entry->backend, backend);
 }
 
 void gpubpf_kernel_table_note_launched(struct gpubpf_kernel_entry *entry)
@@ -84,16 +83,16 @@ void gpubpf_kernel_table_note_launched(struct gpubpf_kernel_entry *entry)
 	__atomic_store_n(&entry->shared->begun, 1, __ATOMIC_RELAXED);
 }
 
-struct gpubpf_kernel_entry *gpubpf_kernel_entry(const char *name, const struct gpubpf_hook_device *device, bool begun)
+struct gpubpf_kernel_entry *gpubpf_kernel_entry(const char *name, const char *backend, uint32_t device, bool begun)
 {
-	struct gpubpf_kernel_entry **head = &buckets[bucket_of(name, device->ordinal)], *entry;
+	struct gpubpf_kernel_entry **head = &buckets[bucket_of(name, device)], *entry;
 	uint32_t generation = gpubpf_session_generation();
 
 	pthread_mutex_lock(&lock);
 	for (entry = *head; entry; entry = entry->next)
-		if (matches(entry, generation, device) && !strcmp(entry->name, name))
+		if (matches(entry, generation, backend, device) && !strcmp(entry->name, name))
 			break;
-	if (!entry && (entry = create(name, device))) {
+	if (!entry && (entry = create(name, backend, device))) {
 		entry->next = *head;
 		*head = entry;
 	}
@@ -124,14 +123,14 @@ void gpubpf_kernel_table_unlock(void)
 	pthread_mutex_unlock(&lock);
 }
 
-static void for_each_entry(const struct gpubpf_hook_device *device, void (*fn)(struct gpubpf_kernel_entry *))
+static void for_each_entry(const char *backend, uint32_t device, void (*fn)(struct gpubpf_kernel_entry *))
 {
 	uint32_t generation = gpubpf_session_generation();
 
 	pthread_mutex_lock(&lock);
 	for (size_t i = 0; i < BUCKETS; i++)
 		for (struct gpubpf_kernel_entry *entry = buckets[i]; entry; entry = entry->next)
-			if (matches(entry, generation, device))
+			if (matches(entry, generation, backend, device))
 				fn(entry);
 	pthread_mutex_unlock(&lock);
 }
@@ -146,12 +145,12 @@ static void copied(struct gpubpf_kernel_entry *entry)
 	__atomic_store_n(&entry->shared->copied, entry->copying, __ATOMIC_RELAXED);
 }
 
-void gpubpf_kernel_table_begin_copy(const struct gpubpf_hook_device *device)
+void gpubpf_kernel_table_begin_copy(const char *backend, uint32_t device)
 {
-	for_each_entry(device, copying);
+	for_each_entry(backend, device, copying);
 }
 
-void gpubpf_kernel_table_end_copy(const struct gpubpf_hook_device *device)
+void gpubpf_kernel_table_end_copy(const char *backend, uint32_t device)
 {
-	for_each_entry(device, copied);
+	for_each_entry(backend, device, copied);
 }

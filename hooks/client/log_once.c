@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "hooks/agent.h"
+#include "session.h"
 
 #define NOTES_MAX 256
 #define LINE_SIZE 512

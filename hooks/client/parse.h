@@ -3,7 +3,7 @@
 #ifndef GPUBPF_HOOKS_SESSION_PARSE_H
 #define GPUBPF_HOOKS_SESSION_PARSE_H
 
-#include "hooks/agent.h"
+#include "core/wire/msg.h"
 
 struct gpubpf_welcome {
 	uint32_t process, wait_ms;

@@ -5,6 +5,12 @@
 
 #include <sys/stat.h>
 
+#include <pthread.h>
+
+#include "client.h"
+#include "hooks/process/process.h"
+#include "hooks/process/time.h"
+#include "log_once.h"
 #include "parse.h"
 
 enum { STAYING, LEAVING, LEFT };

@@ -4,7 +4,9 @@
  * programs use them (maps/layout.h). Each change reaches the device at once, so that no kernel finds freed memory. One
  * lock protects all of it.
  */
-#include "hooks/agent.h"
+#include "device.h"
+#include "hooks/process/process.h"
+#include "hooks/unwind/stacks.h"
 
 #include <errno.h>
 #include <signal.h>

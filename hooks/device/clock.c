@@ -9,7 +9,7 @@
  * When maps are copied while the device is idle, the agent compares both clocks again, at most once a second. It
  * subtracts the difference from one word, so no reader sees half of an update.
  */
-#include "hooks/agent.h"
+#include "device.h"
 
 #include <errno.h>
 #include <time.h>

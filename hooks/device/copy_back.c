@@ -56,7 +56,7 @@ static bool pull(struct gpubpf_hook_device *d, uint32_t wait_ms, uint64_t *left)
 
 	pthread_mutex_lock(&d->lock);
 	if (d->state == DEVICE_READY && !d->shared) {
-		gpubpf_kernel_table_begin_copy(d);
+		gpubpf_kernel_table_begin_copy(d->ops->backend, d->ordinal);
 		may = clear_dirty(d, wait_ms);
 		whole = may && !atomic_load(&d->dirty);
 		if (d->ops->device->settle && whole)
@@ -64,7 +64,7 @@ static bool pull(struct gpubpf_hook_device *d, uint32_t wait_ms, uint64_t *left)
 		gpubpf_external_maps_copy(d);
 		err = may ? copy_back(d, wait_ms, left) : 0;
 		if (whole && !err)
-			gpubpf_kernel_table_end_copy(d);
+			gpubpf_kernel_table_end_copy(d->ops->backend, d->ordinal);
 		to = gpubpf_now_ns();
 		atomic_store(&d->next_pull_ns, to + PULL_TIME_DIVISOR * (to - from));
 		if (err < 0)

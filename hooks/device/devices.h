@@ -3,7 +3,9 @@
 #ifndef GPUBPF_HOOKS_DEVICES_H
 #define GPUBPF_HOOKS_DEVICES_H
 
-#include "hooks/agent.h"
+#include "device.h"
+#include "hooks/process/agent_thread.h"
+#include "hooks/process/process.h"
 
 /* devices.c */
 extern struct gpubpf_device_list {

@@ -4,7 +4,7 @@
  * until the next launch. It uses none of the application's streams. A record's own words show whether it has arrived
  * (maps/host/mirror.h), so no step waits for a kernel.
  */
-#include "hooks/agent.h"
+#include "devices.h"
 
 #include <errno.h>
 #include <signal.h>

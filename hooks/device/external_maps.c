@@ -4,7 +4,7 @@
  * arena's own part. The device's runtime returns memory for each. If that is the session's memory at these offsets, no
  * copy is needed. Otherwise the host can read it as kernels do, and the processor makes the copies.
  */
-#include "hooks/agent.h"
+#include "device.h"
 
 #include <errno.h>
 #include <stdio.h>

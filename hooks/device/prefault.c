@@ -5,7 +5,7 @@
  * Therefore a thread prepares the rings' mirrors as soon as the device has them, while twins are built. The launch of a
  * twin waits for it.
  */
-#include "hooks/agent.h"
+#include "devices.h"
 
 #include <unistd.h>
 

@@ -4,7 +4,7 @@
  * context while a twin runs, and the runtime does not report when that twin ends. Some pages may be arrays of the Linux
  * kernel. The tool sends these before the arena, or later when an object joins.
  */
-#include "hooks/client/parse.h"
+#include "device.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -37,7 +37,7 @@ static struct gpubpf_dispatch_entry *add_entry(struct gpubpf_hook_kernel *kernel
 		choice->device = device;
 		choice->plan = GPUBPF_NO_PLAN;
 		choice->ahead = ahead;
-		choice->entry = gpubpf_kernel_entry(kernel->name, device, !ahead);
+		choice->entry = gpubpf_kernel_entry(kernel->name, device->ops->backend, device->ordinal, !ahead);
 		choice->next = kernel->choices;
 		if (choice->entry) {
 			atomic_store_explicit(&kernel->choices, choice, memory_order_release);
@@ -227,7 +227,7 @@ void gpubpf_hook_launch_begin(struct gpubpf_hook_launch *l)
 	l->inherited = NULL;
 	if (gpubpf_launch_is_inherited(l)) {
 		gpubpf_session_rejoin();
-		l->inherited = gpubpf_kernel_entry(k->name, l->device, true);
+		l->inherited = gpubpf_kernel_entry(k->name, l->device->ops->backend, l->device->ordinal, true);
 		return;
 	}
 	l->choice = find_entry(k, l->device);

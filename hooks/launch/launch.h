@@ -25,6 +25,9 @@
 #include "core/device.h"
 #include "core/wire/protocol.h"
 #include "gpubpf/allocation.h"
+#include "hooks/client/log_once.h"
+#include "hooks/process/callbacks.h"
+#include "hooks/process/time.h"
 
 struct gpubpf_hook_device;   /* one per (context, device) that the application uses */
 struct gpubpf_hook_program;
@@ -182,9 +185,6 @@ enum gpubpf_hook_outcome {
 	GPUBPF_LAUNCH_FAILED,    /* nothing was enqueued: the application's own error */
 };
 
-/* Depth of runtime callbacks on this thread. Launches inside one neither wait for twins nor build them. */
-extern _Thread_local int gpubpf_hook_callbacks;
-
 void gpubpf_hook_launch_begin(struct gpubpf_hook_launch *launch);
 void gpubpf_hook_launch_end(struct gpubpf_hook_launch *launch, enum gpubpf_hook_outcome outcome);
 
@@ -263,15 +263,6 @@ void gpubpf_allocations_end(const void *context); /* the context is destroyed, w
 bool gpubpf_allocations_in_use(const struct gpubpf_hook_device *device);
 int gpubpf_buffer_address(struct gpubpf_hook_device *device, void *buffer, uint64_t *address);
 
-/* hooks/process/time.c */
-uint64_t gpubpf_now_ns(void); /* CLOCK_MONOTONIC */
-/* False when the deadline has passed. Uses only calls that ThreadSanitizer intercepts, also when the program is
- * built with it. */
-bool gpubpf_mutex_lock_until(pthread_mutex_t *lock, uint64_t deadline_ns);
-
 bool gpubpf_plan_matches_now(const char *name); /* plan.c: some pattern matches it now */
-
-/* Show the user one line, through the session or else on standard error; each text once. */
-void gpubpf_log_once(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

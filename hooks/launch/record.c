@@ -32,7 +32,7 @@ static struct gpubpf_hook_record *create_record(const struct gpubpf_hook_launch 
 	uint32_t n = binding ? binding->nlinks : 0;
 	size_t size = sizeof(struct gpubpf_hook_record) + n * sizeof(uint32_t) + strlen(l->kernel->whole) + 1;
 	struct gpubpf_kernel_entry *entry = gpubpf_launch_is_inherited(l) ? NULL :
-		gpubpf_kernel_entry(l->kernel->name, l->device, true);
+		gpubpf_kernel_entry(l->kernel->name, l->device->ops->backend, l->device->ordinal, true);
 	struct gpubpf_hook_record *r = entry ? calloc(1, size) : NULL;
 
 	if (!r)

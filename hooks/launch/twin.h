@@ -7,6 +7,7 @@
 #define GPUBPF_HOOKS_TWIN_H
 
 #include "core/model/diag.h"
+#include "hooks/agent.h"
 #include "hooks/client/parse.h"
 
 struct gpubpf_twin_module {

@@ -9,11 +9,14 @@
 #include <errno.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
 
-#include "hooks/agent.h"
+#include "callbacks.h"
 #include "core/wire/checks.h"
+#include "hooks/process/time.h"
+#include "process.h"
 
 #define MIN_STACK_SIZE (1u << 20)
 #define LINKER_NS 20000000ull /* limit for the linker's lock once the thread runs */

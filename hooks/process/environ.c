@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The only file of the agent that reads the environment. A set-user-ID program sees no variable. */
-#include "hooks/agent.h"
+#include "process.h"
 #include "hooks/client/cache.h"
+#include "maps/host/mirror.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * Handles programs that leave by _exit(), which runs no exit handlers, such as children of Python's multiprocessing.
  * The agent first copies arenas outside host memory once more. Callers may be signal handlers and children of vfork().
  */
-#include "hooks/agent.h"
+#include "process.h"
 #include "dlsym.h"
 #include "session_state.h"
 

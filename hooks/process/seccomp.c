@@ -6,7 +6,7 @@
  * intercepted. The program may install one by its own system call instruction, or before the agent is loaded. For
  * these, a copy of the process tries the calls first.
  */
-#include "hooks/agent.h"
+#include "process.h"
 #include "dlsym.h"
 #include "session_state.h"
 

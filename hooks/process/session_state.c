@@ -7,7 +7,8 @@
 
 #include <unistd.h>
 
-#include "hooks/agent.h"
+#include <stdatomic.h>
+#include "process.h"
 
 static struct {
 	atomic_uint generation, joined; /* joined: the generation that joined, plus 1 */

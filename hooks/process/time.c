@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "hooks/agent.h"
+#include "hooks/process/time.h"
 
 #include <time.h>
 

@@ -3,7 +3,11 @@
  * Numbers of the stacks that launch kernels, as assigned by the session (maps/host/stacks.h). The agent requests the number
  * of a new stack once. The wait counts against --wait. Where waiting is forbidden, later launches get the number.
  */
-#include "hooks/agent.h"
+#include "stacks.h"
+#include "hooks/client/client.h"
+#include "hooks/process/callbacks.h"
+#include "hooks/process/process.h"
+#include "hooks/process/time.h"
 
 #include <errno.h>
 #include <stdlib.h>

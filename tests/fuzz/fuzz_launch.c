@@ -33,6 +33,7 @@ static int fuzz_poll(struct pollfd *fd, int timeout_ms);
 #undef lock
 #undef poll
 
+#include "hooks/agent.h"
 #include "hooks/process/agent_thread.h"
 #include "maps/layout.h"
 

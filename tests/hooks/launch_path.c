@@ -70,7 +70,7 @@ void gpubpf_twin_request(struct gpubpf_dispatch_entry *choice)
 {
 }
 
-struct gpubpf_kernel_entry *gpubpf_kernel_entry(const char *name, const struct gpubpf_hook_device *device, bool begun)
+struct gpubpf_kernel_entry *gpubpf_kernel_entry(const char *name, const char *backend, uint32_t number, bool begun)
 {
 	return &entry;
 }
@@ -162,6 +162,7 @@ static void begin(void)
 	choice = (struct gpubpf_dispatch_entry){ .kernel = kernel, .device = &device, .entry = &entry };
 	atomic_store(&choice.binding, binding);
 	atomic_store(&kernel->choices, &choice);
+	device.ops = &ops;
 	device.shared = true;
 	device.generation = kernel->generation = generation = 1;
 	first = 0;
