@@ -2,6 +2,7 @@
 #include "cache.h"
 
 #include "hooks/process/agent_thread.h"
+#include "hooks/process/process.h"
 
 #include <errno.h>
 #include <limits.h>

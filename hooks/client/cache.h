@@ -9,9 +9,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-const char *gpubpf_env_variable(const char *name); /* NULL: not set */
-bool gpubpf_env_cache(char *path, size_t size); /* $XDG_CACHE_HOME/gpubpf or ~/.cache/gpubpf */
-
 /* The key of a blob: the SHA-256 of its content. */
 void gpubpf_cache_key(const void *data, size_t size, char key[65]);
 int gpubpf_cache_put(const char *folder, const char *key, const void *data, size_t size);

@@ -249,7 +249,8 @@ bool gpubpf_client_can_request(void)
 	pthread_mutex_lock(&gpubpf_client.lock);
 	/* half of the limit: threads that passed this check may not have sent their requests yet */
 	may = gpubpf_client.asked < GPUBPF_MAX_REQUESTS / 2 || !gpubpf_session_up();
-	may &= !gpubpf_wait_budget_is_suspended() || !gpubpf_socket_is_own() || !gpubpf_socket_wait(gpubpf_client.sock, POLLOUT, 0);
+	may &= !gpubpf_wait_budget_is_suspended() || !gpubpf_socket_is_own() ||
+	       !gpubpf_socket_wait(gpubpf_client.sock, POLLOUT, 0);
 	pthread_mutex_unlock(&gpubpf_client.lock);
 	return may;
 }

@@ -16,11 +16,11 @@
 struct gpubpf_request;
 
 /*
- * What the client needs of the launch path. The functions run in the reader thread, except `has_copied_arena`, which
+ * The part of the launch path that the client calls. The functions run in the reader thread, except `has_copied_arena`, which
  * runs in any thread, and `reset_child`.
  */
 struct gpubpf_client_handlers {
-	/* map these pages of the arena from `fd`, which it owns from now on; false: errno says why */
+	/* Map these pages of the arena from `fd` and take over `fd`. Returns false and sets errno on failure. */
 	bool (*share)(int fd, uint64_t offset, uint64_t size);
 	void (*pull)(uint32_t device, uint32_t asked);   /* update the mirror of the numbered device */
 	void (*hold)(uint32_t ms);                       /* pause launches, copy all maps and report it */

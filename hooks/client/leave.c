@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The end of the process's part in a session: at exit the agent makes the tool read the rings and copies arenas outside
- * host memory, and a seccomp filter that forbids the agent's calls seals the session.
+ * The end of the process's part in a session. At exit the tool reads the rings, and the agent copies arenas outside host
+ * memory. A seccomp filter that forbids the agent's calls seals the session.
  */
 #include "session.h"
 
@@ -54,7 +54,8 @@ void gpubpf_session_flush_rings(void)
 	uint64_t deadline = gpubpf_now_ns() + READ_NS;
 	bool sent;
 
-	if (gpubpf_client.reader != getpid() || !(gpubpf_client.welcome.flags & GPUBPF_WELCOME_READS) || gpubpf_session_sealed() || gpubpf_wait_budget_is_suspended() ||
+	if (gpubpf_client.reader != getpid() || !(gpubpf_client.welcome.flags & GPUBPF_WELCOME_READS) ||
+	    gpubpf_session_sealed() || gpubpf_wait_budget_is_suspended() ||
 	    atomic_exchange(&asked, true) || pthread_mutex_trylock(&gpubpf_client.lock))
 		return;
 	sent = send_read(&last);
@@ -87,7 +88,8 @@ static void seal(int nr)
 	gpubpf_client_end_session(NULL);
 	pthread_mutex_unlock(&gpubpf_client.lock);
 	/* a filter may apply to all threads: wait until the reader has made its last call */
-	while (gpubpf_client.reader == getpid() && !tgkill(gpubpf_client.reader, gpubpf_client.reader_tid, 0) && gpubpf_now_ns() < deadline)
+	while (gpubpf_client.reader == getpid() && !tgkill(gpubpf_client.reader, gpubpf_client.reader_tid, 0) &&
+	       gpubpf_now_ns() < deadline)
 		nanosleep(&nap, NULL);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Private to hooks/cuda: the steps of a twin. twin_load.c has the operations of the launch path, twin_compile.c loads the
+ * Private to hooks/cuda: the steps of a twin. twin_load.c has the operations of the launch path. twin_compile.c loads the
  * twin's module, and twin_kernel.c finds its kernel there.
  */
 #ifndef GPUBPF_HOOKS_CUDA_TWIN_H

@@ -189,7 +189,8 @@ static void find_symbols(struct cuda_twin_module *m, const void *twin, size_t si
 		m->symbol_mask |= (uint32_t)cuda_twin_names(twin, size, cuda_twin_symbols[i]) << i;
 }
 
-int cuda_twin_load_module(struct cuda_twin_module *m, enum gpubpf_image_kind kind, const void *data, size_t size, struct gpubpf_reason *why)
+int cuda_twin_load_module(struct cuda_twin_module *m, enum gpubpf_image_kind kind, const void *data, size_t size,
+			  struct gpubpf_reason *why)
 {
 	find_symbols(m, data, kind == GPUBPF_IMAGE_PTX ? strnlen(data, size) : size);
 	if (kind == GPUBPF_IMAGE_PTX)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does: copies the maps of gpubpf_devices.first with their own memory back to the session's mirrors, when the tool requests it, when
- * the application waits for a device, and before a device ends.
+ * Does: copies the maps of devices with their own memory back to the session's mirrors. The tool requests it, the
+ * application waits for a device, or a device ends.
  * Before: twins ran on a ready device since the last copy.
  * After: the mirror has the results of all twins that ended before the copy; the tool knows of the copy.
- * Requires: the lock order of agent.h. The list's lock keeps gpubpf_devices.first from ending meanwhile.
+ * Requires: the lock order of agent.h. The list's lock keeps devices from ending meanwhile.
  */
 #include "devices.h"
 
@@ -191,7 +191,7 @@ static bool any_idle(void)
 	return d;
 }
 
-/* Copy idle gpubpf_devices.first back. The application's thread holds the list's lock. `from`: when the work was requested; the
+/* Copy idle devices back. The application's thread holds the list's lock. `from`: when the work was requested; the
  * wait since then is part of the cost. */
 static void pull_idle(void *from)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Private to hooks/launch: the steps from a plan to a twin. twin_refresh.c calls them: twin_links.c selects, twin_module.c
- * finds the module, twin_steps.c drives it by twin_request.c and twin_load.c, and twin_binding.c binds the kernel.
+ * Private to hooks/launch: the steps from a plan to a twin. twin_refresh.c calls them. twin_links.c selects links and
+ * kernels, and twin_module.c finds the module. twin_steps.c drives it by twin_request.c and twin_load.c. Finally
+ * twin_binding.c binds the kernel.
  */
 #ifndef GPUBPF_HOOKS_TWIN_H
 #define GPUBPF_HOOKS_TWIN_H

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The only file of the agent that reads the environment. A set-user-ID program sees no variable. */
 #include "process.h"
-#include "hooks/client/cache.h"
 #include "maps/host/mirror.h"
 
 #include <stdio.h>

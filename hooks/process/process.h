@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the agent knows of the process that it runs in: its environment, its part in a session, and the system calls that
- * it may make. Nothing here calls the client or the launch path.
+ * The process that the agent runs in: its environment, its part in a session, and the system calls that the agent may
+ * make. Nothing here calls the client or the launch path.
  */
 #ifndef GPUBPF_HOOKS_PROCESS_H
 #define GPUBPF_HOOKS_PROCESS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* environ.c: the one file that reads the environment. NULL: the variable is not set. */
 const char *gpubpf_env_session(void);
 const char *gpubpf_env_backend(void);
+const char *gpubpf_env_variable(const char *name);
+bool gpubpf_env_cache(char *path, size_t size);     /* $XDG_CACHE_HOME/gpubpf or ~/.cache/gpubpf */
 uint64_t gpubpf_env_drain_threads(void);            /* 0: not set, or out of range */
 uint64_t gpubpf_env_drain_bytes(void);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The part that this process has in a session, for code that must not call the client: may the agent start a thread,
- * may it make calls, and which interposed call concerns the session?
+ * The part that this process has in a session, for code that must not call the client. It says whether the agent may
+ * start a thread and make calls. It also passes interposed calls to the client.
  */
 #include "session_state.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * session_state.c: which part this process has in a session. The client sets it (hooks/client). The readers are in
- * hooks/agent.h.
+ * session_state.c: the part that this process has in a session. The client sets it (hooks/client); process.h has the
+ * functions that read it.
  */
 #ifndef GPUBPF_HOOKS_SESSION_STATE_H
 #define GPUBPF_HOOKS_SESSION_STATE_H
@@ -16,7 +16,7 @@ bool gpubpf_session_set_sealed(void);
 void gpubpf_session_set_forbidden(int nr);
 int gpubpf_session_take_forbidden(void);
 
-/* What the client does when the process calls an interposed function of libc. Both may run in any thread. */
+/* The client's part when the process calls an interposed function of libc. Both may run in any thread. */
 struct gpubpf_process_handlers {
 	/* The program installs a filter that forbids system call `nr`: end the session and make no further calls. */
 	void (*seal)(int nr);
