@@ -3,7 +3,7 @@
  * gpubpf-compile: lowers, emits and injects, with LLVM linked in. Its sandbox allows only computation and messages to
  * the tool.
  */
-#include "sandbox.h"
+#include "sandbox/sandbox.h"
 #include "serve.h"
 #include "spawn.h"
 

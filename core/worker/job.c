@@ -16,6 +16,7 @@
 #include "installed.h"
 #include "result_cache.h"
 #include "codec.h"
+#include "spare.h"
 #include "spawn.h"
 #include "transport.h"
 
@@ -80,87 +81,25 @@ int gpubpf_worker_create(const struct gpubpf_worker_opts *opts, struct gpubpf_wo
 	return 0;
 }
 
-/* -- processes that are reused by later workers -- */
-
-#define MAX_SPARES 16
-#define MAX_SPARE_JOBS 100       /* vendors' compilers leak with each job */
-
-struct spare {
-	pid_t owner, pid;            /* owner: excludes forks of this process, which would interfere with its jobs */
-	int sock;
-	uint32_t jobs;
-	uint64_t memory;
-	char path[PATH_MAX];
-};
-
-static struct {
-	pthread_mutex_t lock;
-	bool keep;
-	uint32_t n;
-	struct spare spare[MAX_SPARES];
-} spares = { .lock = PTHREAD_MUTEX_INITIALIZER };
-
-/* Ends it and all processes that it forked: spawn put them into one group. */
-static int end_process(pid_t pid)
-{
-	int status = 0;
-
-	kill(-pid, SIGKILL);
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	return status;
-}
-
-void gpubpf_workers_reuse(bool keep)
-{
-	pthread_mutex_lock(&spares.lock);
-	spares.keep = keep;
-	while (!keep && spares.n) {
-		struct spare *s = &spares.spare[--spares.n];
-
-		close(s->sock);
-		if (s->owner == getpid())
-			end_process(s->pid);
-	}
-	pthread_mutex_unlock(&spares.lock);
-}
-
 /* Keeps the worker's process for reuse; false: it cannot be kept. The caller holds pid_lock. */
 static bool store_spare(struct gpubpf_worker *w)
 {
-	bool stored;
+	const struct gpubpf_spare spare = { w->pid, w->sock, w->jobs, w->memory, w->path };
 
-	pthread_mutex_lock(&spares.lock);
-	stored = spares.keep && spares.n < MAX_SPARES && !w->one_job && !w->busy && w->jobs < MAX_SPARE_JOBS;
-	if (stored) {
-		struct spare *s = &spares.spare[spares.n++];
-
-		*s = (struct spare){ getpid(), w->pid, w->sock, w->jobs, w->memory, "" };
-		memcpy(s->path, w->path, sizeof(s->path));
-	}
-	pthread_mutex_unlock(&spares.lock);
-	return stored;
+	return !w->one_job && !w->busy && gpubpf_spare_store(&spare);
 }
 
 /* Takes a kept process. The caller holds pid_lock. */
 static bool take_spare(struct gpubpf_worker *w)
 {
-	uint32_t i = 0;
-	bool found;
+	struct gpubpf_spare spare = { .memory = w->memory, .path = w->path };
 
-	pthread_mutex_lock(&spares.lock);
-	while (i < spares.n && (spares.spare[i].owner != getpid() || spares.spare[i].memory != w->memory ||
-				strcmp(spares.spare[i].path, w->path)))
-		i++;
-	found = i < spares.n;
-	if (found) {
-		w->pid = spares.spare[i].pid;
-		w->sock = spares.spare[i].sock;
-		w->jobs = spares.spare[i].jobs;
-		spares.spare[i] = spares.spare[--spares.n];
-	}
-	pthread_mutex_unlock(&spares.lock);
-	return found;
+	if (!gpubpf_spare_take(&spare))
+		return false;
+	w->pid = spare.pid;
+	w->sock = spare.sock;
+	w->jobs = spare.jobs;
+	return true;
 }
 
 static int start(struct gpubpf_worker *w)
@@ -206,7 +145,7 @@ static int stop(struct gpubpf_worker *w, bool closed)
 			usleep(1000);
 	}
 	if (!got)
-		status = end_process(w->pid);
+		status = gpubpf_worker_end(w->pid);
 	w->pid = 0;
 	w->has_image = false;
 	w->sock = -1;

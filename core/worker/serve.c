@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "in_fork.h"
+#include "sandbox/in_fork.h"
 #include "codec.h"
 #include "transport.h"
 

@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -123,4 +124,14 @@ int gpubpf_worker_spawn(const char *path, uint64_t memory, pid_t *pid, int *sock
 	limit_memory(*pid, memory);
 	*sock = pair[0];
 	return 0;
+}
+
+int gpubpf_worker_end(pid_t pid)
+{
+	int status = 0;
+
+	kill(-pid, SIGKILL);
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return status;
 }

@@ -20,5 +20,7 @@ char **gpubpf_worker_environ(void);
  * address space (UINT64_MAX: unlimited). 0 or -errno.
  */
 int gpubpf_worker_spawn(const char *path, uint64_t memory, pid_t *pid, int *sock);
+/* Ends the process and all processes that it forked: the start put them into one group. Returns its wait status. */
+int gpubpf_worker_end(pid_t pid);
 
 #endif

@@ -16,7 +16,7 @@
 
 #include "backends/hip/amdgpu/inject.h"
 #include "backends/hip/amdgpu/isa/isa.h"
-#include "core/worker/in_fork.h"
+#include "core/worker/sandbox/in_fork.h"
 #include "hip.h"
 
 #define MOST 256 /* bytes changed at once */

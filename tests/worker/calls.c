@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 #include "core/model/diag.h"
-#include "core/worker/sandbox.h"
+#include "core/worker/sandbox/sandbox.h"
 #include "core/worker/spawn.h"
 #include "tests/tap.h"
 

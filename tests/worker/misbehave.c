@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "core/model/diag.h"
-#include "core/worker/sandbox.h"
+#include "core/worker/sandbox/sandbox.h"
 #include "core/worker/serve.h"
 #include "misbehave.h"
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "assemble.h"
-#include "core/worker/sandbox.h"
+#include "core/worker/sandbox/sandbox.h"
 #include "core/worker/serve.h"
 #include "core/worker/spawn.h"
 

@@ -16,7 +16,7 @@
 #include "core/model/diag.h"
 #include "core/wire/protocol.h"
 #include "core/wire/files/write_all.h"
-#include "core/worker/in_fork.h"
+#include "core/worker/sandbox/in_fork.h"
 
 #define NOT_STARTED 127 /* exit status, as of a shell */
 #define TEXT "/proc/self/fd/3"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gpubpf-ptxas: starts NVIDIA's ptxas for the tool, in a separate process from the probes' assembler. */
-#include "core/worker/sandbox.h"
+#include "core/worker/sandbox/sandbox.h"
 #include "core/worker/serve.h"
 #include "core/worker/spawn.h"
 #include "ptxas.h"

@@ -14,7 +14,7 @@
 
 #include "core/model/diag.h"
 #include "core/worker/functions.h"
-#include "core/worker/in_fork.h"
+#include "core/worker/sandbox/in_fork.h"
 #include "core/worker/lines.h"
 #include "core/wire/name.h"
 #include "inject.h"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * gpubpf-build runs a vendor's OpenCL compiler. Such compilers map code that they generate, start threads and linkers,
- * write caches and talk to devices. The sandbox allows that (core/worker/calls.def). The process has no descriptor
+ * write caches and talk to devices. The sandbox allows that (core/worker/sandbox/calls.def). The process has no descriptor
  * except its socket.
  */
 #include <stdlib.h>
 
 #include "build.h"
-#include "core/worker/sandbox.h"
+#include "core/worker/sandbox/sandbox.h"
 #include "core/worker/serve.h"
 #include "core/worker/spawn.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gpubpf-clread: reads and wraps OpenCL C with libclang. Its sandbox permits reading files (headers in folders of -I,
  * clang's own) and starting the thread in which libclang parses. */
-#include "core/worker/sandbox.h"
+#include "core/worker/sandbox/sandbox.h"
 #include "core/worker/serve.h"
 #include "core/worker/spawn.h"
 
