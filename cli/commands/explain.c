@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "core/session/twins/called_functions.h"
-#include "core/session/named_places.h"
+#include "core/session/base/named_places.h"
 #include "core/session/report/report.h"
 #include "core/wire/match.h"
 

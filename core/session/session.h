@@ -15,11 +15,11 @@
  *   core/session/twins/twin_build.c         the steps that build a twin          core/session/twins/select_sites.c       selects the programs for each place
  *   core/session/twins/assemble.c         machine code stored after its text   core/session/twins/device_query.c       answers of the device's compiler
  *   core/session/twins/prefetch.c        twins built before their request     core/session/twins/build_pool.c           threads that build twins, and a cache
- *   named_places.c      programs at places with names        core/session/twins/called_functions.c  functions that a kernel calls
- *   core/session/maps/reader.c, core/session/maps/event.c   rings: prints and records            core/session/maps/rescue.c           maps of killed processes
+ *   core/session/base/named_places.c      programs at places with names        core/session/twins/called_functions.c  functions that a kernel calls
+ *   core/session/maps/reader.c, core/session/maps/event.c   rings: prints and records            core/session/server/rescue.c           maps of killed processes
  *   report*.c           the report                           core/session/server/query.c            queries of other tools
  *   core/session/maps/element.c, core/session/maps/element_keyed.c  elements that other tools read and write
- *   core/session/maps/snapshot.c          maps of one moment                   core/session/maps/batch.c            batch operations on elements
+ *   core/session/server/snapshot.c          maps of one moment                   core/session/maps/batch.c            batch operations on elements
  *   core/session/stacks/stacks.c            host stacks of kernel launches       core/session/stacks/symbols.c          function symbols of a file
  *
  * Further headers: entries (the elements of a map), rows (values shown as tables), signature, sized (public structs
@@ -276,10 +276,14 @@ struct gpubpf_session {
 	uint32_t nnotes;
 };
 
-/* load.c: free the strings of a value. */
+/* core/session/objects/load.c: free the strings of a value. */
 void gpubpf_load_value_finish(struct gpubpf_load_value *value);
 
-/* session.c */
+/* core/session/objects/session_data.c: gpubpf_session__new() and gpubpf_session__free() for a session that never starts. */
+struct gpubpf_session *gpubpf_session_create(const struct gpubpf_session_opts *opts);
+void gpubpf_session_destroy(struct gpubpf_session *s);
+
+/* core/session/base/status.c */
 uint32_t gpubpf_session_build_ms(const struct gpubpf_session *s);
 int gpubpf_session_fail(struct gpubpf_session *s, int err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -287,7 +291,8 @@ int gpubpf_session_refuse(struct gpubpf_session *s, int err, const struct gpubpf
 /* Report a note to the user; each text once, bounded in number. */
 void gpubpf_session_note(struct gpubpf_session *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 uint64_t gpubpf_now_ns(void);
-/* Put a loaded unit into a new session, which owns it from then on. */
+
+/* core/session/objects/load.c. Put a loaded unit into a new session, which owns it from then on. */
 int gpubpf_session_adopt_unit(struct gpubpf_session *s, struct gpubpf_loaded *loaded, struct gpubpf_diag *diag);
 /* Verify all programs of the unit from index `first` on. If one fails, none may run. */
 int gpubpf_session_verify(struct gpubpf_session *s, struct gpubpf_unit *unit, uint32_t first, struct gpubpf_diag *diag);
@@ -304,7 +309,7 @@ int gpubpf_linux_map_pages(struct gpubpf_session *s, const struct gpubpf_session
 int gpubpf_linux_share(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t first);
 void gpubpf_linux_share_all(struct gpubpf_session *s, uint32_t first); /* with all agents that have that arena */
 
-/* join.c, after load. The object's index, or that of an earlier object with the same bytes, or -errno with the reason
+/* core/session/objects/join.c, after load. The object's index, or that of an earlier object with the same bytes, or -errno with the reason
  * in s->error. */
 int gpubpf_session_join_object(struct gpubpf_session *s, const char *path);
 /* The same for one object that is already loaded. A map with at[] -1 becomes a new map of the session, and at[] returns
@@ -327,32 +332,41 @@ struct gpubpf_environ_opts {
 };
 int gpubpf_environ(const struct gpubpf_environ_opts *o, char *const *base, char ***env, char *why, size_t size);
 
-/* core/session/server/server.c */
-int gpubpf_server_open(struct gpubpf_session *s);
-/* Copy the mirrors of devices with memory of their own, and wait for them for a limited time. */
-void gpubpf_session_refresh_mirrors(struct gpubpf_session *s);
-/* Does a device have mirrors? Are mirrors being copied? Start a new copy of all. */
-bool gpubpf_session_has_mirrors(const struct gpubpf_session *s);
-bool gpubpf_session_is_pulling(const struct gpubpf_session *s);
-void gpubpf_session_pull_mirrors(struct gpubpf_session *s);
-int gpubpf_server_poll(struct gpubpf_session *s, int timeout_ms);
-void gpubpf_server_close(struct gpubpf_session *s);
+/* core/session/base/programs.c. Make a copy of the unit in which only the programs of these links match kernels; all keep their index. 0 or -ENOMEM.
+ * The caller frees out->progs, but not the data that it points to. */
+int gpubpf_links_make_unit(const struct gpubpf_session *s, const uint32_t *links, uint32_t n, struct gpubpf_unit *out);
+
+/* core/session/base/peers.c */
 struct gpubpf_peer *gpubpf_peer_find(struct gpubpf_session *s, uint64_t id);
 /* The image that the peer sent under that key; NULL: none. */
 #define GPUBPF_MAX_KNOWN 4096
 #define GPUBPF_MAX_RETAINED_BYTES (64u << 20) /* of images that peers need not send again */
 const struct gpubpf_known_image *gpubpf_peer_known(const struct gpubpf_peer *peer, uint64_t identity);
-void gpubpf_peer_forget_images(struct gpubpf_session *s, struct gpubpf_peer *peer);
 int gpubpf_peer_send(struct gpubpf_peer *peer, uint16_t type, uint32_t seq, struct gpubpf_writer *w,
 		     const int *fds, uint32_t nfds);
 
+/* core/session/base/mirrors.c. Does a device have mirrors? Are mirrors being copied? Start a new copy of all. */
+bool gpubpf_session_has_mirrors(const struct gpubpf_session *s);
+bool gpubpf_session_is_pulling(const struct gpubpf_session *s);
+void gpubpf_session_pull_mirrors(struct gpubpf_session *s);
 /* Are mirrors of the process being copied? */
 bool gpubpf_peer_is_pulling(const struct gpubpf_peer *peer);
+/* Request the mirrors of a process's devices, if the devices have their own memory. all: of every such device, for
+ * readers of any map. Otherwise only of devices whose agent does not drain rings. anew: even if an answer is due, since
+ * that may be a copy that has already begun. */
+void gpubpf_peer_pull_mirrors(struct gpubpf_session *s, struct gpubpf_peer *peer, bool all, bool anew);
 
+/* core/session/server/server.c */
+int gpubpf_server_open(struct gpubpf_session *s);
+/* Copy the mirrors of devices with memory of their own, and wait for them for a limited time. */
+void gpubpf_session_refresh_mirrors(struct gpubpf_session *s);
+int gpubpf_server_poll(struct gpubpf_session *s, int timeout_ms);
+void gpubpf_server_close(struct gpubpf_session *s);
+void gpubpf_peer_forget_images(struct gpubpf_session *s, struct gpubpf_peer *peer);
 /* core/session/server/peer.c: handle one packet. -EPROTO: the connection must end. Takes over the descriptors that it uses. */
 int gpubpf_peer_message(struct gpubpf_session *s, struct gpubpf_peer *peer, struct gpubpf_packet *msg);
 
-/* core/session/maps/rescue.c: copy a device's memory into the arena's mirror when its process cannot, once per device. A helper process
+/* core/session/server/rescue.c: copy a device's memory into the arena's mirror when its process cannot, once per device. A helper process
  * does it; it takes as long as a GPU takes to start, some hundred milliseconds. The function takes the memory over. */
 void gpubpf_rescue(struct gpubpf_session *s, struct gpubpf_session_device *dev);
 /* The process that gpubpf_server_watch_rescue() watches has ended. */
@@ -430,14 +444,11 @@ size_t gpubpf_map_scratch_size(const struct gpubpf_map *map);
 /* 524 (ENOTSUPP) is internal to the Linux kernel: return -EINVAL to users. */
 int gpubpf_map_user_error(int err);
 
-/* attach.c: links */
+/* core/session/objects/attach.c: links */
 int gpubpf_links_open(struct gpubpf_session *s);    /* of a unit just loaded. 0 or -ENOMEM */
 void gpubpf_links_close(struct gpubpf_session *s);  /* before the unit is freed */
 /* Publish the attached links to the agents, which use them from their next launch on. */
 void gpubpf_links_publish(struct gpubpf_session *s);
-/* Make a copy of the unit in which only the programs of these links match kernels; all keep their index. 0 or -ENOMEM.
- * The caller frees out->progs, but not the data that it points to. */
-int gpubpf_links_make_unit(const struct gpubpf_session *s, const uint32_t *links, uint32_t n, struct gpubpf_unit *out);
 /* The operations for other tools: 0 or -errno with the reason in s->error. `pattern` "": the one of the program's
  * section. */
 void gpubpf_links_list(const struct gpubpf_session *s, bool json, FILE *out);
@@ -498,7 +509,7 @@ void gpubpf_query_try_answer(struct gpubpf_session *s, struct gpubpf_peer *peer)
 void gpubpf_query_release(struct gpubpf_session *s, struct gpubpf_peer *peer);
 /* Answer the query that launches wait for. */
 void gpubpf_query_answer_held(struct gpubpf_session *s);
-/* core/session/maps/snapshot.c: hold launches and request mirrors of one moment. -EBUSY with the reason in s->error while another query
+/* core/session/server/snapshot.c: hold launches and request mirrors of one moment. -EBUSY with the reason in s->error while another query
  * does so. */
 int gpubpf_hold_begin(struct gpubpf_session *s);
 /* -EAGAIN: agents have not answered. 0: the mirrors show one moment. Else -errno with the reason in s->error. A second

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/model/prog.h"
-#include "core/session/named_places.h"
+#include "core/session/base/named_places.h"
 #include "tests/tap.h"
 
 static struct gpubpf_place place(enum gpubpf_site kind, uint32_t id, const char *name)

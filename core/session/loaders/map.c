@@ -46,7 +46,7 @@ static int put_on_shelf(const struct gpubpf_session *s, struct sys_object *o)
 
 	def.rdonly = false; /* the loader fills the map before it freezes it */
 	gpubpf_diag_init(&diag);
-	o->map.shelf = gpubpf_session__new(&opts);
+	o->map.shelf = gpubpf_session_create(&opts);
 	if (!o->map.shelf)
 		return -ENOMEM;
 	err = gpubpf_load_passed(&given, &loaded, &diag);
@@ -60,7 +60,7 @@ struct gpubpf_map *sys_map_get(const struct gpubpf_session *s, const struct sys_
 
 void sys_map_finish(struct sys_object *o)
 {
-	gpubpf_session__free(o->map.shelf);
+	gpubpf_session_destroy(o->map.shelf);
 	sys_stream_destroy(o->map.stream);
 	sys_slots_destroy(o->map.slots);
 	if (o->map.pages > 0 && o->map.pages != o->fd)
@@ -133,7 +133,7 @@ static void move_elements(struct gpubpf_session *s, struct sys_object *o, const 
 		copy_elements(from, to);
 	else if (!to->rdonly && !to->kernel && from->type->ops & GPUBPF_OP_BIT(GPUBPF_OP_POP))
 		copy_queue(from, to);
-	gpubpf_session__free(o->map.shelf);
+	gpubpf_session_destroy(o->map.shelf);
 	o->map.shelf = NULL;
 }
 

@@ -314,17 +314,6 @@ const char *gpubpf_arena_backend(const struct gpubpf_session *s, uint32_t arena)
 	return s->arenas[arena].shared ? s->shared_backend : s->arenas[arena].backend;
 }
 
-struct gpubpf_map_view gpubpf_arena_view(const struct gpubpf_session *s, uint32_t arena, uint32_t map)
-{
-	const struct gpubpf_session_arena *a = &s->arenas[arena];
-
-	return (struct gpubpf_map_view){
-		.arena = a->base,
-		.map = &s->loaded->unit.maps[map],
-		.layout = &a->layout.maps[map],
-	};
-}
-
 /* Values that programs only add to. They use atomic adds, or *p += x, whose plain store counts as USE_WRITE too and
  * excludes the map. Update may create the zero that is then added to, but not in an array. */
 bool gpubpf_map_is_summed(const struct gpubpf_session *s, uint32_t map)

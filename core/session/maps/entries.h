@@ -5,7 +5,7 @@
 
 #include "core/load/typed/hist.h"
 #include "core/session/session.h"
-#include "core/session/twins/signature.h"
+#include "core/session/base/signature.h"
 
 struct gpubpf_entry {
 	const void *key, *value;

@@ -8,11 +8,6 @@
 
 #include "core/session/kernel_bpf/kernel_maps.h"
 
-uint32_t gpubpf_map_index(const struct gpubpf_map *map)
-{
-	return map - map->session->loaded->unit.maps;
-}
-
 struct gpubpf_map *gpubpf_session__next_map(const struct gpubpf_session *s, const struct gpubpf_map *prev)
 {
 	struct gpubpf_unit *unit = s->loaded ? &s->loaded->unit : NULL;

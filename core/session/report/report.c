@@ -12,8 +12,8 @@
 #include "core/session/maps/element.h"
 #include "core/session/kernel_bpf/kernel_maps.h"
 #include "missed.h"
-#include "core/session/named_places.h"
-#include "core/session/maps/sized.h"
+#include "core/session/base/named_places.h"
+#include "core/session/base/sized.h"
 
 bool gpubpf_report_includes_map(const struct gpubpf_report_opts *opts, const struct gpubpf_map *map)
 {

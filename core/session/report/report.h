@@ -4,6 +4,7 @@
 #define GPUBPF_SESSION_REPORT_H
 
 #include "core/model/places.h"
+#include "core/session/base/json_write.h"
 #include "core/session/maps/entries.h"
 
 /* text.c, json.c. The caller has checked opts and collected s->stats. 0 or -ENOMEM. */
@@ -19,9 +20,6 @@ struct json_object;
 int gpubpf_report_add_json(struct gpubpf_session *s, struct json_object *root, const struct gpubpf_report_opts *opts);
 /* The same after collecting the kernels' statistics again; gpubpf_session__error() has the reason of a failure. */
 int gpubpf_report_document(struct gpubpf_session *s, struct json_object *root, const struct gpubpf_report_opts *opts);
-/* Write JSON in the format that the whole tool uses. Releases root. */
-void gpubpf_json_write(struct json_object *root, FILE *out);
-void gpubpf_json_line(struct json_object *root, FILE *out); /* the same in one line */
 /* A single record or print, with its members in the report, and its process and device. */
 struct json_object *gpubpf_report_event(struct gpubpf_session *s, const struct gpubpf_event *event,
 					const struct gpubpf_report_opts *opts);

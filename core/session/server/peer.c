@@ -197,14 +197,6 @@ static int get_request(struct gpubpf_session *s, struct gpubpf_twin_req *req, st
 	return !err && r->failed ? -EPROTO : err;
 }
 
-const struct gpubpf_known_image *gpubpf_peer_known(const struct gpubpf_peer *peer, uint64_t identity)
-{
-	for (uint32_t i = 0; i < peer->nknown; i++)
-		if (peer->known[i].identity == identity)
-			return &peer->known[i];
-	return NULL;
-}
-
 static void recall_image(const struct gpubpf_peer *peer, struct gpubpf_twin_req *req)
 {
 	const struct gpubpf_known_image *known = req->identity ? gpubpf_peer_known(peer, req->identity) : NULL;

@@ -22,7 +22,6 @@ enum { TAG_LISTENER, TAG_WAKE, TAG_TIMER, TAG_RESCUE, TAG_PEERS };
 
 #define MAX_PACKETS_PER_TURN 64          /* from one peer, so that no peer starves the others */
 #define FRESH_WAIT_NS 1000000000ull /* for mirrors that a thread of this process reads */
-#define PULL_WAIT_NS 5000000000ull  /* for an answer to PULL, which can be lost when a process's socket is full */
 #define INTERVAL_BUSY_NS 1000000ull
 #define INTERVAL_IDLE_NS 50000000ull
 
@@ -76,27 +75,6 @@ int gpubpf_server_open(struct gpubpf_session *s)
 	if (err < 0)
 		gpubpf_session_fail(s, err, "%s: cannot open the session's socket: %s", s->path,
 				    strerror(-err));
-	return err;
-}
-
-struct gpubpf_peer *gpubpf_peer_find(struct gpubpf_session *s, uint64_t id)
-{
-	struct gpubpf_peer *peer = s->peers;
-
-	while (peer && peer->id != id)
-		peer = peer->next;
-	return peer;
-}
-
-/* A peer that does not read its answers loses its connection, so that it cannot stop the session. */
-int gpubpf_peer_send(struct gpubpf_peer *peer, uint16_t type, uint32_t seq, struct gpubpf_writer *w,
-		     const int *fds, uint32_t nfds)
-{
-	int err = gpubpf_msg_send(peer->sock, MSG_DONTWAIT, type, seq, w, fds, nfds);
-
-	if (err < 0)
-		shutdown(peer->sock, SHUT_RDWR);
-	gpubpf_writer_finish(w);
 	return err;
 }
 
@@ -221,14 +199,6 @@ static int serve_peer(struct gpubpf_session *s, uint64_t id)
 	return n;
 }
 
-bool gpubpf_session_has_mirrors(const struct gpubpf_session *s)
-{
-	for (uint32_t i = 0; i < s->narenas; i++)
-		if (!s->arenas[i].shared)
-			return true;
-	return false;
-}
-
 static void set_interval(struct gpubpf_session *s, uint64_t ns)
 {
 	struct itimerspec when = {
@@ -258,39 +228,6 @@ static void adapt_interval(struct gpubpf_session *s, uint64_t records)
 	set_interval(s, ns > INTERVAL_IDLE_NS ? INTERVAL_IDLE_NS : ns);
 }
 
-bool gpubpf_peer_is_pulling(const struct gpubpf_peer *peer)
-{
-	uint64_t now = gpubpf_now_ns();
-
-	for (uint32_t i = 0; i < peer->ndevices; i++)
-		if (peer->devices[i].pull_until_ns > now)
-			return true;
-	return false;
-}
-
-/* Request the mirrors of a process's devices, if the devices have their own memory. all: of every such device, for
- * readers of any map. Otherwise only of devices whose agent does not drain rings. anew: even if an answer is due, since
- * that may be a copy that has already begun. */
-static void pull_mirrors(struct gpubpf_session *s, struct gpubpf_peer *peer, bool all, bool anew)
-{
-	uint64_t now = gpubpf_now_ns();
-
-	for (uint32_t i = 0; i < peer->ndevices; i++) {
-		struct gpubpf_session_device *dev = &peer->devices[i];
-		struct gpubpf_writer w = {0};
-
-		if (dev->arena < 0 || s->arenas[dev->arena].shared || (dev->pull_until_ns > now && !anew) ||
-		    (!all && dev->caps.bits & GPUBPF_CAP_DRAINS))
-			continue;
-		gpubpf_put_u32(&w, dev->number);
-		gpubpf_put_u32(&w, dev->pulls + 1);
-		if (gpubpf_peer_send(peer, GPUBPF_MSG_PULL, 0, &w, NULL, 0) < 0)
-			continue;
-		dev->pulls++;
-		dev->pull_until_ns = now + PULL_WAIT_NS;
-	}
-}
-
 /* Mirrors are copied whole, so only for a reader. */
 static void serve_timer(struct gpubpf_session *s)
 {
@@ -305,21 +242,7 @@ static void serve_timer(struct gpubpf_session *s)
 	}
 	all |= gpubpf_linux_maps_need_mirrors(s);
 	for (peer = s->peers; peer && (all || s->has_rings); peer = peer->next)
-		pull_mirrors(s, peer, all, anew);
-}
-
-bool gpubpf_session_is_pulling(const struct gpubpf_session *s)
-{
-	for (const struct gpubpf_peer *peer = s->peers; peer; peer = peer->next)
-		if (gpubpf_peer_is_pulling(peer))
-			return true;
-	return false;
-}
-
-void gpubpf_session_pull_mirrors(struct gpubpf_session *s)
-{
-	for (struct gpubpf_peer *peer = s->peers; peer; peer = peer->next)
-		pull_mirrors(s, peer, true, true);
+		gpubpf_peer_pull_mirrors(s, peer, all, anew);
 }
 
 void gpubpf_session_refresh_mirrors(struct gpubpf_session *s)

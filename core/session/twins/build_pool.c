@@ -13,7 +13,7 @@
 
 #include "core/wire/checks.h"
 #include "core/worker/job.h"
-#include "core/session/named_places.h"
+#include "core/session/base/named_places.h"
 #include "core/session/session.h"
 #include "twin_store.h"
 

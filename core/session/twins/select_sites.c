@@ -19,9 +19,9 @@
 #include "called_functions.h"
 #include "core/model/param.h"
 #include "core/wire/match.h"
-#include "core/session/named_places.h"
+#include "core/session/base/named_places.h"
 #include "core/session/session.h"
-#include "signature.h"
+#include "core/session/base/signature.h"
 
 #define MAX_SITES (GPUBPF_NSITES * (GPUBPF_MAX_SETS + GPUBPF_MAX_CALLS)) /* of a kernel */
 

@@ -19,7 +19,7 @@
 #include "core/worker/result_cache.h"
 #include "core/worker/spawn.h"
 #include "core/session/session.h"
-#include "signature.h"
+#include "core/session/base/signature.h"
 
 #define STORE_VERSION 1
 #define MAX_TARGETS 64

@@ -5,7 +5,7 @@
  * get a segment of each arena (maps/layout.h), and its programs become links that are not attached. Agents see none of
  * it before one of these links is attached.
  */
-#include "session.h"
+#include "core/session/session.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  * a link or enables it again; detaching disables it. The session never removes a link, so its number keeps its meaning
  * in twins and agents. Agents read the attached links from the kernel table (core/wire/protocol.h).
  */
-#include "session.h"
+#include "core/session/session.h"
 
 #include <errno.h>
 #include <json-c/json.h>
@@ -14,7 +14,7 @@
 #include "core/model/places.h"
 #include "core/wire/match.h"
 #include "core/session/report/report.h"
-#include "core/session/maps/sized.h"
+#include "core/session/base/sized.h"
 #include "core/session/report/table.h"
 
 /* Allocate tables at their final size, because builders read them while they grow. */
@@ -88,26 +88,6 @@ void gpubpf_links_publish(struct gpubpf_session *s)
 			n = write_plan_entry(t, n, i, kernel_pattern(&unit->progs[i]));
 	__atomic_store_n(&t->nplan, n, __ATOMIC_RELAXED);
 	__atomic_store_n(&t->plan, s->plan, __ATOMIC_RELEASE);
-}
-
-int gpubpf_links_make_unit(const struct gpubpf_session *s, const uint32_t *links, uint32_t n, struct gpubpf_unit *out)
-{
-	const struct gpubpf_unit *unit = &s->loaded->unit;
-	struct gpubpf_prog *progs = malloc((unit->nprogs + 1) * sizeof(*progs));
-
-	if (!progs)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < unit->nprogs; i++) {
-		progs[i] = unit->progs[i];
-		progs[i].site = GPUBPF_SITE_ENTRY;
-		progs[i].pattern[0] = 0; /* matches no kernel */
-	}
-	for (uint32_t i = 0; i < n; i++)
-		if (links[i] < unit->nprogs)
-			progs[links[i]] = unit->progs[links[i]];
-	*out = *unit;
-	out->progs = progs;
-	return 0;
 }
 
 static bool same_program(const struct gpubpf_prog *a, const struct gpubpf_prog *b)

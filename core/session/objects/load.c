@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Loads the objects of a session: read, verify, lay out the maps. */
-#include "session.h"
+#include "core/session/session.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "core/target.h"
 #include "gpubpf/allocation.h"
 #include "core/session/kernel_bpf/kernel_maps.h"
-#include "core/session/maps/sized.h"
+#include "core/session/base/sized.h"
 
 void gpubpf_load_value_finish(struct gpubpf_load_value *value)
 {

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writes JSON in the format that the whole tool uses. */
+#include "json_write.h"
+
+#include <json-c/json.h>
+#include <string.h>
+
+#include "core/model/utf8.h"
+
+/* The number of leading bytes that are safe on every terminal. */
+static size_t count_safe(const char *text)
+{
+	size_t n = 0;
+
+	while ((text[n] >= ' ' && text[n] <= '~') || text[n] == '\n')
+		n++;
+	return n;
+}
+
+/* Write one character that is not safe, escaped if needed. Returns its bytes. */
+static size_t write_special(const char *text, size_t left, FILE *out)
+{
+	uint32_t code;
+	int n = gpubpf_utf8_next(text, left, &code);
+
+	if (n <= 0)
+		fprintf(out, "\\\\x%02x", (unsigned char)text[0]);
+	else if (gpubpf_utf8_controls(code))
+		fprintf(out, "\\u%04x", code);
+	else
+		fwrite(text, 1, n, out);
+	return n > 0 ? n : 1;
+}
+
+/* Write JSON. Invalid UTF-8 and terminal control characters only occur in strings, where they can be escaped. */
+static void write_json(struct json_object *root, int flags, FILE *out)
+{
+	const char *text = json_object_to_json_string_ext(root, flags | JSON_C_TO_STRING_NOSLASHESCAPE);
+	size_t left = strlen(text), n;
+
+	for (; left; text += n, left -= n) {
+		n = count_safe(text);
+		if (n)
+			fwrite(text, 1, n, out);
+		else
+			n = write_special(text, left, out);
+	}
+	fputc('\n', out);
+	json_object_put(root);
+}
+
+void gpubpf_json_write(struct json_object *root, FILE *out)
+{
+	write_json(root, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED, out);
+}
+
+void gpubpf_json_line(struct json_object *root, FILE *out)
+{
+	write_json(root, JSON_C_TO_STRING_PLAIN, out);
+}

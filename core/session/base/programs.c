@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The programs of a session, for its users and for twins. */
+#include "core/session/session.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+int gpubpf_links_make_unit(const struct gpubpf_session *s, const uint32_t *links, uint32_t n, struct gpubpf_unit *out)
+{
+	const struct gpubpf_unit *unit = &s->loaded->unit;
+	struct gpubpf_prog *progs = malloc((unit->nprogs + 1) * sizeof(*progs));
+
+	if (!progs)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < unit->nprogs; i++) {
+		progs[i] = unit->progs[i];
+		progs[i].site = GPUBPF_SITE_ENTRY;
+		progs[i].pattern[0] = 0; /* matches no kernel */
+	}
+	for (uint32_t i = 0; i < n; i++)
+		if (links[i] < unit->nprogs)
+			progs[links[i]] = unit->progs[links[i]];
+	*out = *unit;
+	out->progs = progs;
+	return 0;
+}
+
+const struct gpubpf_prog *gpubpf_session__next_program(const struct gpubpf_session *s,
+						       const struct gpubpf_prog *prev)
+{
+	const struct gpubpf_unit *unit = s->loaded ? &s->loaded->unit : NULL;
+	const struct gpubpf_prog *next = prev ? prev + 1 : unit ? unit->progs : NULL;
+
+	while (unit && next < unit->progs + unit->nprogs && s->links && s->links[next - unit->progs].borrowed)
+		next++;
+	return unit && next < unit->progs + unit->nprogs ? next : NULL;
+}
+
+const char *gpubpf_prog__name(const struct gpubpf_prog *prog)
+{
+	return prog->name;
+}
+
+const char *gpubpf_prog__section_name(const struct gpubpf_prog *prog)
+{
+	return prog->section;
+}
+
+const char *gpubpf_prog__pattern(const struct gpubpf_prog *prog)
+{
+	return prog->pattern;
+}
+
+uint32_t gpubpf_prog__number(const struct gpubpf_prog *prog)
+{
+	const struct gpubpf_unit *unit = prog->session ? &prog->session->loaded->unit : NULL;
+
+	for (uint32_t m = 0; unit && m < unit->nmaps; m++)
+		for (uint32_t i = 0; unit->maps[m].object == prog->object && i < unit->maps[m].ntargets; i++)
+			if (!strcmp(unit->maps[m].targets[i].name, prog->name))
+				return unit->maps[m].targets[i].number;
+	return 0;
+}
+
+uint32_t gpubpf_prog__insn_cnt(const struct gpubpf_prog *prog)
+{
+	return prog->ninsns;
+}
+
+uint64_t gpubpf_prog__max_cost(const struct gpubpf_prog *prog)
+{
+	return prog->facts ? prog->facts->cost.insns : 0;
+}
