@@ -4,23 +4,24 @@
  * core/session/twins/build_pool.h passes to the builders' threads. The session does not trust its peers. A peer's message costs at most that
  * peer's connection, and every table that a peer can fill is bounded.
  *
- *   session.c           life: load, verify, start, poll, stop
- *   core/session/server/server.c            sockets and the event loop           core/session/server/runtime_dir.c      the folder of the sockets
- *   attach.c            links: attach and detach             join.c             objects that join a running session
- *   core/session/maps/placement.c         the kind of memory of each map
- *   core/session/kernel_bpf/progs.c       programs for the Linux kernel, and arrays shared with them
- *   core/session/kernel_bpf/kernel_maps.c        synchronized maps of the kernel      core/session/kernel_bpf/merge.c            the rules of synchronization
- *   core/session/server/peer.c              messages of peers                    core/session/maps/arena.c            arenas, and look-ups over all of them
- *   core/session/twins/request.c           a request for a twin and its answer  core/session/report/kernel_table.c     which kernels ran, and how
- *   core/session/twins/twin_build.c         the steps that build a twin          core/session/twins/select_sites.c       selects the programs for each place
- *   core/session/twins/assemble.c         machine code stored after its text   core/session/twins/device_query.c       answers of the device's compiler
- *   core/session/twins/prefetch.c        twins built before their request     core/session/twins/build_pool.c           threads that build twins, and a cache
- *   core/session/base/named_places.c      programs at places with names        core/session/twins/called_functions.c  functions that a kernel calls
- *   core/session/maps/reader.c, core/session/maps/event.c   rings: prints and records            core/session/server/rescue.c           maps of killed processes
- *   report*.c           the report                           core/session/server/query.c            queries of other tools
- *   core/session/maps/element.c, core/session/maps/element_keyed.c  elements that other tools read and write
- *   core/session/server/snapshot.c          maps of one moment                   core/session/maps/batch.c            batch operations on elements
- *   core/session/stacks/stacks.c            host stacks of kernel launches       core/session/stacks/symbols.c          function symbols of a file
+ * Each folder of core/session calls only itself and the folders below it in this list:
+ *
+ *   session.c      life: start, poll, stop; environ.c the environment of a program that joins
+ *   server/        server.c sockets and the event loop; runtime_dir.c their folder; peer.c messages of peers; query.c
+ *                  queries of other tools; twin_answers.c twins for agents; snapshot.c maps of one moment; rescue.c maps
+ *                  of killed processes
+ *   loaders/       bpf(2) for loaders that do not know the session
+ *   objects/       load.c reads and verifies; join.c objects that join a running session; attach.c links; session_data.c
+ *   report/        the report; kernel_table.c which kernels ran, and how; costs.c
+ *   kernel_bpf/    progs.c programs for the Linux kernel; kernel_maps.c synchronized maps of the kernel; merge.c the rules
+ *                  of synchronization
+ *   twins/         build_pool.c threads that build twins; twin_cache.c; request.c; twin_build.c the steps; select_sites.c
+ *                  the programs for each place; prefetch.c twins built before their request; called_functions.c
+ *   maps/          arena.c arenas; map.c and batch.c operations; placement.c the kind of memory of each map; reader.c and
+ *                  event.c prints and records; element.c and element_keyed.c elements that other tools read and write
+ *   stacks/        stacks.c host stacks of kernel launches; symbols.c function symbols of a file
+ *   base/          status.c errors and notes; peers.c; kernel_names.c; programs.c; named_places.c programs at places with
+ *                  names
  *
  * Further headers: entries (the elements of a map), rows (values shown as tables), signature, sized (public structs
  * that grow), table (text).
@@ -53,6 +54,8 @@ struct gpubpf_code_file;
 struct gpubpf_code_map;
 struct gpubpf_linux;
 struct gpubpf_linux_maps;
+struct gpubpf_loader_ops;
+struct gpubpf_synced_ops;
 struct gpubpf_builders;
 struct gpubpf_rescue;
 struct gpubpf_twin;
@@ -191,6 +194,7 @@ struct gpubpf_session {
 					    * kernel */
 	uint32_t nlinux_progs;
 	struct gpubpf_linux_maps *linux_maps; /* NULL: none */
+	const struct gpubpf_synced_ops *synced_ops; /* core/session/maps/synced.h; NULL: no map is synchronized */
 	struct gpubpf_link *links;         /* [unit.nprogs]. links and unit.progs have room for GPUBPF_PLAN_LINKS;
 					    * unit.maps and the arrays per map below have room for GPUBPF_MAX_MAPS */
 	uint64_t plan;                     /* generation of the attached links, even */
@@ -244,6 +248,7 @@ struct gpubpf_session {
 	uint32_t nstats;
 
 	struct gpubpf_bpf *bpf;            /* objects that loaders created; NULL: none */
+	const struct gpubpf_loader_ops *loader_ops; /* core/session/base/loader_ops.h; NULL: no loader reads records */
 	struct gpubpf_builders *makers;
 	uint32_t pending;
 	uint64_t retained_bytes;               /* bytes of images that peers need not send again */
@@ -303,7 +308,7 @@ void gpubpf_linux_progs_sync_maps(struct gpubpf_session *s); /* synchronize thei
 void gpubpf_linux_progs_attach(struct gpubpf_session *s);
 void gpubpf_linux_progs_detach(struct gpubpf_session *s);
 void gpubpf_linux_progs_close(struct gpubpf_session *s);
-/* Map the kernel's arrays, from map `first` on, into our arena, and into an agent's arena if that is the same
+/* core/session/maps/kernel_arrays.c. Map the kernel's arrays, from map `first` on, into our arena, and into an agent's arena if that is the same
  * memory. */
 int gpubpf_linux_map_pages(struct gpubpf_session *s, const struct gpubpf_session_arena *a, uint32_t first);
 int gpubpf_linux_share(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t first);

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/session/loaders/loaders.h"
+#include "core/session/base/loader_ops.h"
 
 #define PASS_SHARE 20u                 /* passes take at most this fraction of the time: 1 / PASS_SHARE */
 #define SHORT_PASS_NS 1000000ull            /* a pass that takes less is made for every read */
@@ -61,6 +61,8 @@ static const char *why_not_synced(const struct gpubpf_session *s, uint32_t index
 	return gpubpf_linux_maps_why_never(map);
 }
 
+static const struct gpubpf_synced_ops synced_ops;
+
 static int add_synced_map(struct gpubpf_session *s, uint32_t map, int fd, bool takes)
 {
 	struct gpubpf_linux_synced_map *c;
@@ -70,9 +72,10 @@ static int add_synced_map(struct gpubpf_session *s, uint32_t map, int fd, bool t
 		s->linux_maps = calloc(1, sizeof(*s->linux_maps));
 	if (!s->linux_maps)
 		return -ENOMEM;
+	s->synced_ops = &synced_ops;
 	c = &s->linux_maps->all[s->linux_maps->n];
 	*c = (struct gpubpf_linux_synced_map){ .s = s, .map = map, .fd = fd, .takes = takes, .waiting = &s->linux_maps->waiting, .kind = kind_of(&s->loaded->unit.maps[map]) };
-	if (gpubpf_bpf_find_reader(s, map))
+	if (gpubpf_loader_find_reader(s, map))
 		c->waiting = &c->own;
 	err = c->kind->open(c);
 	if (err < 0)
@@ -222,7 +225,7 @@ static struct gpubpf_linux_synced_map *find_synced(const struct gpubpf_session *
 	return NULL;
 }
 
-bool gpubpf_linux_maps_is_synced(const struct gpubpf_session *s, uint32_t map)
+static bool maps_is_synced(const struct gpubpf_session *s, uint32_t map)
 {
 	const struct gpubpf_linux_synced_map *c = find_synced(s, map);
 
@@ -254,7 +257,7 @@ void gpubpf_linux_maps_sync(struct gpubpf_session *s, uint32_t map, const void *
 		run_pass(c);
 }
 
-int gpubpf_linux_queue_next(const struct gpubpf_session *s, uint32_t map, bool take, void *value)
+static int queue_next(const struct gpubpf_session *s, uint32_t map, bool take, void *value)
 {
 	const struct gpubpf_linux_synced_map *c = find_synced(s, map);
 
@@ -278,35 +281,35 @@ static const struct gpubpf_linux_synced_map *find_percpu(const struct gpubpf_ses
 	return c && c->kind == &gpubpf_linux_percpu ? c : NULL;
 }
 
-size_t gpubpf_linux_cpus_size(const struct gpubpf_session *s, uint32_t map)
+static size_t cpus_size(const struct gpubpf_session *s, uint32_t map)
 {
 	const struct gpubpf_linux_synced_map *c = find_percpu(s, map);
 
 	return c ? gpubpf_linux_map_user_size(c->kernel) : 0;
 }
 
-int gpubpf_linux_cpus_lookup(const struct gpubpf_session *s, uint32_t map, const void *key, void *values)
+static int cpus_lookup(const struct gpubpf_session *s, uint32_t map, const void *key, void *values)
 {
 	const struct gpubpf_linux_synced_map *c = find_percpu(s, map);
 
 	return c ? gpubpf_linux_map_lookup(c->kernel, key, values) : 0;
 }
 
-int gpubpf_linux_cpus_update(const struct gpubpf_session *s, uint32_t map, const void *key, const void *values)
+static int cpus_update(const struct gpubpf_session *s, uint32_t map, const void *key, const void *values)
 {
 	const struct gpubpf_linux_synced_map *c = find_percpu(s, map);
 
 	return c ? gpubpf_linux_map_update(c->kernel, key, values, BPF_ANY) : 0;
 }
 
-int gpubpf_linux_cpus_delete(const struct gpubpf_session *s, uint32_t map, const void *key)
+static int cpus_delete(const struct gpubpf_session *s, uint32_t map, const void *key)
 {
 	const struct gpubpf_linux_synced_map *c = find_percpu(s, map);
 
 	return c ? gpubpf_linux_map_delete(c->kernel, key) : 0;
 }
 
-bool gpubpf_linux_rings_queue(struct gpubpf_session *s, uint32_t map, int arena, uint32_t copy, const void *data, uint32_t size)
+static bool rings_queue(struct gpubpf_session *s, uint32_t map, int arena, uint32_t copy, const void *data, uint32_t size)
 {
 	struct gpubpf_linux_synced_map *c = find_synced(s, map);
 
@@ -316,13 +319,13 @@ bool gpubpf_linux_rings_queue(struct gpubpf_session *s, uint32_t map, int arena,
 	return true;
 }
 
-uint64_t gpubpf_linux_rings_deliver(struct gpubpf_session *s, bool all)
+static uint64_t rings_deliver(struct gpubpf_session *s, bool all)
 {
 	uint64_t n = 0, until = all ? UINT64_MAX : gpubpf_now_ns() - GPUBPF_LINUX_RECORD_WAIT_NS;
 
 	for (uint32_t i = 0; s->linux_maps && i < s->linux_maps->n; i++) {
 		struct gpubpf_linux_synced_map *c = &s->linux_maps->all[i];
-		struct sys_object *reader = c->waiting == &c->own ? gpubpf_bpf_find_reader(s, c->map) : NULL;
+		struct sys_object *reader = c->waiting == &c->own ? gpubpf_loader_find_reader(s, c->map) : NULL;
 
 		if (!c->rests && gpubpf_linux_records_has_room(c->waiting))
 			gpubpf_linux_ring_read(c);
@@ -332,7 +335,7 @@ uint64_t gpubpf_linux_rings_deliver(struct gpubpf_session *s, bool all)
 	return s->linux_maps ? n + gpubpf_linux_records_deliver(s, &s->linux_maps->waiting, NULL, until) : 0;
 }
 
-bool gpubpf_linux_rings_has_room(const struct gpubpf_session *s, uint32_t map)
+static bool rings_has_room(const struct gpubpf_session *s, uint32_t map)
 {
 	const struct gpubpf_linux_synced_map *c = find_synced(s, map);
 
@@ -348,14 +351,27 @@ void gpubpf_linux_rings_flush(struct gpubpf_session *s)
 		struct gpubpf_linux_synced_map *c = &s->linux_maps->all[i];
 
 		if (c->own.n)
-			gpubpf_linux_records_deliver(s, &c->own, gpubpf_bpf_find_reader(s, c->map), began);
+			gpubpf_linux_records_deliver(s, &c->own, gpubpf_loader_find_reader(s, c->map), began);
 	}
-	gpubpf_bpf_wake_readers(s);
+	gpubpf_loaders_wake(s);
 }
 
-uint64_t gpubpf_linux_rings_lost(const struct gpubpf_session *s, uint32_t map)
+static uint64_t rings_lost(const struct gpubpf_session *s, uint32_t map)
 {
 	const struct gpubpf_linux_synced_map *c = find_synced(s, map);
 
 	return c ? c->lost : 0;
 }
+
+static const struct gpubpf_synced_ops synced_ops = {
+	.maps_is_synced = maps_is_synced,
+	.queue_next = queue_next,
+	.cpus_size = cpus_size,
+	.cpus_lookup = cpus_lookup,
+	.cpus_update = cpus_update,
+	.cpus_delete = cpus_delete,
+	.rings_queue = rings_queue,
+	.rings_deliver = rings_deliver,
+	.rings_has_room = rings_has_room,
+	.rings_lost = rings_lost,
+};

@@ -12,6 +12,7 @@
 
 #include "core/load/linux/linux_map.h"
 #include "merge.h"
+#include "core/session/maps/synced.h"
 #include "core/session/session.h"
 
 #define GPUBPF_LINUX_PASS_NS 10000000u /* from pass to pass, unless a pass takes long */
@@ -19,7 +20,6 @@
 
 #define GPUBPF_LINUX_NOT_SHARED "map %s is not shared: the Linux kernel's programs and the GPU's have one each: %s"
 #define GPUBPF_LINUX_BOTH_TAKE "programs of both sides take values out"
-#define GPUBPF_LINUX_BACKEND "linux"   /* of the kernel's records; others name a runtime */
 
 struct perf_buffer;
 struct ring_buffer;
@@ -42,42 +42,11 @@ void gpubpf_linux_maps_poll(struct gpubpf_session *s);  /* if a pass is due */
 /* Must mirrors be copied, because devices with memory of their own wrote values? True once per period. */
 bool gpubpf_linux_maps_need_mirrors(struct gpubpf_session *s);
 
-/* Bytes of the values of the kernel's CPUs, 0: none. They follow the values of the tool's own arena. */
-size_t gpubpf_linux_cpus_size(const struct gpubpf_session *s, uint32_t map);
-/* bpf(2)'s operations on them; 0 for a map without such values */
-int gpubpf_linux_cpus_lookup(const struct gpubpf_session *s, uint32_t map, const void *key, void *values);
-int gpubpf_linux_cpus_update(const struct gpubpf_session *s, uint32_t map, const void *key, const void *values);
-int gpubpf_linux_cpus_delete(const struct gpubpf_session *s, uint32_t map, const void *key);
-
-/* Does the Linux kernel have another map for this one? */
-bool gpubpf_linux_maps_is_synced(const struct gpubpf_session *s, uint32_t map);
-/* Read or take out the next value of a queue or stack whose values kernel programs take. bpf(2)'s errors. -EOPNOTSUPP:
- * the values are in the session's arenas. */
-int gpubpf_linux_queue_next(const struct gpubpf_session *s, uint32_t map, bool take, void *value);
-
 /* A kernel program that takes values out was loaded: values now go to the kernel. */
 void gpubpf_linux_queue_reverse(struct gpubpf_session *s, uint32_t map);
 
-/* Queue a record of a ring that both sides have. False: the ring is the session's alone. */
-bool gpubpf_linux_rings_queue(struct gpubpf_session *s, uint32_t map, int arena, uint32_t copy, const void *data, uint32_t size);
-/* Can more records of the map be queued? Only a slow loader limits them. */
-bool gpubpf_linux_rings_has_room(const struct gpubpf_session *s, uint32_t map);
-/* Read the kernel's records, and deliver the records that have waited long enough, or all. Returns the number
- * delivered. */
-uint64_t gpubpf_linux_rings_deliver(struct gpubpf_session *s, bool all);
 /* Read all rings now, and deliver to loaders every record written until now. Earlier records have arrived then. */
 void gpubpf_linux_rings_flush(struct gpubpf_session *s);
-uint64_t gpubpf_linux_rings_lost(const struct gpubpf_session *s, uint32_t map);
-
-/* A record of such a ring. */
-struct gpubpf_linux_record {
-	uint64_t time, number;             /* CLOCK_MONOTONIC; order in which records were read */
-	uint32_t map;
-	int arena;                         /* -1: the kernel's */
-	uint32_t copy, size;               /* copy: multiprocessor, or CPU */
-	uint8_t data[];
-};
-
 /* -- internals -- */
 
 struct gpubpf_linux_synced_map;

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/session/loaders/loaders.h"
+#include "core/session/base/loader_ops.h"
 #include "core/wire/unix_time.h"
 #include "core/session/maps/entries.h"
 #include "kernel_maps.h"
@@ -150,13 +150,13 @@ uint64_t gpubpf_linux_records_deliver(struct gpubpf_session *s, struct gpubpf_li
 	uint64_t n = 0;
 
 	for (; h->n && (!gpubpf_linux_records_has_room(h) || h->record[0]->time <= until); n++) {
-		if (reader && !gpubpf_bpf_has_room(s, reader))
+		if (reader && !s->loader_ops->has_room(s, reader))
 			break;
 		struct gpubpf_linux_record *r = pop(h);
 
 		gpubpf_reader_deliver(s, r);
 		if (reader)
-			gpubpf_bpf_deliver_record(s, reader, r->copy, r->data, r->size);
+			s->loader_ops->deliver_record(s, reader, r->copy, r->data, r->size);
 		free(r);
 	}
 	return n;

@@ -156,13 +156,6 @@ void gpubpf_bpf_resume(struct gpubpf_session *s);
 void gpubpf_bpf_sweep(struct gpubpf_session *s);
 void gpubpf_bpf_finish(struct gpubpf_session *s);
 
-/* ring.c: the loader's map object that receives the records of this map of the session, or NULL. Then: does it have
- * room for a record? Deliver a record; false: it has no room for more. Wake all loaders that have records to read. */
-struct sys_object *gpubpf_bpf_find_reader(const struct gpubpf_session *s, uint32_t map);
-bool gpubpf_bpf_has_room(struct gpubpf_session *s, struct sys_object *map);
-bool gpubpf_bpf_deliver_record(struct gpubpf_session *s, struct sys_object *map, uint32_t copy, const void *data, uint32_t size);
-void gpubpf_bpf_wake_readers(struct gpubpf_session *s);
-
 /* pin.c: create a session's pin folder; remove the folder that a session left at that socket. */
 int gpubpf_pins_open(const struct gpubpf_session *s);
 void gpubpf_pins_remove(const char *session);

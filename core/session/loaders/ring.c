@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "core/session/base/loader_ops.h"
 #include "core/session/kernel_bpf/kernel_maps.h"
 
 #define PAGE 4096ull
@@ -128,6 +129,8 @@ int sys_read(struct sys_call *c)
 	return 0;
 }
 
+static const struct gpubpf_loader_ops loader_ops;
+
 int sys_stream_create(struct gpubpf_session *s, struct sys_object *map)
 {
 	struct sys_stream *stream = calloc(1, sizeof(*stream));
@@ -141,6 +144,7 @@ int sys_stream_create(struct gpubpf_session *s, struct sys_object *map)
 	}
 	stream->ring.fd = -1;
 	map->map.stream = stream;
+	s->loader_ops = &loader_ops;
 	if (is_perf(map) && !(stream->buffers = calloc(map->map.def.max_entries, sizeof(*stream->buffers))))
 		return -ENOMEM;
 	err = is_perf(map) ? 0 : open_ringbuf(s, map);
@@ -171,6 +175,7 @@ int sys_buffer_open(struct sys_call *c)
 		return err;
 	o->ring.fd = -1;
 	o->ring.off = off;
+	c->s->loader_ops = &loader_ops;
 	return sys_object_answer(c, o, sys_object_fifo(c->s, o, 0, 0));
 }
 
@@ -352,7 +357,7 @@ static int deliver(struct gpubpf_session *s, struct sys_object *map, uint32_t co
 	return append_perf_sample(&buffer->ring, data, size);
 }
 
-struct sys_object *gpubpf_bpf_find_reader(const struct gpubpf_session *s, uint32_t map)
+static struct sys_object *find_reader(const struct gpubpf_session *s, uint32_t map)
 {
 	for (uint32_t i = 0; s->bpf && i < s->bpf->n; i++) {
 		struct sys_object *o = s->bpf->objects[i];
@@ -363,7 +368,7 @@ struct sys_object *gpubpf_bpf_find_reader(const struct gpubpf_session *s, uint32
 	return NULL;
 }
 
-bool gpubpf_bpf_has_room(struct gpubpf_session *s, struct sys_object *map)
+static bool reader_has_room(struct gpubpf_session *s, struct sys_object *map)
 {
 	struct sys_stream *stream = map->map.stream;
 
@@ -374,7 +379,7 @@ bool gpubpf_bpf_has_room(struct gpubpf_session *s, struct sys_object *map)
 	return true;
 }
 
-bool gpubpf_bpf_deliver_record(struct gpubpf_session *s, struct sys_object *map, uint32_t copy, const void *data, uint32_t size)
+static bool deliver_record(struct gpubpf_session *s, struct sys_object *map, uint32_t copy, const void *data, uint32_t size)
 {
 	struct sys_stream *stream = map->map.stream;
 	int err = deliver(s, map, copy, data, size);
@@ -407,7 +412,7 @@ static void ring_bell(const struct sys_object *o, const struct sys_ring *ring)
 		return; /* the pipe is full, so waiting loaders are awake */
 }
 
-void gpubpf_bpf_wake_readers(struct gpubpf_session *s)
+static void wake_readers(struct gpubpf_session *s)
 {
 	for (uint32_t i = 0; s->bpf && i < s->bpf->n; i++) {
 		const struct sys_object *o = s->bpf->objects[i];
@@ -418,3 +423,5 @@ void gpubpf_bpf_wake_readers(struct gpubpf_session *s)
 			ring_bell(o, &o->map.stream->ring);
 	}
 }
+
+static const struct gpubpf_loader_ops loader_ops = { find_reader, reader_has_room, deliver_record, wake_readers };

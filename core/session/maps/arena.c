@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "core/session/kernel_bpf/kernel_maps.h"
+#include "synced.h"
 
 #define MAX_REPLICAS 1024 /* limit on a device's claim, since the session reads each one's ring often */
 #define MIN_ARENA_BYTES (1ull << 30)

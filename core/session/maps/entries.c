@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/session/kernel_bpf/kernel_maps.h"
+#include "synced.h"
 #include "core/session/stacks/stacks.h"
 
 struct walk {

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/session/loaders/loaders.h"
-#include "core/session/kernel_bpf/kernel_maps.h"
+#include "core/session/base/loader_ops.h"
+#include "synced.h"
 
 struct reading {
 	struct gpubpf_session *s;
@@ -95,7 +95,7 @@ static int on_record(void *arg, uint32_t copy, const void *data, uint32_t size)
 	record = describe_record(rd->s, rd->map, (int)rd->arena, copy, 0);
 	deliver_record(rd->s, &record, data, size);
 	if (rd->loader)
-		return !gpubpf_bpf_deliver_record(rd->s, rd->loader, copy, data, size);
+		return !rd->s->loader_ops->deliver_record(rd->s, rd->loader, copy, data, size);
 	return !needs_records(rd->s);
 }
 
@@ -169,8 +169,8 @@ static uint64_t read_arena(struct gpubpf_session *s, uint32_t arena, bool last)
 		rd.map = m;
 		if (!(unit->maps[m].type->flags & GPUBPF_MAP_RING))
 			continue;
-		rd.loader = gpubpf_bpf_find_reader(s, m);
-		if (rd.loader && (!gpubpf_bpf_has_room(s, rd.loader) || !gpubpf_linux_rings_has_room(s, m)))
+		rd.loader = gpubpf_loader_find_reader(s, m);
+		if (rd.loader && (!s->loader_ops->has_room(s, rd.loader) || !gpubpf_linux_rings_has_room(s, m)))
 			continue;
 		if (rd.loader || needs_records(s))
 			n += read_ring(&rd, &view, on_record);
@@ -194,6 +194,6 @@ uint64_t gpubpf_reader_run(struct gpubpf_session *s, bool last)
 	for (uint32_t i = 0; s->has_rings && i < s->narenas; i++)
 		n += read_arena(s, i, last);
 	n += gpubpf_linux_rings_deliver(s, last);
-	gpubpf_bpf_wake_readers(s);
+	gpubpf_loaders_wake(s);
 	return n;
 }

@@ -103,7 +103,7 @@ struct gpubpf_twin_req {
 	} *kernels;
 	uint32_t nkernels;
 	uint32_t *links, nlinks;   /* the links whose programs are to be inserted */
-	struct gpubpf_unit unit;   /* the unit in which only these programs match kernels (attach.c) */
+	struct gpubpf_unit unit;   /* the unit in which only these programs match kernels (core/session/base/programs.c) */
 	uint64_t submitted_ns, queue_ns;
 	struct gpubpf_twin *twin;  /* filled in by the builder */
 	bool cached;
