@@ -6,22 +6,17 @@
  *
  * Each folder of core/session calls only itself and the folders below it in this list:
  *
- *   session.c      life: start, poll, stop; environ.c the environment of a program that joins
- *   server/        server.c sockets and the event loop; runtime_dir.c their folder; peer.c messages of peers; query.c
- *                  queries of other tools; twin_answers.c twins for agents; snapshot.c maps of one moment; rescue.c maps
- *                  of killed processes
- *   loaders/       bpf(2) for loaders that do not know the session
- *   objects/       load.c reads and verifies; join.c objects that join a running session; attach.c links; session_data.c
- *   report/        the report; kernel_table.c which kernels ran, and how; costs.c
- *   kernel_bpf/    progs.c programs for the Linux kernel; kernel_maps.c synchronized maps of the kernel; merge.c the rules
- *                  of synchronization
- *   twins/         build_pool.c threads that build twins; twin_cache.c; request.c; twin_build.c the steps; select_sites.c
- *                  the programs for each place; prefetch.c twins built before their request; called_functions.c
- *   maps/          arena.c arenas; map.c and batch.c operations; placement.c the kind of memory of each map; reader.c and
- *                  event.c prints and records; element.c and element_keyed.c elements that other tools read and write
- *   stacks/        stacks.c host stacks of kernel launches; symbols.c function symbols of a file
- *   base/          status.c errors and notes; peers.c; kernel_names.c; programs.c; named_places.c programs at places with
- *                  names
+ *   here        start, poll, stop; the environment of a program that joins
+ *   server/     sockets and the event loop, messages of peers, queries of other tools, answers with twins, maps of one
+ *               moment, maps of killed processes
+ *   loaders/    bpf(2) for loaders that do not know the session
+ *   objects/    the session's data, objects that are loaded or join, links
+ *   report/     the report, which kernels ran and how, costs
+ *   kernel_bpf/ programs for the Linux kernel, and its synchronized maps
+ *   twins/      requests for twins, the threads that build them, the steps of a build, twins built before their request
+ *   maps/       arenas, operations on elements, the kind of memory of each map, prints and records
+ *   stacks/     host stacks of kernel launches, function symbols of a file
+ *   base/       errors and notes; look-ups of peers, kernels, programs and maps
  *
  * Further headers: entries (the elements of a map), rows (values shown as tables), signature, sized (public structs
  * that grow), table (text).
@@ -504,6 +499,9 @@ const char *gpubpf_kernel_full_name(const struct gpubpf_session *s, uint64_t id)
 /* The name for people: demangled as C++ if requested. */
 const char *gpubpf_kernel_display_name(struct gpubpf_session *s, uint64_t id, bool demangle);
 void gpubpf_kernel_ids_free(struct gpubpf_session *s);
+
+/* core/session/server/twin_answers.c: answer the finished requests for twins. Returns their number. */
+int gpubpf_twins_answer(struct gpubpf_session *s);
 
 /* core/session/server/query.c */
 int gpubpf_query_start(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t seq,

@@ -15,7 +15,6 @@
 
 #include "core/session/loaders/loaders.h"
 #include "core/session/kernel_bpf/kernel_maps.h"
-#include "core/session/twins/build_pool.h"
 #include "core/session/stacks/stacks.h"
 
 enum { TAG_LISTENER, TAG_WAKE, TAG_TIMER, TAG_RESCUE, TAG_PEERS };
@@ -270,7 +269,7 @@ static int serve_event(struct gpubpf_session *s, uint64_t tag)
 		return accept_peers(s);
 	case TAG_WAKE:
 		drain_fd(s->wake);
-		return gpubpf_builders_collect(s);
+		return gpubpf_twins_answer(s);
 	case TAG_TIMER:
 		drain_fd(s->timer);
 		gpubpf_bpf_sweep(s);

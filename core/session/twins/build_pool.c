@@ -13,22 +13,14 @@
 
 #include "core/wire/checks.h"
 #include "core/worker/job.h"
-#include "core/session/base/named_places.h"
 #include "core/session/session.h"
+#include "twin_cache.h"
 #include "twin_store.h"
 
 #define BASE_THREADS 4         /* up to this number: one thread per processor */
 #define MAX_THREADS 8          /* beyond it: one thread per two processors */
-#define MAX_CACHED 8192
-#define CACHE_ROWS 256
 #define MIN_STACK_BYTES (1u << 20)
 #define ASSEMBLER_MS 10000     /* for a twin; then the runtime gets the text, as the launch still waits */
-
-struct cached {
-	struct cached *next;
-	uint8_t key[32];
-	struct gpubpf_twin *twin;      /* NULL: a builder is building it */
-};
 
 struct builder {
 	struct gpubpf_builders *all;
@@ -40,79 +32,17 @@ struct builder {
 struct gpubpf_builders {
 	struct gpubpf_session *s;
 	pthread_mutex_t lock;
-	pthread_cond_t work, made;     /* work: a request arrived. made: a twin was added to the cache */
+	pthread_cond_t work;           /* a request arrived */
 	struct gpubpf_queue {
 		struct gpubpf_twin_req *first, **tail;
 	} requested, ahead;                /* ahead: requests to serve when `requested` is empty */
 	struct gpubpf_twin_req *done;
-	struct cached *cache[CACHE_ROWS]; /* by the first byte of the key */
+	struct gpubpf_twin_cache cache;
 	struct gpubpf_prefetch images;    /* owned by the event loop */
-	uint32_t ncached, nthreads, max_threads, idle, nahead; /* nahead: builders that build twins ahead */
+	uint32_t nthreads, max_threads, idle, nahead; /* nahead: builders that build twins ahead */
 	bool stop;
 	struct builder builder[MAX_THREADS];
 };
-
-static struct cached *find_cached(struct gpubpf_builders *all, const uint8_t key[32])
-{
-	struct cached *c = all->cache[key[0]];
-
-	while (c && memcmp(c->key, key, 32))
-		c = c->next;
-	return c;
-}
-
-/* The caller holds the lock. Returns the twin from the cache, and waits for it while another builder builds it; NULL:
- * no builder does. */
-static struct gpubpf_twin *cache_find(struct gpubpf_builders *all, const uint8_t key[32])
-{
-	struct cached *c;
-
-	gpubpf_assert_held(&all->lock);
-	while ((c = find_cached(all, key)) && !c->twin && !all->stop)
-		pthread_cond_wait(&all->made, &all->lock);
-	if (c && c->twin)
-		__atomic_add_fetch(&c->twin->refs, 1, __ATOMIC_RELAXED);
-	return c ? c->twin : NULL;
-}
-
-/* The caller holds the lock. As cache_find(). If it returns NULL and *claim, the caller must build the twin. If *claim
- * is NULL too, the cache is full, or the session stops. */
-static struct gpubpf_twin *cache_get(struct gpubpf_builders *all, const uint8_t key[32], struct cached **claim)
-{
-	struct gpubpf_twin *twin = cache_find(all, key);
-	struct cached *c;
-
-	*claim = NULL;
-	if (twin || find_cached(all, key))
-		return twin;
-	if (all->ncached == MAX_CACHED || !(c = calloc(1, sizeof(*c))))
-		return NULL;
-	memcpy(c->key, key, 32);
-	c->next = all->cache[key[0]];
-	all->cache[key[0]] = c;
-	all->ncached++;
-	*claim = c;
-	return NULL;
-}
-
-/* The caller holds the lock. Wakes all threads that wait for the twin. */
-static void cache_put(struct gpubpf_builders *all, struct cached *claim, struct gpubpf_twin *twin)
-{
-	struct cached **at = &all->cache[claim->key[0]];
-
-	gpubpf_assert_held(&all->lock);
-	pthread_cond_broadcast(&all->made);
-	if (!twin->transient_failure) {
-		__atomic_add_fetch(&twin->refs, 1, __ATOMIC_RELAXED);
-		claim->twin = twin;
-		return;
-	}
-	while (*at != claim)
-		at = &(*at)->next;
-	*at = claim->next;
-	all->ncached--;
-	free(claim);
-}
 
 /* Open a worker when the first twin needs it, so that a session without twins costs no process. */
 static int open_worker(struct gpubpf_builders *all, struct gpubpf_worker_set *set, enum gpubpf_worker_kind kind, bool cache,
@@ -227,7 +157,7 @@ static struct gpubpf_twin *lookup_twin(struct gpubpf_builders *all, const struct
 	gpubpf_image_key(req, family);
 	gpubpf_twin_key(req, family, key);
 	pthread_mutex_lock(&all->lock);
-	twin = cache_find(all, key);
+	twin = gpubpf_twin_cache_find(&all->cache, key);
 	pthread_mutex_unlock(&all->lock);
 	return twin;
 }
@@ -247,14 +177,14 @@ static void serve_read(struct gpubpf_builders *all, struct builder *builder, str
 {
 	struct gpubpf_image image = req->copy->image;
 	struct gpubpf_twin *twin;
-	struct cached *claim;
+	struct gpubpf_cached_twin *claim;
 	uint8_t family[32], key[32];
 
 	image.kernel = req->nkernels == 1 ? req->kernels[0].name : "";
 	gpubpf_image_key(req, family);
 	gpubpf_twin_key(req, family, key);
 	pthread_mutex_lock(&all->lock);
-	twin = cache_get(all, key, &claim);
+	twin = gpubpf_twin_cache_get(&all->cache, key, &claim);
 	pthread_mutex_unlock(&all->lock);
 	if (twin) {
 		gpubpf_twin_put(req->twin);
@@ -266,7 +196,7 @@ static void serve_read(struct gpubpf_builders *all, struct builder *builder, str
 	}
 	pthread_mutex_lock(&all->lock);
 	if (claim)
-		cache_put(all, claim, req->twin);
+		gpubpf_twin_cache_put(&all->cache, claim, req->twin);
 	pthread_mutex_unlock(&all->lock);
 }
 
@@ -400,7 +330,7 @@ int gpubpf_builders_create(struct gpubpf_session *s, struct gpubpf_builders **ma
 	all->max_threads = choose_thread_count(sysconf(_SC_NPROCESSORS_ONLN));
 	pthread_mutex_init(&all->lock, NULL);
 	pthread_cond_init(&all->work, NULL);
-	pthread_cond_init(&all->made, NULL);
+	gpubpf_twin_cache_init(&all->cache, &all->lock);
 	*makers = all;
 	return 0;
 }
@@ -438,17 +368,6 @@ static void free_requests(struct gpubpf_twin_req *req)
 	}
 }
 
-static void free_cache(struct cached *c)
-{
-	while (c) {
-		struct cached *next = c->next;
-
-		gpubpf_twin_put(c->twin);
-		free(c);
-		c = next;
-	}
-}
-
 /* A builder stores a new worker and then reads `stop`. This function stores `stop` and then reads the workers. So a
  * worker that it misses gets no job. Jobs of cancelled workers end with -ECANCELED. */
 void gpubpf_builders_destroy(struct gpubpf_builders *all)
@@ -458,7 +377,7 @@ void gpubpf_builders_destroy(struct gpubpf_builders *all)
 	pthread_mutex_lock(&all->lock);
 	__atomic_store_n(&all->stop, true, __ATOMIC_SEQ_CST);
 	pthread_cond_broadcast(&all->work);
-	pthread_cond_broadcast(&all->made);
+	gpubpf_twin_cache_stop(&all->cache);
 	pthread_mutex_unlock(&all->lock);
 	for (uint32_t i = 0; i < all->nthreads; i++)
 		for (int k = 0; k < GPUBPF_NWORKERS; k++)
@@ -471,12 +390,10 @@ void gpubpf_builders_destroy(struct gpubpf_builders *all)
 	free_requests(all->requested.first);
 	free_requests(all->ahead.first);
 	free_requests(all->done);
-	for (int i = 0; i < CACHE_ROWS; i++)
-		free_cache(all->cache[i]);
+	gpubpf_twin_cache_finish(&all->cache);
 	gpubpf_prefetch_finish(&all->images);
 	pthread_mutex_destroy(&all->lock);
 	pthread_cond_destroy(&all->work);
-	pthread_cond_destroy(&all->made);
 	free(all);
 }
 
@@ -499,189 +416,19 @@ bool gpubpf_builders_current(struct gpubpf_builders *all, char *kernel, size_t s
 	return first;
 }
 
-/* -- in the event loop -- */
-
-static void write_twin(struct gpubpf_writer *w, const struct gpubpf_twin *twin)
+struct gpubpf_twin_req *gpubpf_builders_collect(struct gpubpf_builders *all)
 {
-	gpubpf_put_u32(w, twin->kind);
-	gpubpf_put_str(w, twin->options);
-	gpubpf_put_u32(w, twin->reason[0] ? 0 : twin->nkernels);
-	for (uint32_t i = 0; i < twin->nkernels && !twin->reason[0]; i++) {
-		const struct gpubpf_twin_kernel *k = &twin->kernels[i];
+	struct gpubpf_twin_req *done;
 
-		gpubpf_put_str(w, k->name);
-		gpubpf_put_u64(w, k->id);
-		gpubpf_put_str(w, k->twin);
-		gpubpf_put_u32(w, k->flags);
-		gpubpf_put_u32(w, k->nparams);
-		gpubpf_put_str(w, k->reason);
-	}
-	gpubpf_put_str(w, twin->reason);
-	gpubpf_put_u64(w, twin->lower_ns + twin->build_ns);
+	pthread_mutex_lock(&all->lock);
+	done = all->done;
+	all->done = NULL;
+	pthread_mutex_unlock(&all->lock);
+	return done;
 }
 
-static void write_refusal(struct gpubpf_writer *w, const char *reason)
+void gpubpf_builders_finish(struct gpubpf_session *s, struct gpubpf_twin_req *done)
 {
-	gpubpf_writer_finish(w);
-	*w = (struct gpubpf_writer){0};
-	gpubpf_put_u32(w, GPUBPF_IMAGE_NONE);
-	gpubpf_put_str(w, "");
-	gpubpf_put_u32(w, 0);
-	gpubpf_put_str(w, reason);
-	gpubpf_put_u64(w, 0);
-}
-
-/* Does the image serve all requests with its identity, and is there room for it? */
-static bool can_retain(const struct gpubpf_session *s, const struct gpubpf_twin_req *req)
-{
-	return gpubpf_image_is_self_contained(req) && req->copy->image.size <= GPUBPF_MAX_RETAINED_BYTES - s->retained_bytes;
-}
-
-/* Store the peer's key for the image. */
-static void remember_image(struct gpubpf_session *s, struct gpubpf_peer *peer, const struct gpubpf_twin_req *req)
-{
-	struct gpubpf_known_image *grown;
-
-	if (!req->identity || !req->copy || gpubpf_peer_known(peer, req->identity) || peer->nknown == GPUBPF_MAX_KNOWN)
-		return;
-	grown = realloc(peer->known, (peer->nknown + 1) * sizeof(*grown));
-	if (!grown)
-		return;
-	peer->known = grown;
-	grown += peer->nknown++;
-	grown->identity = req->identity;
-	memcpy(grown->digest, req->digest, sizeof(grown->digest));
-	grown->copy = can_retain(s, req) ? gpubpf_image_copy_get(req->copy) : NULL;
-	s->retained_bytes += grown->copy ? req->copy->image.size : 0;
-}
-
-/* Answer the peer. The image's descriptor is closed right after, because descriptors for all twins would be too
- * many. */
-static void send_answer(struct gpubpf_session *s, struct gpubpf_twin_req *req)
-{
-	const struct gpubpf_twin *twin = req->twin;
-	struct gpubpf_peer *peer = gpubpf_peer_find(s, req->peer);
-	bool has_image = twin && twin->image;
-	const struct gpubpf_known_image *known;
-	struct gpubpf_writer w = {0};
-	int fd = -1;
-
-	if (!peer)
-		return;
-	remember_image(s, peer, req);
-	peer->nrequests--;
-	if (has_image)
-		fd = gpubpf_memfd_image("gpubpf-twin", twin->image, twin->size);
-	if (twin)
-		write_twin(&w, twin);
-	if (!twin || (has_image && fd < 0))
-		write_refusal(&w, fd == -EMFILE ? "the tool has too many files open; raise the limit (ulimit -n)" :
-			      "out of memory");
-	else if (w.size >= GPUBPF_MSG_MAX)
-		write_refusal(&w, "the program requests too many kernels at once");
-	known = gpubpf_peer_known(peer, req->identity);
-	gpubpf_put_u8(&w, req->identity && known && known->copy);
-	gpubpf_peer_send(peer, GPUBPF_MSG_TWIN_DONE, req->seq, &w, &fd, fd >= 0);
-	if (fd >= 0)
-		close(fd);
-}
-
-static void store_verdict(struct gpubpf_session *s, struct gpubpf_twin *twin, const struct gpubpf_twin_kernel *k,
-			  const char *reason)
-{
-	struct gpubpf_verdict *grown;
-
-	for (uint32_t i = 0; i < s->nverdicts; i++)
-		if (!strcmp(s->verdicts[i].name, k->name)) {
-			for (size_t n = 0; n < sizeof(k->named); n++)
-				s->verdicts[i].named[n] |= k->named[n];
-			return;
-		}
-	if (s->nverdicts == GPUBPF_MAX_KERNEL_IDS)
-		return;
-	grown = realloc(s->verdicts, (s->nverdicts + 1) * sizeof(*grown));
-	if (!grown)
-		return;
-	s->verdicts = grown;
-	grown += s->nverdicts++;
-	memset(grown, 0, sizeof(*grown));
-	snprintf(grown->name, sizeof(grown->name), "%s", k->name);
-	snprintf(grown->reason, sizeof(grown->reason), "%s", reason);
-	grown->entry_only = k->entry_only;
-	grown->route = twin->route;
-	snprintf(grown->instead, sizeof(grown->instead), "%s", twin->instead);
-	memcpy(grown->named, k->named, sizeof(grown->named));
-	if (k->places) {
-		__atomic_add_fetch(&twin->refs, 1, __ATOMIC_RELAXED);
-		grown->twin = twin;
-		grown->places = k->places;
-		grown->nplaces = k->nplaces;
-	}
-	if (!k->functions || s->function_bytes > GPUBPF_MAX_FUNCTION_BYTES)
-		return;
-	grown->functions = strdup(k->functions);
-	s->function_bytes += strlen(k->functions);
-}
-
-/* Were there no insertions for its kernels, and no reason against them? */
-static bool is_without_insertions(const struct gpubpf_twin *twin)
-{
-	for (uint32_t i = 0; i < twin->nkernels; i++)
-		if (twin->kernels[i].reason[0])
-			return false;
-	return !twin->reason[0];
-}
-
-/* Count costs. The first request for a twin that was built ahead gets that twin's build time. */
-static void account_costs(struct gpubpf_session *s, const struct gpubpf_twin_req *req)
-{
-	struct gpubpf_twin *twin = req->twin;
-	bool ahead = twin && req->cached && __atomic_exchange_n(&twin->ahead, 0, __ATOMIC_RELAXED);
-	bool cached = req->cached && !ahead;
-
-	if (!twin)
-		return;
-	s->cost.ahead += ahead && twin->image;
-	if (!twin->image)
-		s->cost.refused += !is_without_insertions(twin);
-	else if (cached || twin->from_disk)
-		s->cost.cached++;
-	else
-		s->cost.twins++;
-	s->cost.queue_ns += req->queue_ns;
-	if (!cached) {
-		s->cost.lower_ns += twin->lower_ns;
-		s->cost.build_ns += twin->build_ns;
-	}
-	for (uint32_t i = 0; i < twin->nkernels; i++)
-		gpubpf_kernel_set_signature(s, twin->kernels[i].id, &twin->kernels[i].signature);
-	for (uint32_t i = 0; i < twin->nkernels; i++)
-		if (twin->kernels[i].twin[0])
-			gpubpf_kernel_set_route(s, twin->kernels[i].id, twin->route, twin->assembler);
-	for (uint32_t i = 0; i < twin->nkernels; i++)
-		if (s->opts.inspect || twin->kernels[i].functions || gpubpf_named_first_program(&s->loaded->unit))
-			store_verdict(s, twin, &twin->kernels[i],
-				      twin->reason[0] ? twin->reason : twin->kernels[i].reason);
-}
-
-int gpubpf_builders_collect(struct gpubpf_session *s)
-{
-	struct gpubpf_twin_req *done, *next;
-	int n = 0;
-
-	pthread_mutex_lock(&s->makers->lock);
-	done = s->makers->done;
-	s->makers->done = NULL;
-	pthread_mutex_unlock(&s->makers->lock);
-	for (; done; done = next, n++) {
-		next = done->next;
-		if (!done->ahead) {
-			s->pending--;
-			account_costs(s, done);
-			send_answer(s, done);
-		}
-		gpubpf_prefetch_siblings(s, &s->makers->images, done);
-		gpubpf_twin_req_free(done);
-	}
-	return n;
+	gpubpf_prefetch_siblings(s, &s->makers->images, done);
+	gpubpf_twin_req_free(done);
 }

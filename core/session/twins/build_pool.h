@@ -160,7 +160,13 @@ void gpubpf_builders_destroy(struct gpubpf_builders *makers);
 void gpubpf_builders_submit(struct gpubpf_builders *makers, struct gpubpf_twin_req *req);
 /* The oldest build in progress: its first kernel, and its stage or NULL. False: no build is in progress. */
 bool gpubpf_builders_current(struct gpubpf_builders *makers, char *kernel, size_t size, const char **stage);
-/* In the event loop: answer the finished requests. Returns their number. */
-int gpubpf_builders_collect(struct gpubpf_session *s);
+/* In the event loop: take the finished requests, a list. */
+struct gpubpf_twin_req *gpubpf_builders_collect(struct gpubpf_builders *makers);
+/* After the answer to such a request: submit requests for kernels of the same image, and free it. */
+void gpubpf_builders_finish(struct gpubpf_session *s, struct gpubpf_twin_req *done);
+
+/* twin_costs.c: count the costs of a finished request, and store facts about its kernels. The first request for a twin
+ * that was built ahead gets that twin's build time. */
+void gpubpf_twin_account(struct gpubpf_session *s, const struct gpubpf_twin_req *req);
 
 #endif
