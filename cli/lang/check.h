@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Declarations that check.c and check_call.c share. */
+/* Declarations that check.c, check_call.c and check_map.c share. */
 #ifndef GPUBPF_CLI_LANG_CHECK_H
 #define GPUBPF_CLI_LANG_CHECK_H
 
@@ -22,8 +22,16 @@ struct lang_type check_expr(struct check *c, struct lang_node *n);
 struct lang_type check_value(struct check *c, struct lang_node *n, bool stored);
 /* Does a string of the object fit into a stored string? */
 void check_fits(struct check *c, const struct lang_node *n);
-void check_key(struct check *c, struct lang_node *n);
+struct lang_type check_number(struct check *c, struct lang_node *n);
 void check_no_writes(struct check *c, const struct lang_node *n);
 struct lang_type check_call(struct check *c, struct lang_node *n);
+
+/* check_map.c. Compare the key of this use with the key of the first use. */
+void check_key(struct check *c, struct lang_node *n);
+/* Record or compare what the map holds. */
+void check_holds(struct check *c, struct lang_node *n, const struct lang_function *holds, struct lang_type value);
+struct lang_type check_map_read(struct check *c, struct lang_node *n);
+void check_aggregate(struct check *c, struct lang_node *n); /* @x = count() */
+void check_map_size(struct lang *l, struct lang_map *map);
 
 #endif
