@@ -27,6 +27,37 @@ static const char *why_unsupported(const char *function, bool returns, uint64_t 
 	return capture && returns ? "a memory access has no return; use kprobe/" GPUBPF_KPROBE_CAPTURE : NULL;
 }
 
+static void detach(struct gpubpf_session *s, struct sys_attached *at)
+{
+	for (uint32_t i = 0; i < at->n; i++)
+		gpubpf_link__destroy(&s->links[at->links[i]]);
+	at->n = 0;
+}
+
+static void detach_link(struct gpubpf_session *s, struct sys_object *o)
+{
+	detach(s, &o->link.at);
+}
+
+static void mark_link_program(struct gpubpf_session *s, const struct sys_object *o, void (*mark)(struct gpubpf_session *s, uint32_t id))
+{
+	mark(s, o->link.prog);
+}
+
+static const struct sys_object_ops link_ops = { .finish = detach_link, .mark_references = mark_link_program };
+
+static void detach_perf(struct gpubpf_session *s, struct sys_object *o)
+{
+	detach(s, &o->perf.at);
+}
+
+static void mark_perf_program(struct gpubpf_session *s, const struct sys_object *o, void (*mark)(struct gpubpf_session *s, uint32_t id))
+{
+	mark(s, o->perf.prog);
+}
+
+const struct sys_object_ops sys_perf_ops = { .finish = detach_perf, .mark_references = mark_perf_program };
+
 static int set_place(struct sys_object *o, const char *function, bool returns)
 {
 	bool capture = !strcmp(function, GPUBPF_KPROBE_CAPTURE);
@@ -57,7 +88,7 @@ int sys_perf_open(struct sys_call *c)
 		gpubpf_session_note(c->s, "a %sprobe of %s is refused: %s", returns ? "kret" : "k", function, why);
 		return -EOPNOTSUPP;
 	}
-	o = sys_object_new(c->s, GPUBPF_BPF_PERF, &err);
+	o = sys_object_new(c->s, GPUBPF_BPF_PERF, &sys_perf_ops, &err);
 	if (!o)
 		return err;
 	err = set_place(o, function, returns);
@@ -197,15 +228,8 @@ static int attach(struct gpubpf_session *s, struct sys_object *prog, const struc
 	for (uint32_t i = 0; i < GPUBPF_BPF_MAX_PATTERNS && !err && (pattern = sys_prog_pattern(s, prog->prog.name, i)); i++)
 		err = attach_one(s, prog, perf->perf.place, pattern, at);
 	if (err < 0)
-		sys_detach(s, at);
+		detach(s, at);
 	return err;
-}
-
-void sys_detach(struct gpubpf_session *s, struct sys_attached *at)
-{
-	for (uint32_t i = 0; i < at->n; i++)
-		gpubpf_link__destroy(&s->links[at->links[i]]);
-	at->n = 0;
 }
 
 int sys_map_join(struct gpubpf_session *s, struct sys_object *map)
@@ -339,7 +363,7 @@ int sys_link_create(struct sys_call *c)
 		return -EBADF;
 	if (has_program(c->s, perf))
 		return -EEXIST;
-	o = sys_object_new(c->s, GPUBPF_BPF_LINK, &err);
+	o = sys_object_new(c->s, GPUBPF_BPF_LINK, &link_ops, &err);
 	if (!o)
 		return err;
 	o->link.prog = prog->id;

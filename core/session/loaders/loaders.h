@@ -4,7 +4,7 @@
  * and BTF that loaders create (core/wire/loader.h). The session's own objects are not part of it.
  *
  *   serve.c   one request and its answer       object.c  handles, ids, and when an object is no longer referenced
- *   map.c, batch.c  maps and their elements    prog.c    programs, verified when they are loaded
+ *   map.c, map_def.c, batch.c  maps and their elements    prog.c    programs, verified when they are loaded
  *   link.c    programs attached to kernels     info.c    BPF_OBJ_GET_INFO_BY_FD and walks over ids
  *   ring.c    records, in the kernel's layout  pin.c     names in the session's pin folder
  *   map_in_map.c      maps of maps, and of programs    closure.c   a program with all maps and programs that it reaches
@@ -68,9 +68,23 @@ struct sys_slots {
 				        * are built with these */
 };
 
+struct sys_object;
+
+/* What differs by the kind of object. The file that creates the object passes it. */
+struct sys_object_ops {
+	/* release what the object holds, except its file */
+	void (*finish)(struct gpubpf_session *s, struct sys_object *o);
+	/* call `mark` for each object that it refers to, except its BTF; NULL: it refers to none */
+	void (*mark_references)(struct gpubpf_session *s, const struct sys_object *o,
+				void (*mark)(struct gpubpf_session *s, uint32_t id));
+	/* the kind of its values plus 1, for the handle's name, or 0; NULL: 0 */
+	uint32_t (*value_kind)(const struct sys_object *o);
+};
+
 struct sys_object {
 	uint32_t id;
 	enum gpubpf_bpf_kind kind;
+	const struct sys_object_ops *ops;
 	int fd;                        /* the file that all handles of the object open */
 	bool live;                     /* mark of the running sweep: the object is referenced */
 	size_t held;                   /* bytes counted against GPUBPF_BPF_MAX_BYTES */
@@ -169,7 +183,7 @@ void sys_pins_finish(struct gpubpf_bpf *bpf);
 int sys_check_room(struct gpubpf_session *s);
 /* Create an object; NULL with *err if it cannot. Then create the file of its handles: `size` bytes, named by the sizes
  * of a map's key and value. 0 or -errno. */
-struct sys_object *sys_object_new(struct gpubpf_session *s, enum gpubpf_bpf_kind kind, int *err);
+struct sys_object *sys_object_new(struct gpubpf_session *s, enum gpubpf_bpf_kind kind, const struct sys_object_ops *ops, int *err);
 int sys_object_file(struct sys_object *o, size_t size, uint32_t key, uint32_t value);
 /* The same with a pipe, which loaders can poll. */
 int sys_object_fifo(const struct gpubpf_session *s, struct sys_object *o, uint32_t key, uint32_t value);
@@ -220,22 +234,22 @@ int sys_kernel_map_fd(struct sys_call *c);
 int sys_queue_consumed(struct sys_call *c);
 int sys_read(struct sys_call *c);
 
-/* map.c: the map for the public functions. sys_map_make_def() makes its definition for a unit, with its value if that is
+/* map_def.c: the map for the public functions. sys_map_make_def() makes its definition for a unit, with its value if that is
  * constant. */
 struct gpubpf_map *sys_map_get(const struct gpubpf_session *s, const struct sys_object *o);
 int sys_map_make_def(const struct gpubpf_session *s, const struct sys_object *o, struct gpubpf_map *def);
-/* The map has joined the session under that number: copy its elements there. */
-void sys_map_on_join(struct gpubpf_session *s, struct sys_object *o, uint32_t index);
-void sys_map_finish(struct sys_object *o);
 int sys_map_read_def(struct sys_call *c, struct gpubpf_sys_map *sys);
 int sys_map_check_def(struct gpubpf_sys_map *sys, struct gpubpf_map *def); /* into our definition; -EINVAL */
-
 bool sys_map_writes(uint32_t cmd);
 /* May loaders run that command? BPF_F_RDONLY and BPF_F_WRONLY forbid some, and a frozen map cannot be changed. */
 bool sys_map_allows(const struct sys_object *map, uint32_t cmd);
+uint64_t sys_map_def_mappable_bytes(const struct gpubpf_map *def); /* bytes of such an array's values that loaders can map, 0: none */
 uint64_t sys_map_mappable_bytes(const struct sys_object *map); /* bytes of an array's values that loaders can map, 0: none */
 /* Is it a name that bpf(2) accepts: letters, digits, '_' and '.'? */
 bool sys_name_is_valid(const char *name);
+
+/* map.c. The map has joined the session under that number: copy its elements there. */
+void sys_map_on_join(struct gpubpf_session *s, struct sys_object *o, uint32_t index);
 
 /* kernel_shadow.c. Couple the map with the kernel's map that the request carries: 0 or -errno. */
 int sys_shadow_open(struct sys_call *c, struct sys_object *map);
@@ -297,7 +311,6 @@ int sys_stream_create(struct gpubpf_session *s, struct sys_object *map);
 /* kernel: the kernel's map that loaders read */
 int sys_stream_bridge(struct gpubpf_session *s, struct sys_object *map, int kernel);
 void sys_stream_destroy(struct sys_stream *stream);
-void sys_ring_finish(struct sys_ring *ring);
 uint32_t sys_stream_word_size(const struct sys_object *map); /* bytes of a key, and of a value */
 /* Run a bpf(2) command on an element: 0 or -errno. */
 int sys_stream_elem(struct gpubpf_session *s, struct sys_object *map, uint32_t cmd, uint32_t key, uint32_t value);
@@ -309,12 +322,11 @@ void sys_bridge_destroy(struct sys_bridge *bridge);
 int sys_bridge_put(struct sys_bridge *bridge, const void *data, uint32_t size);
 
 /* prog.c */
-void sys_prog_finish(struct sys_object *o);
 /* The i-th pattern that --attach names for the program, NULL after the last. */
 const char *sys_prog_pattern(const struct gpubpf_session *s, const char *name, uint32_t i);
 
 /* link.c */
-void sys_detach(struct gpubpf_session *s, struct sys_attached *at);
+extern const struct sys_object_ops sys_perf_ops;
 /* Join the map alone to the session. */
 int sys_map_join(struct gpubpf_session *s, struct sys_object *map);
 /* The map of programs has a new target: rebuild the programs that name it, and replace them where they are attached. */

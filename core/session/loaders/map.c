@@ -2,7 +2,6 @@
 /* Maps that loaders create, and the elements of all maps of the session. */
 #include "loaders.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -13,25 +12,6 @@
 
 #include "core/load/internal.h"
 #include "maps/impl.h"
-
-#define PAGE 4096ull
-
-/* Bytes of an array's values that loaders can map; 0: they cannot. */
-static uint64_t mappable_bytes(const struct gpubpf_map *def)
-{
-	uint64_t stride = ((uint64_t)def->value_size + 7) & ~7ull;
-
-	if (!(def->map_flags & BPF_F_MMAPABLE) || !(def->type->flags & GPUBPF_MAP_U32KEY))
-		return 0;
-	return (stride * def->max_entries + PAGE - 1) & ~(PAGE - 1);
-}
-
-static bool is_global_data(const char *name)
-{
-	const char *dot = strchr(name, '.');
-
-	return dot && (!strncmp(dot, ".data", 5) || !strncmp(dot, ".bss", 4) || !strncmp(dot, ".rodata", 7));
-}
 
 /* -- maps before they join: the shelf -- */
 
@@ -51,52 +31,6 @@ static int put_on_shelf(const struct gpubpf_session *s, struct sys_object *o)
 		return -ENOMEM;
 	err = gpubpf_load_passed(&given, &loaded, &diag);
 	return err < 0 ? err : gpubpf_session_adopt_unit(o->map.shelf, loaded, &diag);
-}
-
-struct gpubpf_map *sys_map_get(const struct gpubpf_session *s, const struct sys_object *o)
-{
-	return o->map.shelf ? &o->map.shelf->loaded->unit.maps[0] : &s->loaded->unit.maps[o->map.index];
-}
-
-void sys_map_finish(struct sys_object *o)
-{
-	gpubpf_session_destroy(o->map.shelf);
-	sys_stream_destroy(o->map.stream);
-	sys_slots_destroy(o->map.slots);
-	if (o->map.pages > 0 && o->map.pages != o->fd)
-		close(o->map.pages);
-	if (o->map.beside > 0)
-		close(o->map.beside);
-}
-
-/* Is it a constant, as .rodata: one value that the verifier knows? Other read-only maps are filled like normal maps. */
-static bool is_constant(const struct sys_object *o)
-{
-	const struct gpubpf_map *def = &o->map.def;
-
-	return def->rdonly && o->map.frozen && def->max_entries == 1 && def->type->ops & GPUBPF_OP_BIT(GPUBPF_OP_ADDRESS);
-}
-
-int sys_map_make_def(const struct gpubpf_session *s, const struct sys_object *o, struct gpubpf_map *def)
-{
-	const struct gpubpf_map *map;
-	uint32_t first = 0;
-	void *init;
-	int err;
-
-	*def = o->map.def;
-	def->rdonly = is_constant(o);
-	if (!def->rdonly || !o->map.shelf)
-		return 0;
-	map = sys_map_get(s, o);
-	def->kernel = 0; /* a process that maps the memory could change values that the verifier relied on */
-	init = malloc(gpubpf_map__user_value_size(map));
-	err = init ? gpubpf_map__lookup_elem(map, &first, sizeof(first), init, gpubpf_map__user_value_size(map), 0) : -ENOMEM;
-	if (err < 0)
-		free(init);
-	else
-		def->init = init;
-	return err;
 }
 
 static void copy_elements(const struct gpubpf_map *from, const struct gpubpf_map *to)
@@ -146,29 +80,77 @@ void sys_map_on_join(struct gpubpf_session *s, struct sys_object *o, uint32_t in
 	sys_shadow_on_join(s, o);
 }
 
+/* -- as an object -- */
+
+/* The session's map uses this memory until the session ends, since devices that appear later get it too. So the session
+ * keeps it open. */
+static void retain_pages(struct gpubpf_session *s, struct sys_object *o)
+{
+	if (!o->map.joined)
+		return;
+	if (o->map.beside > 0) {
+		s->bpf->kept[s->bpf->nkept++] = o->map.beside;
+		o->map.beside = 0;
+		return;
+	}
+	if (s->loaded->unit.maps[o->map.index].kernel != o->map.pages + 1)
+		return;
+	s->bpf->kept[s->bpf->nkept++] = o->map.pages;
+	if (o->fd == o->map.pages)
+		o->fd = -1;
+	o->map.pages = 0;
+}
+
+static void finish_map(struct gpubpf_session *s, struct sys_object *o)
+{
+	retain_pages(s, o);
+	gpubpf_session_destroy(o->map.shelf);
+	sys_stream_destroy(o->map.stream);
+	sys_slots_destroy(o->map.slots);
+	if (o->map.pages > 0 && o->map.pages != o->fd)
+		close(o->map.pages);
+	if (o->map.beside > 0)
+		close(o->map.beside);
+}
+
+static void mark_buffers(struct gpubpf_session *s, const struct sys_object *map,
+			 void (*mark)(struct gpubpf_session *s, uint32_t id))
+{
+	const uint32_t *buffers = map->map.stream ? map->map.stream->buffers : NULL;
+
+	for (uint32_t i = 0; buffers && i < map->map.def.max_entries; i++)
+		mark(s, buffers[i]);
+}
+
+static void mark_slots(struct gpubpf_session *s, const struct sys_slots *slots,
+		       void (*mark)(struct gpubpf_session *s, uint32_t id))
+{
+	for (uint32_t i = 0; slots && i < slots->n; i++)
+		mark(s, slots->ids[i]);
+	for (uint32_t i = 0; slots && i < slots->ntargets; i++)
+		mark(s, slots->targets[i]);
+}
+
+static void mark_map_references(struct gpubpf_session *s, const struct sys_object *map,
+				void (*mark)(struct gpubpf_session *s, uint32_t id))
+{
+	mark_buffers(s, map, mark);
+	mark_slots(s, map->map.slots, mark);
+}
+
+/* The kind of the map's values, for the handle's name. */
+static uint32_t value_kind(const struct sys_object *o)
+{
+	if (!o->map.stream && !o->map.slots)
+		return 0;
+	if (o->map.stream)
+		return sys_stream_word_size(o) ? GPUBPF_BPF_BUFFER + 1 : 0;
+	return o->map.def.inner ? GPUBPF_BPF_MAP + 1 : GPUBPF_BPF_PROG + 1;
+}
+
+static const struct sys_object_ops map_ops = { finish_map, mark_map_references, value_kind };
+
 /* -- creating -- */
-
-int sys_map_read_def(struct sys_call *c, struct gpubpf_sys_map *sys)
-{
-	memset(sys, 0, sizeof(*sys));
-	sys->type = gpubpf_get_u32(c->r);
-	sys->key_size = gpubpf_get_u32(c->r);
-	sys->value_size = gpubpf_get_u32(c->r);
-	sys->max_entries = gpubpf_get_u32(c->r);
-	sys->flags = gpubpf_get_u32(c->r);
-	sys->extra = gpubpf_get_u64(c->r);
-	gpubpf_get_str(c->r, sys->name, sizeof(sys->name));
-	return c->r->failed ? -EPROTO : 0;
-}
-
-int sys_map_check_def(struct gpubpf_sys_map *sys, struct gpubpf_map *def)
-{
-	const struct gpubpf_map_type *type = gpubpf_map_type_find(sys->type);
-
-	if (type && !(type->flags & GPUBPF_MAP_LAZY)) /* only for map types in which programs cannot delete elements */
-		sys->flags &= ~(uint32_t)BPF_F_NO_PREALLOC;
-	return gpubpf_map_define(sys, sys->name, is_global_data(sys->name), def, NULL) < 0 ? -EINVAL : 0;
-}
 
 /* Is it an array of the kernel with that definition, and is it writable? Another file could shrink while it is
  * mapped. */
@@ -193,7 +175,7 @@ static int check_array(int fd, const struct gpubpf_map *def, uint64_t pages)
  * carries. */
 static int open_values(struct sys_call *c, struct sys_object *o, const struct gpubpf_map *def)
 {
-	uint64_t pages = mappable_bytes(def);
+	uint64_t pages = sys_map_def_mappable_bytes(def);
 	int err;
 
 	if (!pages)
@@ -290,14 +272,6 @@ static const struct gpubpf_map *find_inner_def(const struct sys_call *c, const s
 	return NULL;
 }
 
-bool sys_name_is_valid(const char *name)
-{
-	for (; *name; name++)
-		if (!isalnum((unsigned char)*name) && *name != '_' && *name != '.')
-			return false;
-	return true;
-}
-
 /* The checks that Linux makes. */
 static bool is_valid_def(const struct gpubpf_sys_map *sys)
 {
@@ -336,7 +310,7 @@ int sys_map_create(struct sys_call *c)
 				    sys.name, def.type->name);
 		return -EOPNOTSUPP;
 	}
-	o = sys_object_new(c->s, GPUBPF_BPF_MAP, &err);
+	o = sys_object_new(c->s, GPUBPF_BPF_MAP, &map_ops, &err);
 	if (!o)
 		return err;
 	o->map.flags = flags;
@@ -419,26 +393,6 @@ static int run_synchronized(struct gpubpf_session *s, const struct sys_object *o
 	if (sys_map_writes(e->cmd))
 		sys_shadow_sync(s, o, key && e->key_size ? key : NULL);
 	return err;
-}
-
-bool sys_map_writes(uint32_t cmd)
-{
-	return cmd != BPF_MAP_LOOKUP_ELEM && cmd != BPF_MAP_GET_NEXT_KEY && cmd != BPF_MAP_LOOKUP_BATCH;
-}
-
-bool sys_map_allows(const struct sys_object *map, uint32_t cmd)
-{
-	bool changes = cmd == BPF_MAP_UPDATE_ELEM || cmd == BPF_MAP_DELETE_ELEM || cmd == BPF_MAP_UPDATE_BATCH ||
-		       cmd == BPF_MAP_DELETE_BATCH;
-
-	if (sys_map_writes(cmd) && (map->map.frozen || map->map.flags & BPF_F_RDONLY))
-		return false;
-	return changes || !(map->map.flags & BPF_F_WRONLY);
-}
-
-uint64_t sys_map_mappable_bytes(const struct sys_object *map)
-{
-	return map->map.pages > 0 ? mappable_bytes(&map->map.def) : 0;
 }
 
 static uint32_t read_u32(const void *data, size_t size)

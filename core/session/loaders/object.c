@@ -27,7 +27,7 @@ int sys_check_room(struct gpubpf_session *s)
 	return s->bpf->n < GPUBPF_BPF_MAX_OBJECTS && s->bpf->next ? 0 : -ENOSPC;
 }
 
-struct sys_object *sys_object_new(struct gpubpf_session *s, enum gpubpf_bpf_kind kind, int *err)
+struct sys_object *sys_object_new(struct gpubpf_session *s, enum gpubpf_bpf_kind kind, const struct sys_object_ops *ops, int *err)
 {
 	struct sys_object **grown, *o;
 
@@ -42,26 +42,21 @@ struct sys_object *sys_object_new(struct gpubpf_session *s, enum gpubpf_bpf_kind
 		*err = -ENOMEM;
 		return NULL;
 	}
-	*o = (struct sys_object){ .id = s->bpf->next++, .kind = kind, .fd = -1 };
+	*o = (struct sys_object){ .id = s->bpf->next++, .kind = kind, .ops = ops, .fd = -1 };
 	s->bpf->objects[s->bpf->n++] = o;
 	return o;
 }
 
-/* The kind of the map's values, for the handle's name. */
-static uint32_t value_kind(const struct sys_object *o)
+static uint32_t get_value_kind(const struct sys_object *o)
 {
-	if (o->kind != GPUBPF_BPF_MAP || (!o->map.stream && !o->map.slots))
-		return 0;
-	if (o->map.stream)
-		return sys_stream_word_size(o) ? GPUBPF_BPF_BUFFER + 1 : 0;
-	return o->map.def.inner ? GPUBPF_BPF_MAP + 1 : GPUBPF_BPF_PROG + 1;
+	return o->ops->value_kind ? o->ops->value_kind(o) : 0;
 }
 
 int sys_object_file(struct sys_object *o, size_t size, uint32_t key, uint32_t value)
 {
 	char name[64];
 
-	snprintf(name, sizeof(name), GPUBPF_BPF_HANDLE, gpubpf_bpf_kinds[o->kind], o->id, key, value, value_kind(o));
+	snprintf(name, sizeof(name), GPUBPF_BPF_HANDLE, gpubpf_bpf_kinds[o->kind], o->id, key, value, get_value_kind(o));
 	o->fd = gpubpf_memfd_shared(name, size);
 	return o->fd < 0 ? o->fd : 0;
 }
@@ -73,7 +68,7 @@ int sys_object_fifo(const struct gpubpf_session *s, struct sys_object *o, uint32
 	int err;
 
 	snprintf(path, sizeof(path), "%s/" GPUBPF_BPF_HANDLE, s->dir, gpubpf_bpf_kinds[o->kind], o->id, key, value,
-		 value_kind(o));
+		 get_value_kind(o));
 	unlink(path);
 	if (mkfifo(path, 0600) < 0)
 		return -errno;
@@ -146,50 +141,9 @@ static bool is_open(const struct sys_object *o)
 	return false;
 }
 
-/* The session's map uses this memory until the session ends, since devices that appear later get it too. So the session
- * keeps it open. */
-static void retain_pages(struct gpubpf_session *s, struct sys_object *o)
-{
-	if (o->kind != GPUBPF_BPF_MAP || !o->map.joined)
-		return;
-	if (o->map.beside > 0) {
-		s->bpf->kept[s->bpf->nkept++] = o->map.beside;
-		o->map.beside = 0;
-		return;
-	}
-	if (s->loaded->unit.maps[o->map.index].kernel != o->map.pages + 1)
-		return;
-	s->bpf->kept[s->bpf->nkept++] = o->map.pages;
-	if (o->fd == o->map.pages)
-		o->fd = -1;
-	o->map.pages = 0;
-}
-
 static void destroy_object(struct gpubpf_session *s, struct sys_object *o)
 {
-	retain_pages(s, o);
-	switch (o->kind) {
-	case GPUBPF_BPF_MAP:
-		sys_map_finish(o);
-		break;
-	case GPUBPF_BPF_PROG:
-		sys_prog_finish(o);
-		break;
-	case GPUBPF_BPF_LINK:
-		sys_detach(s, &o->link.at);
-		break;
-	case GPUBPF_BPF_PERF:
-		sys_detach(s, &o->perf.at);
-		break;
-	case GPUBPF_BPF_BTF:
-		free(o->btf_data.data);
-		break;
-	case GPUBPF_BPF_BUFFER:
-		sys_ring_finish(&o->ring);
-		break;
-	case GPUBPF_BPF_KINDS:
-		break;
-	}
+	o->ops->finish(s, o);
 	if (o->fd >= 0)
 		close(o->fd);
 	free(o);
@@ -220,22 +174,6 @@ int sys_object_answer(struct sys_call *c, struct sys_object *o, int err)
 
 static void mark_id(struct gpubpf_session *s, uint32_t id);
 
-static void mark_buffers(struct gpubpf_session *s, const struct sys_object *map)
-{
-	const uint32_t *buffers = map->map.stream ? map->map.stream->buffers : NULL;
-
-	for (uint32_t i = 0; buffers && i < map->map.def.max_entries; i++)
-		mark_id(s, buffers[i]);
-}
-
-static void mark_slots(struct gpubpf_session *s, const struct sys_slots *slots)
-{
-	for (uint32_t i = 0; slots && i < slots->n; i++)
-		mark_id(s, slots->ids[i]);
-	for (uint32_t i = 0; slots && i < slots->ntargets; i++)
-		mark_id(s, slots->targets[i]);
-}
-
 /* Mark the object and everything that it refers to. */
 static void mark_object(struct gpubpf_session *s, struct sys_object *o)
 {
@@ -243,16 +181,8 @@ static void mark_object(struct gpubpf_session *s, struct sys_object *o)
 		return;
 	o->live = true;
 	mark_id(s, o->btf);
-	if (o->kind == GPUBPF_BPF_MAP) {
-		mark_buffers(s, o);
-		mark_slots(s, o->map.slots);
-	} else if (o->kind == GPUBPF_BPF_LINK) {
-		mark_id(s, o->link.prog);
-	} else if (o->kind == GPUBPF_BPF_PERF) {
-		mark_id(s, o->perf.prog);
-	}
-	for (uint32_t i = 0; o->kind == GPUBPF_BPF_PROG && i < o->prog.nmaps; i++)
-		mark_id(s, o->prog.maps[i]);
+	if (o->ops->mark_references)
+		o->ops->mark_references(s, o, mark_id);
 }
 
 static void mark_id(struct gpubpf_session *s, uint32_t id)

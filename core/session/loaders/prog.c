@@ -146,8 +146,9 @@ static int read_program(struct sys_call *c, struct sys_object *o)
 	return err;
 }
 
-void sys_prog_finish(struct sys_object *o)
+static void finish_program(struct gpubpf_session *s, struct sys_object *o)
 {
+	(void)s;
 	free(o->prog.raw.insns);
 	free(o->prog.raw.funcs);
 	free(o->prog.raw.lines);
@@ -155,6 +156,14 @@ void sys_prog_finish(struct sys_object *o)
 	free(o->prog.use);
 	free(o->prog.inner_use);
 }
+
+static void mark_maps(struct gpubpf_session *s, const struct sys_object *o, void (*mark)(struct gpubpf_session *s, uint32_t id))
+{
+	for (uint32_t i = 0; i < o->prog.nmaps; i++)
+		mark(s, o->prog.maps[i]);
+}
+
+static const struct sys_object_ops prog_ops = { .finish = finish_program, .mark_references = mark_maps };
 
 /* -- verifying and loading -- */
 
@@ -219,7 +228,7 @@ int sys_prog_load(struct sys_call *c)
 	int err;
 
 	gpubpf_diag_init(&diag);
-	o = sys_object_new(c->s, GPUBPF_BPF_PROG, &err);
+	o = sys_object_new(c->s, GPUBPF_BPF_PROG, &prog_ops, &err);
 	if (!o)
 		return err;
 	err = read_program(c, o);
@@ -253,9 +262,17 @@ static struct sys_object *find_btf(const struct gpubpf_session *s, const void *d
 	return NULL;
 }
 
+static void finish_btf(struct gpubpf_session *s, struct sys_object *o)
+{
+	(void)s;
+	free(o->btf_data.data);
+}
+
+static const struct sys_object_ops btf_ops = { .finish = finish_btf };
+
 static struct sys_object *add_btf(struct gpubpf_session *s, const void *data, size_t size, int *err)
 {
-	struct sys_object *o = sys_object_new(s, GPUBPF_BPF_BTF, err);
+	struct sys_object *o = sys_object_new(s, GPUBPF_BPF_BTF, &btf_ops, err);
 
 	if (o && !sys_object_charge(s, o, size) && (o->btf_data.data = malloc(size + 1))) {
 		memcpy(o->btf_data.data, data, size);

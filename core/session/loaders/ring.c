@@ -87,7 +87,7 @@ static int open_buffer(struct gpubpf_session *s, struct sys_object *o, uint64_t 
 	return 0;
 }
 
-void sys_ring_finish(struct sys_ring *ring)
+static void finish_ring(struct sys_ring *ring)
 {
 	if (ring->base)
 		munmap(ring->base, (size_t)(ring->data - (uint8_t *)ring->base) + ring->size);
@@ -156,11 +156,19 @@ void sys_stream_destroy(struct sys_stream *stream)
 	if (!stream)
 		return;
 	sys_bridge_destroy(stream->bridge);
-	sys_ring_finish(&stream->ring);
+	finish_ring(&stream->ring);
 	free(stream->buffers);
 	free(stream->late);
 	free(stream);
 }
+
+static void finish_buffer(struct gpubpf_session *s, struct sys_object *o)
+{
+	(void)s;
+	finish_ring(&o->ring);
+}
+
+static const struct sys_object_ops buffer_ops = { .finish = finish_buffer };
 
 int sys_buffer_open(struct sys_call *c)
 {
@@ -170,7 +178,7 @@ int sys_buffer_open(struct sys_call *c)
 
 	if (c->r->failed)
 		return -EPROTO;
-	o = sys_object_new(c->s, GPUBPF_BPF_BUFFER, &err);
+	o = sys_object_new(c->s, GPUBPF_BPF_BUFFER, &buffer_ops, &err);
 	if (!o)
 		return err;
 	o->ring.fd = -1;

@@ -67,7 +67,7 @@ int sys_uprobe_open(struct sys_call *c)
 
 	if (c->r->failed)
 		return -EPROTO;
-	o = sys_object_new(c->s, GPUBPF_BPF_PERF, &err);
+	o = sys_object_new(c->s, GPUBPF_BPF_PERF, &sys_perf_ops, &err);
 	if (!o)
 		return err;
 	o->perf.place = returns ? SYS_AT_EXIT : SYS_AT_ENTRY;
