@@ -5,8 +5,6 @@
  * launches L items I" for each; "items 0" where no twin is possible.
  */
 #include <dlfcn.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -297,36 +295,6 @@ static void thin(void)
 	told("spoilt", 1, 640);
 }
 
-static CUfunction shared_function;
-static CUcontext shared_context;
-
-/* Threads launch with different register limits at the same time. */
-static void *squeeze(void *arg)
-{
-	CUdeviceptr word;
-
-	GOOD(cuCtxSetCurrent(shared_context));
-	word = new_word();
-	for (int i = 0; i < 5; i++)
-		run(shared_function, word, (int)(uintptr_t)arg, NULL);
-	return NULL;
-}
-
-static void squeezed(void)
-{
-	static const int grids[] = { 32, 64, 96, 128 };
-	pthread_t thread[4];
-	CUmodule module;
-
-	shared_context = begin(0);
-	shared_function = load(&module, "heavy");
-	for (int i = 0; i < 4; i++)
-		pthread_create(&thread[i], NULL, squeeze, (void *)(uintptr_t)grids[i]);
-	for (int i = 0; i < 4; i++)
-		pthread_join(thread[i], NULL);
-	told("heavy", 20, 5 * 64 * (32 + 64 + 96 + 128));
-}
-
 /* The program sees each error of a launch that the driver refuses. */
 static void refused(void)
 {
@@ -379,63 +347,6 @@ static void broken_twin(void)
 		run(f, word, 1, NULL);
 	printf("word %u\n", *to_host(word));
 	told("bad", 3, 0);
-}
-
-static void *launch_many(void *arg)
-{
-	CUdeviceptr word;
-
-	GOOD(cuCtxSetCurrent(shared_context));
-	word = new_word();
-	for (int i = 0; i < 500; i++)
-		run(shared_function, word, 1, NULL);
-	return (void *)(uintptr_t)*to_host(word);
-}
-
-static void threads(void)
-{
-	pthread_t thread[8];
-	CUmodule module;
-	uintptr_t sum = 0;
-
-	shared_context = begin(0);
-	shared_function = load(&module, "other");
-	for (int i = 0; i < 8; i++)
-		pthread_create(&thread[i], NULL, launch_many, NULL);
-	for (int i = 0; i < 8; i++) {
-		void *n;
-
-		pthread_join(thread[i], &n);
-		sum += (uintptr_t)n;
-	}
-	printf("words %lu\n", (unsigned long)sum);
-	told("other", 8 * 500, 8 * 500 * 64);
-}
-
-/* Threads load, launch and unload their own modules, which get the same handles in turn. */
-static void *load_many(void *arg)
-{
-	GOOD(cuCtxSetCurrent(shared_context));
-	for (int i = 0; i < 60; i++) {
-		CUmodule module;
-		CUfunction f = load(&module, "other");
-
-		run(f, new_word(), 1, NULL);
-		GOOD(cu.cuModuleUnload(module));
-	}
-	return NULL;
-}
-
-static void unload(void)
-{
-	pthread_t thread[4];
-
-	shared_context = begin(0);
-	for (int i = 0; i < 4; i++)
-		pthread_create(&thread[i], NULL, load_many, NULL);
-	for (int i = 0; i < 4; i++)
-		pthread_join(thread[i], NULL);
-	told("other", 4 * 60, 4 * 60 * 64);
 }
 
 static void children(void)
@@ -537,69 +448,6 @@ static void cost(void)
 		best = ns < best ? ns : best;
 	}
 	printf("cost %.1f\n", best);
-}
-
-/* The second kernel accesses an illegal address; after that no copy succeeds. */
-static void fault(void)
-{
-	CUmodule module;
-	CUfunction f, faulty;
-	CUdeviceptr word;
-	void *params[] = { &word };
-
-	begin(0);
-	f = load(&module, "other");
-	GOOD(cu.cuModuleGetFunction(&faulty, module, "faulty"));
-	word = new_word();
-	run(f, word, 4, NULL);
-	printf("fault: %d\n", cu.cuLaunchKernel(faulty, 1, 1, 1, 32, 1, 1, 0, NULL, params, NULL));
-	printf("after: %d\n", cu.cuLaunchKernel(f, 1, 1, 1, 32, 1, 1, 0, NULL, params, NULL));
-	told("other", 1, 256);
-}
-
-/* Emits more events than a ring holds, at the full launch rate. */
-static void flood(void)
-{
-	CUmodule module;
-	CUfunction f;
-	CUdeviceptr word;
-
-	begin(0);
-	f = load(&module, "other");
-	word = new_word();
-	for (int i = 0; i < 100; i++)
-		run(f, word, 1024, NULL);
-	told("other", 100, 100 * 65536);
-}
-
-/* Ends without closing anything. */
-static void leaves(void)
-{
-	CUmodule module;
-	CUfunction f;
-	CUdeviceptr word;
-
-	begin(0);
-	f = load(&module, "other");
-	word = new_word();
-	for (int i = 0; i < 10; i++)
-		run(f, word, 256, NULL);
-	told("other", 10, 10 * 16384);
-	fflush(stdout);
-	_exit(0);
-}
-
-static void killed(void)
-{
-	CUmodule module;
-	CUfunction f;
-
-	begin(0);
-	f = load(&module, "other");
-	run(f, new_word(), 4, NULL);
-	told("other", 1, 256);
-	fflush(stdout);
-	kill(getpid(), SIGKILL);
 }
 
 int main(int argc, char **argv)

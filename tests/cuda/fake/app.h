@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Declarations that the scenarios share. app.c has most scenarios, graphs.c graphs, owners.c owners
- * of handles, links.c templates and linked modules, large.c real machine code. */
+ * of handles, links.c templates and linked modules, large.c real machine code, threads.c several threads, ends.c
+ * programs that end early. */
 #ifndef GPUBPF_TESTS_CUDA_APP_H
 #define GPUBPF_TESTS_CUDA_APP_H
 
@@ -67,5 +68,16 @@ void linked(void);
 /* large.c */
 void many(void);
 void large(void);
+
+/* threads.c */
+void squeezed(void);
+void threads(void);
+void unload(void);
+
+/* ends.c */
+void fault(void);
+void flood(void);
+void leaves(void);
+void killed(void);
 
 #endif

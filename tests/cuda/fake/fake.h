@@ -190,19 +190,26 @@ extern pthread_mutex_t fake_lock;
 CUcontext fake_current(void);
 CUresult fake_push(CUcontext context);
 CUresult fake_check(const char *symbol);   /* FAKE_CUDA_FAIL, and the current context's state */
-bool fake_pinned_enough(void);
 CUresult fake_capture_rule(CUresult error); /* error of operations forbidden while a blocking stream is captured */
+
+/* memory.c */
+bool fake_pinned_enough(void);
 CUresult fake_alloc(uint64_t *address, size_t size, CUcontext context);
+void fake_memory_die(CUcontext context);
+
+/* image.c */
+CUresult fake_open(struct fake_image *image, const void *data);
 
 /* module.c */
-CUresult fake_open(struct fake_image *image, const void *data);
 struct CUfunc_st *fake_function(CUfunction f);  /* for a CUfunction, or for a CUkernel in the current context */
 int fake_shared_more(const struct CUfunc_st *f); /* maximum dynamic shared memory in bytes */
 void fake_modules_die(CUcontext context);
 uint64_t fake_variable(CUmodule module, const char *name);
 
-/* launch.c */
+/* kernel.c */
 void fake_run(const struct fake_launch *launch);
+
+/* launch.c */
 void fake_captures_break(CUresult error);
 
 #define FAKE_EXPORT __attribute__((visibility("default")))
