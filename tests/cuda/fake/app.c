@@ -458,7 +458,7 @@ int main(int argc, char **argv)
 	} scenarios[] = {
 		{ "basic", basic }, { "library", library }, { "contexts", contexts }, { "reload", reload },
 		{ "captured", captured }, { "slowly", slowly }, { "slowly-again", slowly_again }, { "nodes", nodes }, { "shapes", shapes }, { "occupancy", occupancy }, { "thin", thin }, { "stubborn", stubborn }, { "squeezed", squeezed }, { "roomy", roomy }, { "refused", refused },
-		{ "broken-twin", broken_twin }, { "threads", threads }, { "unload", unload },
+		{ "broken-twin", broken_twin }, { "threads", launch_in_threads }, { "unload", unload_in_threads },
 		{ "children", children }, { "enumerated", enumerated }, { "cost", cost }, { "fault", fault },
 		{ "killed", killed }, { "functions", functions }, { "flood", flood }, { "leaves", leaves }, { "linked", linked }, { "templated", templated }, { "too-long", too_long }, { "recursing", recursing },
 		{ "libraries", libraries }, { "foreign", foreign }, { "green", green }, { "part", part },

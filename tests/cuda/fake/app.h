@@ -71,8 +71,8 @@ void large(void);
 
 /* threads.c */
 void squeezed(void);
-void threads(void);
-void unload(void);
+void launch_in_threads(void);
+void unload_in_threads(void);
 
 /* ends.c */
 void fault(void);

@@ -47,7 +47,7 @@ static void *launch_many(void *arg)
 	return (void *)(uintptr_t)*to_host(word);
 }
 
-void threads(void)
+void launch_in_threads(void)
 {
 	pthread_t thread[8];
 	CUmodule module;
@@ -81,7 +81,7 @@ static void *load_many(void *arg)
 	return NULL;
 }
 
-void unload(void)
+void unload_in_threads(void)
 {
 	pthread_t thread[4];
 
