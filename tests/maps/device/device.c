@@ -4,131 +4,12 @@
  * once. Nothing may be lost or duplicated, and refused operations are counted.
  *   device default|intel|oclgrind [SPIRV-FILE]
  */
-#define CL_TARGET_OPENCL_VERSION 210
-#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
-#include <CL/cl.h>
 #include <errno.h>
 #include <linux/bpf.h>
 #include <pthread.h>
-#include <unistd.h>
 
-#include "fixture.h"
-#include "kernels.h"
-#include "tests/tap.h"
-
-#define GROUP 64
-
-static size_t items = 1 << 16;
-static uint32_t out_words = 4;
-
-struct gpu {
-	cl_device_id device;
-	cl_context context;
-	cl_command_queue queue;
-	cl_program program;
-};
-
-static bool choose_device(const char *which)
-{
-	const char *intel = getenv("GPUBPF_TEST_INTEL"), *oclgrind = "/usr/lib/oclgrind/liboclgrind-rt-icd.so";
-
-	if (!strcmp(which, "intel")) {
-		if (!intel || access(intel, R_OK))
-			return false;
-		setenv("OCL_ICD_VENDORS", intel, 1);
-	} else if (!strcmp(which, "oclgrind")) {
-		if (access(oclgrind, R_OK))
-			return false;
-		setenv("OCL_ICD_VENDORS", oclgrind, 1);
-		items = 1 << 10;
-	}
-	return true;
-}
-
-static bool open_gpu(struct gpu *gpu)
-{
-	cl_platform_id platform;
-	char name[128] = "";
-	cl_uint n = 0;
-
-	if (clGetPlatformIDs(1, &platform, &n) || !n ||
-	    clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &gpu->device, NULL))
-		return false;
-	clGetDeviceInfo(gpu->device, CL_DEVICE_NAME, sizeof(name), name, NULL);
-	note("%s, %zu work-items", name, items);
-	gpu->context = clCreateContext(NULL, 1, &gpu->device, NULL, NULL, NULL);
-	gpu->queue = clCreateCommandQueue(gpu->context, gpu->device, 0, NULL);
-	return gpu->context && gpu->queue;
-}
-
-static void *read_whole(const char *path, size_t *size)
-{
-	FILE *file = fopen(path, "rb");
-	void *data = malloc(1 << 22);
-
-	*size = file && data ? fread(data, 1, 1 << 22, file) : 0;
-	if (file)
-		fclose(file);
-	return data;
-}
-
-static bool build(struct gpu *gpu, const char *spirv)
-{
-	const char *text = gpubpf_test_kernels, *version = getenv("GPUBPF_TEST_OPTIONS");
-	char log[4096] = "";
-	size_t size;
-
-	if (spirv) {
-		void *il = read_whole(spirv, &size);
-
-		gpu->program = clCreateProgramWithIL(gpu->context, il, size, NULL);
-		free(il);
-	} else {
-		gpu->program = clCreateProgramWithSource(gpu->context, 1, &text, NULL, NULL);
-	}
-	if (clBuildProgram(gpu->program, 1, &gpu->device, version, NULL, NULL) == 0)
-		return true;
-	clGetProgramBuildInfo(gpu->program, gpu->device, CL_PROGRAM_BUILD_LOG, sizeof(log), log, NULL);
-	note("%s", log);
-	return false;
-}
-
-/* Launches `n` work-items once over the fixture's arena; copies the kernel's output words to out */
-static bool launch_dims(struct gpu *gpu, struct fixture *f, const char *name, cl_uint n, uint64_t *out,
-			cl_uint dims, const size_t *global, const size_t *local)
-{
-	cl_kernel kernel = clCreateKernel(gpu->program, name, NULL);
-	cl_mem arena, words;
-	void *mapped;
-	cl_int err;
-
-	memset(out, 0, out_words * 8);
-	arena = clCreateBuffer(gpu->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, f->layout.size, f->arena, &err);
-	words = clCreateBuffer(gpu->context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, out_words * 8, out, &err);
-	err = clSetKernelArg(kernel, 0, sizeof(arena), &arena);
-	err |= clSetKernelArg(kernel, 1, sizeof(n), &n);
-	err |= clSetKernelArg(kernel, 2, sizeof(words), &words);
-	err |= clEnqueueNDRangeKernel(gpu->queue, kernel, dims, NULL, global, local, 0, NULL, NULL);
-	err |= clFinish(gpu->queue);
-	err |= clEnqueueReadBuffer(gpu->queue, words, CL_TRUE, 0, out_words * 8, out, 0, NULL, NULL);
-	/* mapping updates the host's memory if the device has its own copy */
-	mapped = clEnqueueMapBuffer(gpu->queue, arena, CL_TRUE, CL_MAP_READ, 0, f->layout.size, 0, NULL, NULL, NULL);
-	clEnqueueUnmapMemObject(gpu->queue, arena, mapped, 0, NULL, NULL);
-	clFinish(gpu->queue);
-	clReleaseMemObject(words);
-	clReleaseMemObject(arena);
-	clReleaseKernel(kernel);
-	if (err)
-		note("%s: OpenCL error %d", name, err);
-	return err == 0;
-}
-
-static bool launch(struct gpu *gpu, struct fixture *f, const char *name, cl_uint n, uint64_t *out)
-{
-	size_t local = GROUP;
-
-	return launch_dims(gpu, f, name, n, out, 1, &items, &local);
-}
+#include "opencl.h"
+#include "records.h"
 
 static uint64_t value_of(struct fixture *f, uint32_t key)
 {
@@ -463,76 +344,6 @@ static void test_lpm(struct gpu *gpu)
 	fixture_end(&f);
 }
 
-/* the reader of a ring: each item must arrive once and whole */
-struct reading {
-	uint8_t *seen;
-	uint64_t records, twice, wrong;
-	uint32_t size;
-	volatile bool stop;
-	struct gpubpf_map_view *view;
-};
-
-static int see_event(void *arg, uint32_t copy, const void *data, uint32_t size)
-{
-	struct { uint64_t item; uint32_t check, pad; uint64_t launch; } event = { 0 };
-	struct reading *r = arg;
-
-	memcpy(&event, data, size < sizeof(event) ? size : sizeof(event));
-	if (event.item >= items || (r->size ? size != r->size || event.check != ~(uint32_t)event.item :
-				    size != 8 + 8 * (event.item % 4) || event.item % 3 == 0)) {
-		r->wrong++;
-		return 0;
-	}
-	r->twice += r->seen[event.item]++;
-	r->records++;
-	return 0;
-}
-
-static void *read_along(void *arg)
-{
-	struct reading *r = arg;
-
-	while (!__atomic_load_n(&r->stop, __ATOMIC_ACQUIRE)) {
-		if (gpubpf_ring_read(r->view, see_event, r) < 0)
-			r->wrong++;
-		usleep(100);
-	}
-	return NULL;
-}
-
-static void test_ring(struct gpu *gpu, uint32_t type, uint32_t entries, uint32_t value_size, bool live,
-		      const char *kernel, uint32_t size, const char *name)
-{
-	struct reading r = { .seen = calloc(items, 1), .size = size };
-	uint64_t out[4], discarded = size ? 0 : (items + 2) / 3, drops;
-	pthread_t thread;
-	struct fixture f;
-
-	fixture_begin(&f);
-	fixture_map(&f, type, 0, value_size, entries, GPUBPF_USE_OUTPUT);
-	f.opts.replicas = 4;
-	r.view = &f.view[0];
-	if (!ok(fixture_ready(&f) == 0, "%s: layout", name))
-		return;
-	if (live)
-		pthread_create(&thread, NULL, read_along, &r);
-	launch(gpu, &f, kernel, size, out);
-	__atomic_store_n(&r.stop, true, __ATOMIC_RELEASE);
-	if (live)
-		pthread_join(thread, NULL);
-	ok(gpubpf_ring_read(&f.view[0], see_event, &r) >= 0, "%s: the ring is sound", name);
-	drops = gpubpf_map_drops(&f.view[0]);
-	ok(r.twice == 0 && r.wrong == 0, "%s: %llu twice, %llu wrong", name, (unsigned long long)r.twice,
-	   (unsigned long long)r.wrong);
-	ok(drops == out[0] && (size ? r.records + drops == items : r.records + drops + discarded >= items),
-	   "%s: %llu read, %llu dropped, %llu refused", name, (unsigned long long)r.records, (unsigned long long)drops,
-	   (unsigned long long)out[0]);
-	if (entries >= 1u << 22)
-		ok(drops == 0 && r.records + discarded == items, "%s: it fitted, nothing is lost", name);
-	free(r.seen);
-	fixture_end(&f);
-}
-
 static void test_threads(struct gpu *gpu)
 {
 	uint64_t out[4], *values;
@@ -552,53 +363,6 @@ static void test_threads(struct gpu *gpu)
 	ok(right == room, "per-thread: %u of %u right", right, room);
 	ok(out[0] == 100 && gpubpf_map_drops(&f.view[0]) == 200, "per-thread: threads without room are counted");
 	free(values);
-	fixture_end(&f);
-}
-
-struct prints {
-	struct fixture *f;
-	uint32_t formats, strings, bad;
-};
-
-static int see_print(void *arg, uint32_t copy, const void *data, uint32_t size)
-{
-	struct prints *p = arg;
-	struct gpubpf_print print;
-	char wanted[64];
-	uint64_t item;
-
-	if (gpubpf_print_decode(p->f->arena, &p->f->unit, &p->f->layout, data, size, &print) < 0) {
-		p->bad++;
-		return 0;
-	}
-	item = print.block[0] * GROUP + print.thread[0];
-	snprintf(wanted, sizeof(wanted), "item %d of 123456789ab", (int)item);
-	if (!strcmp(print.text, wanted) && print.launch == 7 && print.kernel == 3)
-		p->formats++;
-	else if (!strcmp(print.text, "hello"))
-		p->strings++;
-	else
-		p->bad++;
-	return 0;
-}
-
-static void test_print(struct gpu *gpu)
-{
-	struct gpubpf_map_view view;
-	struct prints prints = { 0 };
-	struct fixture f;
-	uint64_t out[4];
-
-	fixture_begin(&f);
-	fixture_map(&f, BPF_MAP_TYPE_ARRAY, 4, 8, 1, 0);
-	f.opts.print_bytes = 1 << 16;
-	prints.f = &f;
-	if (!ok(fixture_ready(&f) == 0 && gpubpf_print_view(f.arena, &f.layout, &view) &&
-		launch(gpu, &f, "print", (uint32_t)items / 32, out), "prints: launch"))
-		return;
-	gpubpf_ring_read(&view, see_print, &prints);
-	ok(prints.formats == 32 && prints.strings == 32 && prints.bad == 0, "prints: %u formatted, %u strings, %u bad",
-	   prints.formats, prints.strings, prints.bad);
 	fixture_end(&f);
 }
 
