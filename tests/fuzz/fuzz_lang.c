@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// SOURCES: cli/lang/lang.c cli/lang/lex.c cli/lang/parse.c cli/lang/expr.c cli/lang/probe.c cli/lang/builtin.c cli/lang/check.c cli/lang/check_call.c cli/lang/check_map.c
+// SOURCES: cli/lang/lang.c cli/lang/lex.c cli/lang/parse.c cli/lang/expr.c cli/lang/probe.c cli/lang/builtin.c cli/lang/common.c cli/lang/check.c cli/lang/check_call.c cli/lang/check_map.c
 // SOURCES: cli/lang/emit.c cli/lang/gen.c cli/lang/gen_action.c cli/lang/gen_expr.c cli/lang/gen_map.c cli/lang/gen_text.c cli/lang/gen_value.c
 // SOURCES: cli/lang/object.c cli/lang/types.c core/model/duration.c
 // SOURCES: core/load/*.c core/load/*/*.c core/wire/match.c core/wire/glob.c core/wire/name.c core/model/insn.c core/model/diag.c core/model/tables.c core/model/places.c core/model/nearest.c core/model/print_spec.c maps/*.c maps/host/*.c maps/kinds/*.c core/verify/*.c

@@ -9,7 +9,7 @@
 
 #include "core/model/nearest.h"
 #include "entries.h"
-#include "core/session/report/report.h"
+#include "core/session/base/json_write.h"
 
 static const struct gpubpf_element_verb verbs[] = {
 	[GPUBPF_QUERY_PEEK] = { "peek", GPUBPF_OP_PEEK, false },

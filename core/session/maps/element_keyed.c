@@ -12,7 +12,7 @@
 
 #include "element.h"
 #include "entries.h"
-#include "core/session/report/report.h"
+#include "core/session/base/json_write.h"
 #include "core/session/stacks/stacks.h"
 
 struct request {
