@@ -36,7 +36,7 @@ asks "push into a bloom filter" push seen value .x=-1 .y=5; asks "peek" peek see
 fails 'map seen has no such value' "peek at another value" peek seen value .x=-2
 fails 'a value is missing; gpubpf map peek seen value DATA' "peek at no value" peek seen
 fails 'map seen, of type BLOOM_FILTER, has no entries: gpubpf map peek' "to watch it" watch seen -n 1
-fails 'map ring, of type RINGBUF, has no entries: its records' "to watch a ring" top ring -n 1
+fails 'map ring, of type RINGBUF, has no entries: the session that runs the program reads' "to watch a ring" top ring -n 1
 
 # values of queues are shown by type, and maps without keys without a key
 asks "push of a struct" push places value .x=-3 .y=4; asks "peek" peek places; prints '^value: { .x = -3, .y = 4 }$' "has it"

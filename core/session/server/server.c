@@ -304,7 +304,7 @@ int gpubpf_server_poll(struct gpubpf_session *s, int timeout_ms)
 int gpubpf_session__enable(struct gpubpf_session *s, bool on)
 {
 	if (s->state != GPUBPF_SESSION_STARTED)
-		return gpubpf_session_fail(s, -EINVAL, "the session does not run");
+		return gpubpf_session_fail(s, -EINVAL, "the session is not running");
 	s->enabled = on;
 	__atomic_store_n(&s->table->enabled, on, __ATOMIC_RELEASE);
 	for (struct gpubpf_peer *peer = s->peers; peer; peer = peer->next) {
