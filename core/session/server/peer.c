@@ -92,6 +92,17 @@ static void list_device(struct gpubpf_session *s, const struct gpubpf_peer *peer
 	memcpy(d->name, caps->name, sizeof(d->name));
 }
 
+/* Writes the fault and, if requested, the remedy. A long fault is cut off before the remedy is. */
+static void format_refusal(const struct gpubpf_diag *diag, bool with_remedy, char why[GPUBPF_REASON_MAX + 1])
+{
+	int remedy = with_remedy ? strnlen(diag->remedy, GPUBPF_REASON_MAX / 2) : 0;
+
+	if (with_remedy)
+		snprintf(why, GPUBPF_REASON_MAX + 1, "%.*s; %.*s", GPUBPF_REASON_MAX - remedy - 2, diag->what, remedy, diag->remedy);
+	else
+		snprintf(why, GPUBPF_REASON_MAX + 1, "%.*s", GPUBPF_REASON_MAX, diag->what);
+}
+
 static int on_device(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t seq,
 		     struct gpubpf_reader *r)
 {
@@ -120,7 +131,7 @@ static int on_device(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_
 	gpubpf_put_u64(&w, arena < 0 ? 0 : s->arenas[arena].layout.size);
 	gpubpf_put_u64(&w, arena < 0 ? 0 : s->arenas[arena].layout.hash);
 	if (arena < 0)
-		snprintf(why, sizeof(why), "%s%s%s", diag.what, limit ? "; " : "", limit ? diag.remedy : "");
+		format_refusal(&diag, limit, why);
 	gpubpf_put_str(&w, why);
 	if (arena < 0)
 		gpubpf_session_note(s, "%s cannot be probed: %s", dev->caps.name, why);
