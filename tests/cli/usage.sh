@@ -88,6 +88,7 @@ for target in clc llvm spirv ptx amdgpu; do
 	run "$GPUBPF" prog dump --target $target "$OBJ/probe.bpf.o"; is 0 "prog dump --target $target"
 	prints 'gpubpf_site_0' "it has the site"
 done
+for cpu in sm_60 sm_99 sm_9000 sm_90b sm_; do run "$GPUBPF" prog dump --target ptx --cpu $cpu "$OBJ/probe.bpf.o"; is 1 "prog dump --cpu $cpu"; says "the ptx target supports .*, not \"$cpu\"" "refuses it"; done
 run "$GPUBPF" prog dump --target sass --cpu sm_90 "$OBJ/probe.bpf.o"; is 0 "prog dump --target sass"; prints 'entry gpubpf_inline_0' "it has the site"
 run "$GPUBPF" kernel inspect "$0"; is 1 "kernel inspect of a text"; says 'is not a program, library, cubin or fatbin' "and why"; one_line "it"
 run "$GPUBPF" kernel inspect --cpu sm_90 "$GPUBPF"; is 0 "kernel inspect of a program without GPU code"; prints ': 0 kernels' "it has none"; prints 'gpubpf kernel list -- CMD' "and where others are seen"

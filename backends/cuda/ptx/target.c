@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,23 +34,60 @@ const struct gpubpf_llvm_target cuda_llvm_target = {
 	.optimised = low_reuse_active_masks,
 };
 
-/* Accepts "sm_75" and "sm_90a". */
-static bool is_known_cpu(const char *cpu)
+/* The processors of LLVM 22's NVPTX from sm_70 on (llc -march=nvptx64 -mcpu=help). LLVM aborts on others. */
+static const uint16_t archs[] = { 70, 72, 75, 80, 86, 87, 88, 89, 90, 100, 101, 103, 110, 120, 121 };
+
+/* Reads "sm_75" or "sm_90a" into the number and the suffix, which is 0 without one. */
+static bool parse_cpu(const char *cpu, unsigned long *number, char *suffix)
 {
 	char *end;
-	long number = strncmp(cpu, "sm_", 3) ? 0 : strtol(cpu + 3, &end, 10);
 
-	return number >= 70 && number < 1000 && (!*end || (isalpha((unsigned char)*end) && !end[1]));
+	if (strncmp(cpu, "sm_", 3) || !isdigit((unsigned char)cpu[3]))
+		return false;
+	*number = strtoul(cpu + 3, &end, 10);
+	*suffix = *end;
+	return !*end || !end[1];
+}
+
+static bool is_known_cpu(const char *cpu)
+{
+	unsigned long number;
+	char suffix;
+
+	if (!parse_cpu(cpu, &number, &suffix) || (suffix == 'a' && number < 90) || (suffix == 'f' && number < 100) ||
+	    (suffix && suffix != 'a' && suffix != 'f'))
+		return false;
+	for (size_t i = 0; i < sizeof(archs) / sizeof(archs[0]); i++)
+		if (archs[i] == number)
+			return true;
+	return false;
+}
+
+/* Returns the processor itself if LLVM knows it, else the newest known one before it, written to buf; both run code for it.
+ * Returns the name as it is if there is none. */
+static const char *nearest_cpu(const char *cpu, char buf[16])
+{
+	unsigned long number, found = 0;
+	char suffix;
+
+	if (is_known_cpu(cpu) || !parse_cpu(cpu, &number, &suffix))
+		return cpu;
+	for (size_t i = 0; i < sizeof(archs) / sizeof(archs[0]); i++)
+		found = archs[i] <= number ? archs[i] : found;
+	snprintf(buf, 16, "sm_%lu", found);
+	return found ? buf : cpu;
 }
 
 int cuda_emit(const struct gpubpf_llvm_target *target, const struct gpubpf_lower_job *job,
 	      const struct gpubpf_target_opts *opts, struct gpubpf_blob *out, struct gpubpf_diag *diag)
 {
-	const char *cpu = opts->cpu ? opts->cpu : job->caps->arch[0] ? job->caps->arch : DEFAULT_CPU;
+	char buf[16];
+	const char *cpu = opts->cpu ? opts->cpu : job->caps->arch[0] ? nearest_cpu(job->caps->arch, buf) : DEFAULT_CPU;
 
 	if (!is_known_cpu(cpu))
 		return gpubpf_diag_set(diag, GPUBPF_E_TARGET_LACKS, GPUBPF_NOPC,
-				       "the ptx target supports sm_70 and later, not \"%s\"", cpu);
+				       "the ptx target supports the processors sm_70 to sm_%u of LLVM 22, not \"%s\"",
+				       archs[sizeof(archs) / sizeof(archs[0]) - 1], cpu);
 	return gpubpf_llvm_emit(target, cpu, job, opts, GPUBPF_LLVM_FINAL, out, diag);
 }
 
@@ -67,7 +105,9 @@ static int ptx_emit(const struct gpubpf_lower_job *job, const struct gpubpf_targ
 int cuda_emit_sites(const struct gpubpf_lower_job *job, const char *cpu, bool keeps_sums, struct gpubpf_blob *out,
 		    struct gpubpf_diag *diag)
 {
-	struct gpubpf_target_opts opts = { .opt_level = 2, .inlined = true, .keeps_sums = keeps_sums, .combines_adds = true, .cpu = cpu };
+	char buf[16];
+	struct gpubpf_target_opts opts = { .opt_level = 2, .inlined = true, .keeps_sums = keeps_sums, .combines_adds = true,
+					   .cpu = nearest_cpu(cpu, buf) };
 
 	return ptx_emit(job, &opts, out, diag);
 }
