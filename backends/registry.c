@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The only file that names backends and targets. The worker links targets, the agent links devices. The others are weak
- * symbols; they exist by name and report why they cannot be used.
+ * The only file that names backends and targets. The worker links the targets, and the agent links the devices. In a
+ * program without a target or device, its weak symbol is NULL: look-ups by name find it and report why it cannot be
+ * used.
  */
 #include <assert.h>
 #include <dlfcn.h>
@@ -47,7 +48,7 @@ static const struct gpubpf_target_info targets[] = {
 		     "a GPU's compiler could change the arithmetic next to a probe" },
 	  .never = { { GPUBPF_SITE_BIT(INSN), "OpenCL C source has no opcodes; programs that are SPIR-V have them" } },
 	  .probes = GPUBPF_IMAGES(SPIRV) | GPUBPF_IMAGES(OPENCL_C) },
-	/* LLVM 22 keys the ids of SPIR-V's blocks by address, even after their module is freed; so .once */
+	/* .once: LLVM 22's SPIR-V backend looks up ids of blocks by address, and keeps them after their module is freed */
 	{ .name = "spirv", .meaning = "SPIR-V 1.4", .ops = &gpubpf_target_spirv, .output = GPUBPF_IMAGE_SPIRV,
 	  .emits = true, .once = true, .builds = true, .has_env_params = true,
 	  .images = GPUBPF_IMAGES(SPIRV) | GPUBPF_IMAGES(OPENCL_PARTS),
@@ -83,7 +84,7 @@ static const struct backend {
 	const char *name;
 	const struct gpubpf_device_ops *device;
 	const char *missing_text;
-	const char *runtime[4]; /* any of these */
+	const char *runtime[4]; /* names of the runtime's library; one of them must load */
 } backends[] = {
 	{ "cuda", &gpubpf_device_cuda, "NVIDIA's driver is not installed (no libcuda.so.1)", { "libcuda.so.1" } },
 	{ "opencl", &gpubpf_device_opencl, "no OpenCL loader is installed (no libOpenCL.so.1)", { "libOpenCL.so.1" } },

@@ -19,7 +19,7 @@
 #define MADV_POPULATE_WRITE 23 /* linux/mman.h */
 #endif
 #define PIECE_BYTES (4ull << 20) /* bytes of the mirror that are pinned at a time; their pages are populated first */
-#define MIN_PINNED_COPY_BYTES (256ull << 10) /* bytes of a copy for which pinning pays off */
+#define MIN_PINNED_COPY_BYTES (256ull << 10) /* smaller copies are faster without pinning */
 #define ZEROS_BYTES (4ull << 20)
 
 static size_t round_to_granularity(struct gpubpf_device *device, const CUmemAllocationProp *prop, size_t size)
@@ -30,7 +30,8 @@ static size_t round_to_granularity(struct gpubpf_device *device, const CUmemAllo
 	       (size + step - 1) / step * step;
 }
 
-/* Maps device->handle's memory at an address. On failure it releases the handle. */
+/* Reserves an address range of `room` bytes and maps the memory of device->handle there. On failure it releases the
+ * handle. */
 static CUresult map_memory(struct gpubpf_device *device, size_t room)
 {
 	const struct cuda_driver *cu = device->cu;
@@ -123,9 +124,9 @@ static bool is_outside(const struct gpubpf_device *device, size_t offset, size_t
 	return offset > device->arena_size || size > device->arena_size - offset;
 }
 
-/* Pins the mirror's piece that contains `at`, up to the end of a copy of `size` bytes. Several threads can populate
- * pages at once. The driver, which pins one piece after the other, populates 1.8 GB/s on an H200's host; four threads
- * populate 5.5 GB/s. */
+/* Pins the whole piece of the mirror that contains offset `at`, unless the copy of `size` bytes is small. The calling
+ * thread first populates the pages, because several threads can do so at once: four threads populate 5.5 GB/s on an
+ * H200's host. The driver pins one piece after the other and populates 1.8 GB/s. */
 static void pin_piece(struct gpubpf_device *device, size_t at, size_t size)
 {
 	size_t piece = at / PIECE_BYTES, begin = piece * PIECE_BYTES, left = device->arena_size - begin;
@@ -180,7 +181,8 @@ static CUresult pull_pieces(struct gpubpf_device *device, size_t offset, size_t 
 	return error;
 }
 
-/* Copies from or to a range of the arena, in the device's context. `host` is the other end. */
+/* Calls `how` for a range of the arena, in the device's context. `host` is the address in host memory from or to which
+ * `how` copies. */
 static int copy(struct gpubpf_device *device, size_t offset, uintptr_t host, size_t size,
 		CUresult (*how)(struct gpubpf_device *device, size_t offset, uintptr_t host, size_t size))
 {

@@ -59,7 +59,7 @@ void cuda_leave(const struct cuda_driver *driver, int *mode)
 /* ---- our waits, and the application's captures ---- */
 
 #define POLL_NS 50000l
-#define MAX_POLLS 40 /* polls; a wait that lasts longer is in the driver already */
+#define MAX_POLLS 40 /* after these polls, a remaining wait is assumed to be inside the driver */
 
 static atomic_int captures, waits;
 

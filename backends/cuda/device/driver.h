@@ -149,13 +149,14 @@ const struct cuda_driver *cuda_driver_load(char *why, size_t size);
  */
 CUresult cuda_enter(const struct cuda_driver *driver, CUcontext context, int *mode);
 void cuda_leave(const struct cuda_driver *driver, int *mode);
-/* Copies to the device, in a context that was entered. */
+/* Copies to the device and waits for the copy. The caller has called cuda_enter(). */
 CUresult cuda_copy_to(const struct cuda_driver *driver, CUdeviceptr to, const void *from, size_t size);
 
 /*
- * Waiting for a context while a stream of it is captured breaks the capture. cuda_wait_begin() returns false while a
- * capture is open. After cuda_capture_begin() counts a capture, it pauses until a wait that has just begun is in the
- * driver.
+ * A call that waits for a context breaks the captures of its streams. Our threads therefore wait only after
+ * cuda_wait_begin(), which returns false while a capture is open. cuda_capture_begin() counts a capture, then sleeps
+ * for at most 2 ms while one of our waits is in progress. A wait that has just begun thus reaches the driver before the
+ * capture begins.
  */
 bool cuda_wait_begin(void);
 void cuda_wait_end(void);

@@ -5,9 +5,9 @@
 
 #include <errno.h>
 
-/* PCIe does not carry a GPU's atomics that are coherent with the host's (host-atomics); links such as NVLink do.
- * Pageable memory that a kernel driver migrates cannot hold memory that other processes map, so only devices that use
- * the host's page tables qualify. */
+/* GPUBPF_CAP_HOST_ATOMICS needs a link such as NVLink: over PCIe, a GPU's atomics are not coherent with the host's.
+ * GPUBPF_CAP_SVM_SYSTEM needs a device that uses the host's page tables. Otherwise the driver would migrate the pages,
+ * which it cannot do if other processes map them. */
 static const struct {
 	int attribute;
 	uint64_t bits;
@@ -30,7 +30,7 @@ uint64_t cuda_memory_caps(const struct gpubpf_device *device)
 
 	for (size_t i = 0; i < sizeof(caps) / sizeof(caps[0]); i++)
 		bits |= has_attribute(device, caps[i].attribute) ? caps[i].bits : 0;
-	/* the host can access this memory while kernels run */
+	/* CONCURRENT_MANAGED_ACCESS: the host can access managed memory while kernels run */
 	if (has_attribute(device, CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY) && has_attribute(device, CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS))
 		bits |= GPUBPF_CAP_MANAGED;
 	return bits;

@@ -12,7 +12,8 @@
 
 #include "core/wire/checks.h"
 
-#define CLOSE_WAIT_MS 500 /* for a wait in progress; kernels that never end keep it waiting longer */
+#define CLOSE_WAIT_MS 500 /* how long cuda_end_wait() waits for a waiter; a kernel that never ends would block it
+			   * forever */
 
 /* A thread that waits for the context. The driver's wait has no timeout, so the caller abandons the thread after its
  * deadline. */
@@ -21,7 +22,7 @@ struct waiter {
 	CUcontext context;
 	sem_t ended;
 	atomic_bool begun;       /* the wait has begun or was cancelled: the first to set it decides */
-	atomic_int users;
+	atomic_int users;          /* references: one of the thread, one of the device */
 	_Atomic(CUresult) error;
 };
 
@@ -88,7 +89,7 @@ static int start_waiter(struct gpubpf_device *device)
 	return 0;
 }
 
-/* Waits until the deadline. The waiter stays until its wait ends, so that there is one at a time. */
+/* Waits for device->waiter until the deadline. On a timeout the device keeps the waiter, so it has one at a time. */
 static int wait_waiter(struct gpubpf_device *device, const struct timespec *until)
 {
 	struct waiter *w = device->waiter;
@@ -133,7 +134,8 @@ int cuda_wait_idle(struct gpubpf_device *device, uint32_t timeout_ms)
 	struct timespec until = deadline_in(timeout_ms);
 	int err;
 
-	err = device->waiter ? wait_waiter(device, &until) : 0; /* an earlier wait; more may run since */
+	err = device->waiter ? wait_waiter(device, &until) : 0; /* an earlier wait may have begun before newer kernels,
+								 * so another one follows */
 	if (!err)
 		err = start_waiter(device);
 	return err ? err : wait_waiter(device, &until);

@@ -79,7 +79,7 @@ static int copy_text(const void *data, size_t size, char **text, size_t *text_si
 	return 0;
 }
 
-/* the search for the PTX of a container from which the chosen machine code was compiled */
+/* state of the search in a container for the PTX from which the chosen machine code was compiled */
 struct source {
 	const struct fatbin_entry *elf;
 	uint32_t arch;           /* virtual architecture; 0: unknown */
@@ -105,7 +105,7 @@ static int compare_source(void *arg, const struct fatbin_entry *entry)
 	return 0;
 }
 
-/* 'a' as a string; "" for no suffix */
+/* the suffix of the entry's architecture as a string, such as the "a" of sm_90a; "" if it has none */
 #define SUFFIX(entry) ((const char[2]){ fatbin_suffix(entry) })
 
 static int refuse_source(const struct fatbin_chosen *chosen, uint32_t arch, struct gpubpf_diag *diag)

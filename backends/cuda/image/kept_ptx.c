@@ -72,9 +72,9 @@ int cubin_ptx(const void *data, size_t size, char **text, size_t *text_size, str
 }
 
 /*
- * As measured on cubins of ptxas 11.8 to 13.0. With ABI version 7 the architecture is bits 16 to 23 of e_flags. With 8
- * it is in a note .note.nv.cuinfo: u16 version, u16 virtual architecture, u32 toolkit. ptxas 12.8 writes ABI 8 (for
- * sm_100 and later) without that note.
+ * The locations were measured on cubins of ptxas 11.8 to 13.0. In ABI version 7 the virtual architecture is bits 16 to
+ * 23 of e_flags. In ABI version 8 it is in the note .note.nv.cuinfo: u16 version, u16 virtual architecture, u32
+ * toolkit. ptxas 12.8 writes ABI 8 (for sm_100 and later) without that note.
  */
 uint32_t cubin_virtual(const void *data, size_t size)
 {

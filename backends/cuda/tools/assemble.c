@@ -96,8 +96,8 @@ int cuda_assemble(const struct gpubpf_device_caps *caps, const struct gpubpf_twi
 		  struct gpubpf_twin_image *out, char *log, size_t log_size, struct gpubpf_diag *diag)
 {
 	char arch[48];
-	/* literals stay in the code, since their constant bank would be the kernel's; older linkers do not have this
-	 * option */
+	/* Keeps literals in the instructions: the constant bank that could hold them is the kernel's. Older linkers
+	 * reject this option, so the call below tries again without it. */
 	const char *options[] = { arch, "-Xptxas=--disable-optimizer-constants" };
 	void *handle = NULL;
 	char *text;
@@ -116,7 +116,7 @@ int cuda_assemble(const struct gpubpf_device_caps *caps, const struct gpubpf_twi
 	if (err)
 		err = link.create(&handle, 1, options);
 	if (!err)
-		err = link.add(handle, INPUT_PTX, text, strlen(text) + 1, "probes"); /* it reads up to a NUL, not `size` */
+		err = link.add(handle, INPUT_PTX, text, strlen(text) + 1, "probes"); /* the linker reads PTX up to a NUL */
 	if (!err)
 		err = link.complete(handle);
 	if (err && handle)

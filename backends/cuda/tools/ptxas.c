@@ -18,11 +18,11 @@
 #include "core/wire/files/write_all.h"
 #include "core/worker/sandbox/in_fork.h"
 
-#define NOT_STARTED 127 /* exit status, as of a shell */
+#define NOT_STARTED 127 /* exit status if the program cannot be started, as a shell returns it */
 #define TEXT "/proc/self/fd/3"
 #define CODE "/proc/self/fd/4"
 
-/* one run of the program */
+/* one run of ptxas */
 struct start {
 	char path[PATH_MAX], option[64];
 	bool probes;           /* GPUBPF_ASSEMBLER_PROBES */
@@ -55,8 +55,9 @@ static int exec_program(void *arg)
 	struct start *s = arg;
 	char *argv[] = { s->path, s->option, is_version_request(s) ? NULL : "-o", CODE, TEXT, s->probes ? GPUBPF_ASSEMBLER_PROBES : NULL, NULL };
 
-	/* Descriptor 3 was the socket, and all others are close-on-exec. The text's memfd may be 4 itself, so it is
-	 * duplicated before 4 becomes the code's. */
+	/* The program reads its text from descriptor 3, which was the worker's socket, and writes its code to 4. All
+	 * others are close-on-exec. The text's memfd may itself be 4, so it is duplicated before the code's memfd
+	 * replaces 4. */
 	if (dup2(s->log, STDOUT_FILENO) < 0 || dup2(s->log, STDERR_FILENO) < 0 || dup2(s->text, 3) < 0 || dup2(s->code, 4) < 0 ||
 	    setrlimit(RLIMIT_FSIZE, &file) < 0)
 		return NOT_STARTED;

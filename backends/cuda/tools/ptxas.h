@@ -13,8 +13,8 @@
 /*
  * struct gpubpf_serve_ops's build. The input is one piece of PTX. Its options are lines: the program's path, a line
  * that identifies the program's version (core/worker/spawn.h), and its option; probes have two options.
- * Makes one piece of machine code. Makes none if the program refuses the text, which is permanent, or if the request is
- * for the program's version.
+ * The output is one piece of machine code. There is no output if the program refuses the text, which is permanent, or
+ * if the request is only for the program's version.
  * Text, code and log are memfds; no file is created. The program's time limit is the job's.
  */
 int cuda_ptxas(const struct gpubpf_device_caps *caps, const struct gpubpf_twin_image *pieces, struct gpubpf_twin_image *out,

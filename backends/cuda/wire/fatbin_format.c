@@ -245,8 +245,8 @@ static int append(struct copied *to, const void *bytes, size_t n)
 	return 0;
 }
 
-/* Copies the entries that decide the choice: the newest machine code, and all PTX from which it may be compiled.
- * Without machine code it copies the newest PTX. */
+/* Copies an entry if fatbin_choose() may select it: the newest machine code, and all PTX from which it may be compiled.
+ * Without machine code, this is the newest PTX. */
 static int copy_entry(void *arg, const struct fatbin_entry *entry)
 {
 	struct copied *to = arg;
@@ -261,7 +261,7 @@ static int copy_entry(void *arg, const struct fatbin_entry *entry)
 	return append(to, entry->whole, entry->whole_size);
 }
 
-/* Copies a container with these entries only; it may become empty. */
+/* Copies a container with only the entries that copy_entry() accepts; the copy may be empty. */
 static int copy_container(const uint8_t *image, size_t size, uint32_t sm, struct copied *to)
 {
 	size_t begin = to->size;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The layout of images as CUDA programs pass them to the driver. The agent uses it too, so it needs libc only. An image
- * that the driver gets by pointer only is the application's memory and valid as far as it states.
+ * The layout of images as CUDA programs pass them to the driver. The agent uses it too, so it needs libc only. An
+ * application may pass an image by pointer only; its header then states the size, and that much of the application's
+ * memory is readable.
  */
 #ifndef GPUBPF_BACKENDS_CUDA_WIRE_FATBIN_FORMAT_H
 #define GPUBPF_BACKENDS_CUDA_WIRE_FATBIN_FORMAT_H
@@ -46,18 +47,19 @@ char fatbin_suffix(const struct fatbin_entry *entry);
 struct fatbin_chosen {
 	uint32_t sm;
 	struct fatbin_entry ptx, elf;
-	bool is_ptx_ambiguous, is_elf_ambiguous; /* several entries have that number, with and without a suffix */
+	bool is_ptx_ambiguous, is_elf_ambiguous; /* several entries have the chosen architecture's number, with and
+						  * without a suffix */
 };
 int fatbin_choose(const void *data, size_t size, uint32_t sm, struct fatbin_chosen *chosen, const char **why);
 
 /* Returns the container after this one and the bytes from there to the end, or NULL. */
 const void *fatbin_next(const void *data, size_t size, size_t *rest);
 
-/* Returns where an image at the application's pointer begins (after a wrapper) and the size that it states.
- * NULL: the format is unknown. */
+/* Returns the address where an image at the application's pointer begins (after a wrapper structure), and sets *size to
+ * the size that the image states. NULL: the format is unknown. */
 const void *cuda_image_bounds(const void *image, size_t *size);
-/* If the pointer is to a program that nvcc linked (-rdc), returns its container followed by those from which it was
- * linked, malloc'd. NULL: it is not such a program, or they are larger than 64 MiB. */
+/* If `image` points to a program that nvcc linked (-rdc), returns its container followed by the containers from which
+ * it was linked, malloc'd. NULL: it is no such program, or the containers have more than 64 MiB. */
 void *cuda_image_linked(const void *image, size_t *size);
 /* Copies the image, malloc'd; from containers it copies only the entries that twins for `sm` need. Returns 0, -EINVAL
  * or -ENOMEM. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A table follows the cubin. Each address is u64 off, u64 addend, u32 part, str name, as core/wire/wire.h writes them.
- * The footer is u32 size of the table, u32 number of addresses, u64 magic. Without a footer there are no addresses.
+ * A table of addresses (struct cuda_twin_address) follows the cubin. Each is u64 off, u64 addend, u32 part, str name,
+ * as core/wire/wire.h writes them. A footer follows the table: u32 size of the table, u32 number of addresses, u64
+ * magic. Without a footer there are no addresses.
  */
 #include "twin_format.h"
 
@@ -101,7 +102,7 @@ static bool is_symbol_char(char c)
 	return isalnum((unsigned char)c) || c == '_' || c == '$';
 }
 
-/* A string table may store one string as the end of another, so the bytes before the symbol do not matter. */
+/* A string table may store one string as the end of another, so the byte before the match need not be a NUL. */
 bool cuda_twin_names(const void *twin, size_t size, const char *symbol)
 {
 	const char *from = twin, *end = from + size, *at;

@@ -11,16 +11,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CUDA_FLAT_SUFFIX "$gpubpf_flat" /* appended to the twin's name: for grids and blocks whose y and z sizes are
-					 * 1 */
+#define CUDA_FLAT_SUFFIX "$gpubpf_flat" /* suffix of the name of the twin's second kernel, for grids and blocks whose y
+					 * and z sizes are 1 */
 
 enum cuda_twin_part { CUDA_TWIN_WHOLE, CUDA_TWIN_LOW, CUDA_TWIN_HIGH };
 
-/* Bytes of the cubin that will hold the address of a variable of the application's module, plus addend: 8 bytes, or 4
- * with one half of it. */
+/* A position in the cubin at which the agent stores the address of a variable of the application's module, plus
+ * `addend`: all 8 bytes of the sum, or its low or high 4 bytes. */
 struct cuda_twin_address {
 	const char *name;
-	uint64_t off;
+	uint64_t off;              /* bytes from the start of the cubin */
 	int64_t addend;
 	enum cuda_twin_part part;
 };
@@ -36,8 +36,8 @@ int cuda_twin_bind(void *twin, size_t size, int (*address)(void *arg, const char
 /* Returns the machine code that follows the text of a twin and a NUL, or NULL if there is none. */
 const void *cuda_twin_code(const void *twin, size_t size, size_t *code_size);
 
-/* Returns true if the twin, text or machine code, has a symbol with that end. It may also return true because other
- * bytes match. */
+/* Returns true if the twin (PTX text or machine code) has a symbol whose name ends in `symbol`. It may also return true
+ * because other bytes match. */
 bool cuda_twin_names(const void *twin, size_t size, const char *symbol);
 
 #endif
