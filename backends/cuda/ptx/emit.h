@@ -14,8 +14,8 @@ extern const struct gpubpf_llvm_target cuda_llvm_target;
 /* Emits the sites of the job as PTX, checked for the architecture that opts or caps name. */
 int cuda_emit(const struct gpubpf_llvm_target *target, const struct gpubpf_lower_job *job,
 	      const struct gpubpf_target_opts *opts, struct gpubpf_blob *out, struct gpubpf_diag *diag);
-/* Implements struct gpubpf_llvm_target's inline_env: `load` reads arguments, `give` reads the operands of instruction
- * places. cuda_load_param() reads the parameter of that name. */
+/* Implements struct gpubpf_llvm_target's inline_env with callbacks: the first reads arguments, the second loads the
+ * operands of instruction places. cuda_load_param() reads the parameter of that name. */
 typedef void cuda_load_operands(struct low *l, enum gpubpf_site site, LLVMValueRef env);
 void cuda_inline_env_by(struct low *l, uint32_t site, LLVMValueRef env, low_load_param *load, cuda_load_operands *give);
 /* Loads the word of that name, which the agent stores in the twin. */

@@ -50,8 +50,8 @@ static void set_result(struct low *l, enum gpubpf_site site, LLVMValueRef env)
 	low_env_set(l, env, sizeof(struct gpubpf_env) + 8 * ctx_word_of("result", site), result);
 }
 
-/* These operands have at most 32 bits. The first NPLACE_CONSTS of them are constants of a place, the last of these only
- * if CUDA_PLACE_CONST is 1. */
+/* Operands of at most 32 bits. The first NPLACE_CONSTS are constants of a place. The last of these, "mem.bytes", is
+ * constant only where CUDA_PLACE_CONST is 1. */
 static const char *const narrow[] = { "place", "line", "mem.access", "mem.bytes", "mem.space", "mem.count", "mem.hint", "branch.lanes",
 				      "branch.taken", "branch.active", "barrier.kind", "atomic.op" };
 #define NUNIFORM 3

@@ -70,8 +70,8 @@ static void write_arch(FILE *f, const struct ptx_module *app, const char *device
 		fprintf(f, "-arch=%.*s", (int)len, name);
 }
 
-/* Writes the piece: the names of the bindings, the twin's text as far as a driver reads it, and after a NUL the
- * assembler's options. */
+/* Writes the piece: the names of the bindings, the twin's text up to its first NUL, and after a NUL the assembler's
+ * options. */
 static int publish(const struct cuda_twin *twin, const struct ptx_module *app, const char *device, struct gpubpf_twin_image *out)
 {
 	size_t all = 0, size;
@@ -95,9 +95,10 @@ static int publish(const struct cuda_twin *twin, const struct ptx_module *app, c
 	return 0;
 }
 
-/* how probes are emitted: with accumulators, or without, as outlined probes require */
+/* how probes are emitted: with accumulators in registers, or without them, as outlined probes require */
 struct emit_mode {
-	bool keeps_sums, other; /* other: the probes may also be emitted the other way */
+	bool keeps_sums, other; /* true: if the text limit requires it, the probes may be emitted again with the
+				 * opposite of the first member */
 };
 
 /* Returns true if a form for one-dimensional launches saves time. A block's other lanes wait for the lane that runs a
@@ -109,7 +110,8 @@ static bool flat_saves_time(const struct cuda_probe *probes, uint32_t n)
 	return n;
 }
 
-/* Injects the probes. Returns 1 if the caller must emit them the other way and call again. */
+/* Injects the probes. Returns 1 if the caller must emit them in the other mode (with or without accumulators) and call
+ * again. */
 static int inject(const struct cuda_parsed_image *app, const struct gpubpf_lower_job *job, const struct ptx_module *emitted, struct emit_mode mode,
 		  struct gpubpf_twin_image *out, struct gpubpf_diag *diag)
 {
@@ -145,7 +147,8 @@ static int inject(const struct cuda_parsed_image *app, const struct gpubpf_lower
 	return err;
 }
 
-/* Returns true if a function that kernels call ends threads. The accumulators of its caller would be lost. */
+/* Returns true if a function that kernels call has an exit instruction. There the accumulators of its caller would be
+ * lost. */
 static bool ends_in_function(const struct ptx_module *m)
 {
 	bool function = false;
@@ -159,7 +162,7 @@ static bool ends_in_function(const struct ptx_module *m)
 	return false;
 }
 
-/* probes, emitted and parsed */
+/* the PTX of emitted probes and its parse tree */
 struct probe_module {
 	struct gpubpf_blob blob;
 	struct ptx_module m;
@@ -184,8 +187,8 @@ static int make_probes(const struct gpubpf_lower_job *job, const char *cpu, bool
 	return err;
 }
 
-/* The last probes that other jobs may share, without accumulators [0] and with [1]. Jobs for the kernels of one image
- * follow each other, and some need both. */
+/* The latest emitted probes that later jobs may share: [0] without accumulators, [1] with them. Jobs for the kernels of
+ * one image follow each other, and some need both. */
 static struct probe_cache {
 	bool valid;
 	uint8_t alike[GPUBPF_IMAGE_DIGEST];

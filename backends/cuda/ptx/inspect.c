@@ -18,7 +18,7 @@
 #include "backends/cuda/ptx/ir/symbols.h"
 #include "inject.h"
 
-#define MAX_CACHED_BYTES (64u << 20) /* of PTX */
+#define MAX_CACHED_BYTES (64u << 20) /* bytes of PTX; a larger image is not cached */
 
 /* Returns 90 for "sm_90", or 0. */
 static uint32_t capability(const struct gpubpf_device_caps *caps)
@@ -116,7 +116,7 @@ struct list {
 	const char *kernel;              /* the kernel whose instructions are listed; "": all kernels */
 	struct gpubpf_param *params;     /* free room for the next function's parameters */
 	uint32_t *callees;               /* free room for the next function's callees */
-	uint32_t *node, *index;          /* nodes of the infos, and each node's info or PTX_NONE */
+	uint32_t *node, *index;          /* [n] the node of each info; [node] its index in infos, or PTX_NONE */
 	struct ptx_place **places;       /* [n] */
 	uint32_t *nplaces;
 	struct gpubpf_place *room;       /* free room for the next function's places */

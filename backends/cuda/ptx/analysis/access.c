@@ -14,11 +14,11 @@
 /* a row of backends/cuda/ptx/ir/isa.def */
 struct row {
 	const char *opcode, *modifiers;
-	uint32_t size;             /* of the opcode's name */
+	uint32_t size;             /* bytes of the opcode's name */
 	enum { ACCESS, UNSEEN, NO_ACCESS } what;
-	const char *why;           /* UNSEEN */
-	uint32_t spaces;           /* UNSEEN */
-	uint32_t value;            /* ACCESS: this member and all below */
+	const char *why;           /* UNSEEN: names the memory in a refusal */
+	uint32_t spaces;           /* UNSEEN: the spaces of the access, or STATED */
+	uint32_t value;            /* ACCESS: index of the operand that is stored or combined with memory, or NONE */
 	enum gpubpf_mem_access access;
 	uint8_t address, space;
 	enum ptx_bytes how;
@@ -40,7 +40,7 @@ static const struct row rows[] = {
 
 #define NROWS (sizeof(rows) / sizeof(*rows))
 
-/* ".shared" matches ".shared::cta" too */
+/* Returns true if the token is this modifier. The modifier ".shared" matches the token ".shared::cta" too. */
 static bool is_word(const struct ptx_module *m, uint32_t token, const char *word, size_t n)
 {
 	const char *text = ptx_token_text(m, token);
@@ -69,7 +69,7 @@ bool ptx_has_modifiers(const struct ptx_module *m, uint32_t node, const char *mo
 	return true;
 }
 
-/* Returns the first row that matches, or NROWS. */
+/* Returns the index of the first row of isa.def that matches the instruction, or NROWS. */
 static size_t find_row(const struct ptx_module *m, uint32_t node)
 {
 	const struct ptx_token *name = &m->tokens[m->nodes[node].name];

@@ -8,6 +8,8 @@
 
 #define PTX_MAX_ACCESSES 2
 
+/* where the number of accessed bytes is stated: by type and vector, in an operand, in the operands of cp.async, 16 for
+ * a matrix row, or nowhere (PTX_BYTES_UNKNOWN) */
 enum ptx_bytes { PTX_BYTES_TYPE, PTX_BYTES_OPERAND, PTX_BYTES_COPIED, PTX_BYTES_ROW, PTX_BYTES_UNKNOWN };
 
 /* one access by a lane; if `unseen` is set, an access that cannot be described exactly */
@@ -16,11 +18,11 @@ struct ptx_access {
 	uint32_t spaces;           /* GPUBPF_IN: several spaces if the address is generic */
 	uint32_t address;          /* token of its '[' */
 	uint32_t space;            /* token of the modifier that names the space; PTX_NONE: generic */
-	enum ptx_bytes how;        /* OPERAND, COPIED: the operand at token `said` holds the bytes */
+	enum ptx_bytes how;        /* of the number of bytes */
 	uint32_t said;
-	uint32_t bytes, count;     /* TYPE, ROW: bytes of the access, and its elements */
-	uint32_t value;            /* token where the operand begins, or PTX_NONE */
-	const char *unseen;        /* names the memory in a refusal; NULL: a probe can see the access */
+	uint32_t bytes, count;     /* PTX_BYTES_TYPE, PTX_BYTES_ROW: bytes of the access, and its number of elements */
+	uint32_t value;            /* token where the stored or combined operand begins, or PTX_NONE */
+	const char *unseen;        /* names the memory in a refusal; NULL: the access can be described exactly */
 };
 
 /* Lists the accesses of an instruction and returns their number. */

@@ -10,7 +10,7 @@
 
 static const struct row {
 	const char *opcode, *modifiers;
-	struct ptx_control result;     /* operand: index of the operand */
+	struct ptx_control result;     /* result.operand: index of the operand, not yet its token */
 } rows[] = {
 #define PTX_WAIT(opcode, modifiers, kind, operand) \
 	{ opcode, modifiers, { PTX_WAITS, GPUBPF_BARRIER_##kind, operand } },
@@ -44,7 +44,8 @@ struct ptx_control ptx_control(const struct ptx_module *m, uint32_t node)
 		c = rows[i].result;
 		c.kind = apply_guard(c.kind, m->nodes[node].guard != PTX_NONE);
 		c.operand = c.operand == NONE ? PTX_NONE : ptx_operand(m, node, c.operand);
-		if (c.kind == PTX_JUMPS && c.operand == PTX_NONE) /* no assembler accepts it */
+		if (c.kind == PTX_JUMPS && c.operand == PTX_NONE) /* a table jump that lacks its index, which no
+								   * assembler accepts */
 			c.kind = PTX_UNKNOWN;
 		break;
 	}
@@ -71,8 +72,8 @@ bool ptx_control_is(const struct ptx_control *control, enum gpubpf_site kind)
 
 enum step { STEP_NONE, STEP_ARGUMENT, STEP_CALL, STEP_RESULT };
 
-/* A call's parameters are .param variables in the body; the function's own parameters are no variables (PTX ISA
- * 7.1). */
+/* Returns the node's part in a call sequence. Arguments and results of a call are .param variables declared in the
+ * body; accesses to the function's own parameters do not count (PTX ISA 7.1). */
 static enum step call_step(const struct ptx_module *m, uint32_t node)
 {
 	bool store = ptx_token_is(m, m->nodes[node].name, "st");

@@ -10,8 +10,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { NEW, FALLS_THROUGH, BRANCHES, LEAVES, DONE }; /* the edge to follow next from a node; a node between NEW and DONE
-						      * is on the current path */
+enum { NEW, FALLS_THROUGH, BRANCHES, LEAVES, DONE }; /* state of a node: the edge to follow next. A node whose state is
+						      * neither NEW nor DONE is on the current path */
 
 struct walk {
 	const struct ptx_module *m;

@@ -21,8 +21,8 @@ struct walk {
 	uint32_t function, kinds;
 	bool entry;                /* the function is a kernel */
 	uint32_t line;
-	uint32_t loc;              /* whose first instruction has not been seen, or PTX_NONE */
-	uint32_t *locs;            /* .loc of each LINE found so far */
+	uint32_t loc;              /* the latest .loc directive; PTX_NONE once its first instruction was visited */
+	uint32_t *locs;            /* .loc directive of each place of kind LINE found so far */
 	struct ptx_place *list;
 	uint32_t n, room;
 	uint32_t counts[GPUBPF_NSITES]; /* places found so far, by kind */

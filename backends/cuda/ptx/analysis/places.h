@@ -22,14 +22,14 @@ struct ptx_place {
 };
 
 /* Lists the places of a function with a body, in the order of its text; *places is malloc'd. A kernel has ENTRY and
- * EXITs. Another function has CALL, CALL_EXITs, and EXITs of the kernel that calls it.
- * `kinds` (GPUBPF_SITE_BIT) selects further places: instructions of both, and where a kernel's blocks begin and end.
+ * EXITs. Another function has CALL, CALL_EXITs, and EXITs of the kernel that calls it. `kinds` (GPUBPF_SITE_BIT)
+ * selects further places: single instructions of kernels and functions, and the begin and end of a kernel's blocks.
  * Returns 0 or -ENOMEM. */
 int ptx_places(const struct ptx_module *module, uint32_t function, uint32_t kinds, struct ptx_place **places, uint32_t *n);
 
 #define PTX_NAME_SIZE 256
-/* Writes the name of a place that has one (gpubpf_place_has_name()), else "". A name of more than `size` - 1 bytes
- * keeps its end only. */
+/* Writes the name of a place that has one (gpubpf_place_has_name()), else "". Of a longer name it writes the last
+ * `size` - 1 bytes. */
 void ptx_place_name(const struct ptx_module *module, const struct ptx_place *place, char *name, size_t size);
 
 /* Returns the node after this one in a function's text, or PTX_NONE past its end. */

@@ -22,13 +22,14 @@ uint32_t ptx_find_label(const struct ptx_module *module, uint32_t node, uint32_t
 /* backends/cuda/ptx/analysis/cycle.c: returns 1 if the block (a function's body) has a cycle in its control flow, else 0, or -ENOMEM. Edges of
  * brx.idx are not followed. */
 int ptx_has_cycle(const struct ptx_module *module, uint32_t block);
-/* backends/cuda/ptx/passes/guard_probes.c: returns the conditional branch to the block's end that begins the block. Only instructions without side
- * effects may precede it, which any lane may execute at any time. PTX_NONE: the block does not begin so. */
+/* backends/cuda/ptx/passes/guard_probes.c: returns the conditional branch to the block's end that begins the block.
+ * Only instructions without side effects may precede it, which any lane may execute at any time. PTX_NONE: there is no
+ * such branch. */
 uint32_t ptx_head_branch(const struct ptx_module *module, uint32_t block);
-/* Returns true if only a few straight-line instructions follow that branch up to the end, so that predicates can
- * replace it. */
+/* Returns true if only a few straight-line instructions lie between the branch of ptx_head_branch() and the block's
+ * end, so that predicates can replace it. */
 bool ptx_can_guard(const struct ptx_module *module, uint32_t branch);
-/* Returns true if the instruction needs the predicate once the branch is gone, because it accesses memory. */
+/* Returns true if the instruction accesses memory, so that it needs the predicate after the branch was removed. */
 bool ptx_needs_guard(const struct ptx_module *module, const struct ptx_node *insn);
 
 #endif

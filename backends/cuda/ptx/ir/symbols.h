@@ -7,7 +7,7 @@
 #include "scope.h"
 
 struct ptx_symbol {
-	uint32_t node, name;     /* the definition, else a declaration, and the token of its name */
+	uint32_t node, name;     /* node of the definition, or else of a declaration; token of its name */
 	bool function, defined;
 	bool weak, visible;      /* linkage; a definition with neither is private to its module */
 	bool twice;              /* several linked modules define it, and it is not clear which definition the linker

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Does: allocates the accumulators of a function's probes in registers (core/lower/llvm/accumulators.c).
- * Before: probes refer to %gpubpf_sum, %gpubpf_key, %gpubpf_kept and %gpubpf_keeper registers that nothing declares.
+ * Before: probes refer to accumulator registers (CUDA_ACC and below in splice.h) that nothing declares.
  * After: the function zeroes them at its top and adds them to the maps at every exit.
  * Requires: the places of the function with their probes (splice.c).
  *
- * A lane that never leaves the function loses its accumulators, because a fault or a trap ended the kernel. So it loses,
- * for each place in a loop, the sum for the last value to which the place's probe added.
- * CUDA_ACC_MODE is 1 where a place has its own accumulators, and 2 where lanes accumulate for their warp. It is 0 where
- * each add goes to the map at once.
+ * If a fault or trap ends the kernel, lanes inside the function lose their accumulators: for each place in a loop, the
+ * sum since the key last changed.
+ * CUDA_ACC_MODE is 1 at a place that has its own accumulators, which every lane uses. It is 2 at a place whose adds
+ * single lanes accumulate for their warp. It is 0 at a place where each add goes to the map at once.
  */
 #include <assert.h>
 #include <errno.h>
@@ -31,11 +31,12 @@ static void add_sum(struct ptx_splice *in, const struct cuda_sum *sum)
 		in->sums[in->nsums++] = *sum;
 }
 
-#define MAX_KEYED_PLACES 8 /* places of a function with accumulators of their own */
+#define MAX_KEYED_PLACES 8 /* places of a function that have their own accumulators (CUDA_ACC_MODE 1) */
 #define WARP_LANES 32
 
 struct sum_location {
-	unsigned bytes, map, off; /* off is 0 for a key */
+	unsigned bytes, map, off; /* bytes of the value, number of the map, offset of the value in bytes (0: a register,
+				   * the key, has it) */
 };
 
 static struct sum_location parse_sum_name(const struct cuda_sum *sum)
@@ -57,8 +58,8 @@ static void add_map(struct ptx_splice *in, uint32_t map)
 		in->maps[in->nmaps++] = map;
 }
 
-/* Returns for each node, numbered from the function's, in how many loops it is. A loop is approximated as the text that
- * a backward branch spans. NULL: out of memory. */
+/* Returns the loop depth of each node; index 0 is the function's node. A loop is approximated as the text that a
+ * backward branch spans. NULL: out of memory. */
 static uint32_t *count_loop_depths(struct ptx_splice *in, uint32_t function)
 {
 	const struct ptx_module *m = in->m;
@@ -86,7 +87,8 @@ static uint32_t *count_loop_depths(struct ptx_splice *in, uint32_t function)
 	return loops;
 }
 
-/* Assigns accumulators to the first places in loops whose probes add to one of many values. */
+/* Assigns accumulators (CUDA_ACC_MODE 1) to the first MAX_KEYED_PLACES places in loops whose probes compute at run time
+ * to which value of a map they add. */
 static void assign_keys(struct ptx_splice *in, uint32_t function, const uint32_t *loops)
 {
 	for (uint32_t i = 0; i < in->nplaced && in->nkeyed < MAX_KEYED_PLACES; i++) {
@@ -112,8 +114,8 @@ static void add_held_key(struct ptx_splice *in, const struct cuda_sum *key)
 	add_map(in, parse_sum_name(key).map);
 }
 
-/* Assigns lanes to the places outside of loops, if there are several: each lane accumulates one add of one probe for
- * its warp. */
+/* Assigns lanes (CUDA_ACC_MODE 2) to the places outside of loops, if there are several. Each add of a place's probe
+ * gets one lane of the warp, which accumulates it for the warp. */
 static void assign_keeper_lanes(struct ptx_splice *in, uint32_t function, const uint32_t *loops)
 {
 	struct ptx_site *first = NULL;
@@ -178,9 +180,9 @@ bool ptx_has_accumulators(const struct ptx_splice *in)
 	return in->nsums || in->nkeyed || in->nlane_accs;
 }
 
-/* Computes the address of the map's first value for this multiprocessor, as gpubpf_array_address() (maps/kinds/array.h) does.
- * It is computed once, at the function's top. A lane that migrates to another multiprocessor still adds to this copy,
- * which is equally valid. */
+/* Computes the address of the map's first value for this multiprocessor once, at the function's top, as
+ * gpubpf_array_address() (maps/kinds/array.h) does. A lane that migrates to another multiprocessor still adds to the
+ * first one's copy, which is equally valid. */
 static void begin_map(struct ptx_splice *in, struct ptx_text *text, uint32_t map)
 {
 	const struct gpubpf_map_layout *l = &in->at.job->layouts[map];
@@ -194,8 +196,8 @@ static void begin_map(struct ptx_splice *in, struct ptx_text *text, uint32_t map
 	ptx_addf(text, &in->err, "add.s64 %" CUDA_MAP_BASE "%u, %" CUDA_MAP_BASE "%u, %" PRIu64 ";\n}", map, map, l->data);
 }
 
-/* Iterates in order over the keys of all places that have accumulators. Returns the place after `at` and sets the index
- * of the key. */
+/* Iterates over the keys of all places that have their own accumulators. `at` and *key are the last result, or NULL.
+ * Returns the place of the next key and sets *key to its index in the probe's keys; NULL: there are no more. */
 static const struct ptx_site *next_key(const struct ptx_splice *in, const struct ptx_site *at, uint32_t *key)
 {
 	const struct ptx_site *end = in->placed + in->nplaced;
@@ -208,7 +210,7 @@ static const struct ptx_site *next_key(const struct ptx_splice *in, const struct
 	return at < end ? at : NULL;
 }
 
-#define HELD_SUFFIX "held" /* suffix in place of a place's number */
+#define HELD_SUFFIX "held" /* suffix of the registers that CUDA_ACC_MODE 2 uses; in mode 1 it is a number */
 
 static void declare_pair(struct ptx_splice *in, struct ptx_text *text, const char *name, const char *number)
 {
@@ -237,7 +239,7 @@ void ptx_begin_accumulators(struct ptx_splice *in, struct ptx_text *text)
 		declare_pair(in, text, in->held[i].name, HELD_SUFFIX);
 }
 
-/* Returns the suffix of the place's registers in its function; "" if it has no registers. */
+/* Returns the suffix of the function's accumulator registers that the place uses; "" if it uses none. */
 static const char *register_suffix(const struct ptx_site *at, char number[16])
 {
 	if (at->keeps == PTX_NONE)
@@ -246,7 +248,8 @@ static const char *register_suffix(const struct ptx_site *at, char number[16])
 	return number;
 }
 
-/* Copies the function's registers into the place's before its probe runs. */
+/* Emits copies of the function's accumulators to the registers that the probe's text names; ptx_store_accumulators()
+ * emits the copies back. */
 void ptx_load_accumulators(struct ptx_splice *in, struct ptx_text *text, const struct ptx_site *at)
 {
 	const char *number = register_suffix(at, (char[16]){ "" });
@@ -281,8 +284,8 @@ void ptx_store_accumulators(struct ptx_splice *in, struct ptx_text *text, const 
 	}
 }
 
-/* Adds gpubpf_d to this multiprocessor's value. Its address is the map's first value plus the offset plus gpubpf_k
- * bytes. */
+/* Emits an add of %gpubpf_d to this multiprocessor's value. The value's address is the map's first value plus p.off
+ * plus %gpubpf_k bytes. */
 static void emit_add_to_map(struct ptx_splice *in, struct ptx_text *text, struct sum_location p)
 {
 	ptx_addf(text, &in->err, "cvt.u64.u32 %%gpubpf_to, %%gpubpf_k;\nadd.s64 %%gpubpf_to, %%gpubpf_to, %" CUDA_MAP_BASE "%u;\n", p.map);
@@ -292,8 +295,9 @@ static void emit_add_to_map(struct ptx_splice *in, struct ptx_text *text, struct
 	ptx_addf(text, &in->err, "red.relaxed.gpu.global.add.u%u [%%gpubpf_to], %%gpubpf_%s;\n", 8 * p.bytes, p.bytes == 4 ? "n" : "d");
 }
 
-/* Adds an accumulator to the map. Lanes that leave together with equal sums and keys add once, the sum times their
- * number. Both kept and key are registers; key "" selects the value at the accumulator's offset. */
+/* Emits an add of an accumulator to the map. If all lanes that leave together have equal sums and keys, one lane adds
+ * the sum times their number. The last two arguments name the registers of sum and key; key "" selects the value at
+ * p.off. */
 static void emit_flush(struct ptx_splice *in, struct ptx_text *text, struct sum_location p, const char *kept, const char *key)
 {
 	uint32_t each = ++in->labels, over = ++in->labels;
@@ -315,8 +319,8 @@ static void emit_flush(struct ptx_splice *in, struct ptx_text *text, struct sum_
 	ptx_addf(text, &in->err, "$gpubpf_over_%u:\n}\n", over);
 }
 
-/* Adds the accumulators that lanes hold for their warp. Each lane's is for another place, so every lane adds its own;
- * one instruction does so for the warp. */
+/* Flushes the per-lane accumulators of CUDA_ACC_MODE 2. Each lane holds the sum of another place, so one predicated red
+ * of the warp adds all of them. */
 static void emit_held_flush(struct ptx_splice *in, struct ptx_text *text, const char *name, struct sum_location p)
 {
 	uint32_t over = ++in->labels;

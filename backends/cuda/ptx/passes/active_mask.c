@@ -3,14 +3,14 @@
  * Does: shares the active mask among the places of a straight-line run of instructions.
  * Before: each probe that needs the active mask reads it at its place.
  * After: the mask is read once, before the first place of a run; the others use the same register.
- * Requires: no instruction of the run branches, calls, exits or is a branch target, and every lane runs the probe. A
- * place with a guard, or whose probe only some lanes run, reads the mask itself. core/lower/llvm/passes/nvptx_activemask_cse.c states what the
- * mask is used for.
+ * Requires: a run is straight-line code without branches, calls, exits and labels. A place joins a run only if every
+ * lane that reaches it runs its probe; other places read the mask themselves.
+ * core/lower/llvm/passes/nvptx_activemask_cse.c states what the mask is used for.
  */
 #include "insn_probe.h"
 #include "backends/cuda/ptx/analysis/control.h"
 
-/* Returns true if every lane that executes the instruction continues with the next one. */
+/* Returns true if every lane that executes the node continues with the next one. */
 static bool is_straight(const struct ptx_splice *in, const struct ptx_node *insn)
 {
 	static const char *const memory[] = { "ld", "ldu", "st", "atom", "red", "prefetch", "prefetchu" };
@@ -45,7 +45,8 @@ void ptx_share_active_mask(struct ptx_splice *in)
 		struct ptx_site *at = &in->placed[i];
 
 		if (!at->probe || !at->probe->asks_came || at->place.node == PTX_NONE ||
-		    ptx_call_begin(in->m, at->place.node) != at->place.node || /* the probe runs before the call */
+		    ptx_call_begin(in->m, at->place.node) != at->place.node || /* its probe runs before the stores of a
+									        * call's arguments, not here */
 		    !is_straight(in, &in->m->nodes[at->place.node]) || !ptx_all_lanes_run(in, at))
 			continue;
 		at->came = before && are_straight(in, before->place.node, at->place.node) ? PTX_ACTIVE_SHARED : PTX_ACTIVE_READ;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does: adds probes that one lane of a block runs.
+ * Does: adds the probes at a block's begin and end, each of which one lane of the block runs.
  *
- * 1. The first lane is the one whose indices are all 0; every block has it.
- * 2. If ptx_can_sync_before_exit() holds, the first lane is also the last: the lanes of a block wait at a barrier before they exit.
- * In a one-dimensional launch only the first warp waits for the others.
- * 3. Otherwise the last lane is found by counting: a word in shared memory holds the number of lanes that have not
+ * 1. The block-begin probe runs in the first lane, whose indices are all 0; every block has it.
+ * 2. If ptx_can_sync_before_exit() holds, the first lane also runs the block-end probe: the lanes of a block wait at a
+ * barrier before they exit. In a one-dimensional launch only the first warp waits for the others.
+ * 3. Otherwise the last lane to leave runs the block-end probe. A word in shared memory counts the lanes that have not
  * left.
  * 4. All lanes of the block wait once at the kernel's top, after the first lane sets that word.
  * 5. No lane waits at an exit, so divergence there does no harm.
@@ -21,11 +21,12 @@
 #include "edit.h"
 
 #define LANE_COUNT "gpubpf_lanes"
-#define OTHERS "%" CUDA_NOT_LEADER /* as formats of printf */
+#define OTHERS "%" CUDA_NOT_LEADER /* as part of a printf format */
 #define CTAID "%" CUDA_CTAID
 #define BLOCK_SITES (GPUBPF_SITE_BIT(BLOCK_BEGIN) | GPUBPF_SITE_BIT(BLOCK_END))
 
-#define MAX_SHORT_INSNS 256 /* instructions; in a kernel this short, reading a special register once more costs much */
+#define MAX_SHORT_INSNS 256 /* in a kernel with at most this many instructions, one more read of a special register
+			     * costs much */
 
 bool ptx_is_short(const struct ptx_splice *in)
 {
@@ -60,8 +61,8 @@ static bool has_single_exit(struct ptx_splice *in)
 	return exits == 1 && !guarded;
 }
 
-/* Returns true if a lane may wait for others at the instruction, or in a function that it calls. A lane that has exited
- * is not waited for, but a lane that waits at the exit barrier would be. */
+/* Returns true if a lane may wait for other lanes at the instruction, or in a function that it calls. Such a wait
+ * ignores exited lanes. It does not ignore lanes at our exit barrier, so it would deadlock with them. */
 static bool may_sync(const struct ptx_splice *in, uint32_t node)
 {
 	static const char *const syncs[] = { "bar", "barrier", "mbarrier", "call" };
@@ -83,7 +84,7 @@ static bool never_syncs(const struct ptx_splice *in)
 
 bool ptx_can_sync_before_exit(struct ptx_splice *in)
 {
-	/* at any other place, the probe may itself be where lanes leave */
+	/* a probe at any other place may itself end lanes, or wait for them */
 	const uint32_t allowed = GPUBPF_SITE_BIT(ENTRY) | BLOCK_SITES;
 
 	for (uint32_t i = 0; i < in->at.job->nsites; i++)
@@ -92,8 +93,8 @@ bool ptx_can_sync_before_exit(struct ptx_splice *in)
 	return has_single_exit(in) && never_syncs(in);
 }
 
-/* Declares the counter in shared memory. Dynamic shared memory follows it, and kernel code may rely on more than the
- * alignment that it declares. The counter therefore takes 1024 bytes, the largest alignment that hardware requires
+/* Declares the counter of lanes in shared memory. Dynamic shared memory follows it, and a kernel may rely on more
+ * alignment there than it declares. The counter then takes 1024 bytes, the largest alignment that hardware requires
  * (swizzled copies). */
 void ptx_declare_lane_count(struct ptx_splice *in, struct ptx_text *text)
 {
@@ -109,9 +110,9 @@ static char last_axis(const struct ptx_splice *in)
 	return in->flat ? 'x' : 'z';
 }
 
-/* Computes OTHERS, which is true for all lanes except the block's first. Each read of an index is slow, but three at
- * once take hardly longer than one, and both ends of the block use the result. All lanes also read %ctaid.x, as nearly
- * all kernels do themselves. */
+/* Computes OTHERS, which is true for all lanes except the block's first. One read of an index is slow, but three at
+ * once take hardly longer. The probes at the block's begin and end both use the result. All lanes also read %ctaid.x,
+ * as nearly all kernels do themselves. */
 void ptx_begin_block_probes(struct ptx_splice *in, struct ptx_text *text)
 {
 	bool reads = false, any = in->counts_exits;
@@ -140,7 +141,7 @@ static void read_ctaid(struct ptx_splice *in, struct ptx_text *text, const struc
 		ptx_addf(text, &in->err, "mov.u32 " CTAID "y, %%ctaid.y;\nmov.u32 " CTAID "z, %%ctaid.z;\n");
 }
 
-/* Opens a block in which only the first lane continues. The others branch to the block's end, $gpubpf_over_<label>. */
+/* Opens a PTX block whose code only the first lane executes. The other lanes branch to its end, $gpubpf_over_<label>. */
 static void begin_first(struct ptx_splice *in, struct ptx_text *text, uint32_t label)
 {
 	ptx_addf(text, &in->err, "{\n@" OTHERS " bra $gpubpf_over_%u;\n", label);
@@ -195,8 +196,8 @@ static void emit_first_warp_wait(struct ptx_splice *in, struct ptx_text *text)
 	ptx_addf(text, &in->err, "$gpubpf_waits_%u:\nbarrier.sync 0, %%gpubpf_n;\n}\n", label);
 }
 
-/* Adds a probe after the barrier. No lane has other work after it. Special registers are read before the barrier, which
- * hides their latency. */
+/* Adds the block-end probe after a barrier of all lanes; only the exit follows it. Special registers are read before
+ * the barrier, which hides their latency. */
 static void add_after_barrier(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe, uint32_t label)
 {
 	read_ctaid(in, text, probe);
@@ -214,8 +215,8 @@ static void add_after_barrier(struct ptx_splice *in, struct ptx_text *text, cons
 	end_first(in, text, label);
 }
 
-/* Adds a probe for the last lane by counting. The lowest active lane subtracts the number of active lanes from the
- * counter, since these leave together. */
+/* Adds the block-end probe. Without a barrier, the lowest active lane subtracts the number of active lanes, which leave
+ * together, from the counter of lanes. It runs the probe if the result is 0. */
 void ptx_emit_last_lane(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe)
 {
 	uint32_t label = ++in->labels;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private to splice.c and its parts: the state of a twin while edits are collected. Once in->err is set, each function
- * does nothing. */
+/* Private to splice.c and its parts: the state of a twin while edits are collected. Once in->err is set, functions add
+ * no edits. */
 #ifndef GPUBPF_BACKENDS_CUDA_PTX_EDIT_H
 #define GPUBPF_BACKENDS_CUDA_PTX_EDIT_H
 
@@ -23,32 +23,42 @@ struct ptx_splice {
 	const struct cuda_probe *probes; /* indexed by the job's sites */
 	struct gpubpf_inserting at;
 	struct gpubpf_diag *diag;
-	uint32_t nbindings, exits, probed_exits, labels, version;
-	struct ptx_site {          /* the places of the function under edit, with their probes (NULL: none) */
+	uint32_t nbindings, exits, probed_exits, labels, version; /* numbers used so far; version: highest PTX ISA
+								   * version that the twin needs */
+	struct ptx_site {          /* a place of the function under edit, and its probe (NULL: none) */
 		struct ptx_place place;
 		const struct cuda_probe *probe;
-		uint32_t keeps;      /* index of the place's own accumulators; PTX_NONE: none */
-		uint32_t keeper;     /* first of the lanes that accumulate the place's adds for their warp, or
-				      * PTX_NONE */
-		enum { PTX_ACTIVE_OWN, PTX_ACTIVE_READ, PTX_ACTIVE_SHARED } came; /* CUDA_ACTIVE is read here, for a run, or earlier */
-		uint32_t behind;     /* the instruction after which such a probe runs: the place's, or sink_probes.c's choice */
+		uint32_t keeps;      /* number of the place's own accumulators (CUDA_ACC_MODE 1), or PTX_NONE */
+		uint32_t keeper;     /* first of the lanes that accumulate the place's adds for their warp
+				      * (CUDA_ACC_MODE 2), or PTX_NONE */
+		/* OWN: the place reads CUDA_ACTIVE for its probe only. READ: it reads it for itself and the next
+		 * places. SHARED: an earlier place has read it */
+		enum { PTX_ACTIVE_OWN, PTX_ACTIVE_READ, PTX_ACTIVE_SHARED } came;
+		uint32_t behind;     /* if the probe runs after an instruction: the place's, or a later one that
+				      * sink_probes.c selected */
 	} *placed;
-	uint32_t nplaced, next;  /* next: the first place that has not been edited */
-	uint32_t since, until;   /* first and last instruction of the latest run of loads after which probes are sunk */
-	struct cuda_sum sums[CUDA_MAX_ACCS]; /* accumulators that the function's probes use */
-	uint32_t nsums, nkeyed;
-	struct cuda_sum held[CUDA_MAX_ACC_OFFSETS]; /* keys of the accumulators that lanes hold for their warp */
+	uint32_t nplaced, next;  /* next: index of the first place that has not been edited */
+	uint32_t since, until;   /* the latest run of loads: its first instruction with a sunk probe, and the load after
+				  * which the pass emits the probe */
+	struct cuda_sum sums[CUDA_MAX_ACCS]; /* accumulators of values at fixed offsets, which the function's probes use */
+	uint32_t nsums, nkeyed;    /* nkeyed: places with their own accumulators */
+	struct cuda_sum held[CUDA_MAX_ACC_OFFSETS]; /* keys of the accumulators that lanes hold for their warp
+						     * (CUDA_ACC_MODE 2) */
 	uint32_t nlane_accs;
-	uint32_t maps[CUDA_MAX_ACCS + CUDA_MAX_ACC_OFFSETS + CUDA_MAX_MAP_BASES], nmaps; /* whose first value is looked up */
+	/* maps for which the function's top computes CUDA_MAP_BASE */
+	uint32_t maps[CUDA_MAX_ACCS + CUDA_MAX_ACC_OFFSETS + CUDA_MAX_MAP_BASES], nmaps;
 	bool copies_result;       /* a probe of the function reads its return value */
-	bool reads_sm, reads_lane, asks_came, needs_opaque_false; /* needed by instruction probes (splice.c) */
+	/* the function's instruction probes need: CUDA_SM, CUDA_LANE, CUDA_ACTIVE, the predicate of
+	 * ptx_declare_opaque_false() */
+	bool reads_sm, reads_lane, asks_came, needs_opaque_false;
 	uint32_t isspacep_global_token;    /* token of an isspacep.global; 0: none */
 	uint32_t shared_size_token;    /* token of a special register that holds the size of shared memory; 0: none */
 	bool flat;               /* the form for one-dimensional launches is under construction; it shares the other
 				  * form's functions */
-	bool counts_exits;       /* a probe runs at block end, found by counting the lanes that leave */
-	bool meets;              /* a probe runs at block end, after a barrier of all lanes */
-	bool has_ctaid;          /* CUDA_CTAID is available: an earlier probe read it, or there is one axis only */
+	bool counts_exits;       /* a probe runs at block end, in the last lane by the counter of lanes */
+	bool meets;              /* a probe runs at block end, in the first lane after a barrier of all lanes */
+	bool has_ctaid;          /* all axes of CUDA_CTAID are set: an earlier probe read them, or the launch is
+				  * one-dimensional */
 	bool has_extern_shared;      /* the kernel uses shared memory whose size the launch sets */
 	struct ptx_edit *edits;  /* their texts are malloc'd */
 	size_t nedits, room;
@@ -73,22 +83,25 @@ void ptx_add_converged(struct ptx_splice *in, struct ptx_text *text, const struc
  * number for ptx_end_reconverge(). */
 uint32_t ptx_begin_reconverge(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe);
 void ptx_end_reconverge(struct ptx_splice *in, struct ptx_text *text, uint32_t meeting);
-/* Returns true if lanes may diverge in the probe and continue after it. Its block then uses the predicate that
- * ptx_declare_opaque_false() declares; probes at single instructions share one, declared at the function's top. */
+/* Returns true if lanes may diverge in the probe and continue after it. The code of ptx_begin_reconverge() then uses
+ * the predicate that ptx_declare_opaque_false() declares; for probes at single instructions it is declared once, at the
+ * function's top. */
 bool ptx_needs_reconvergence(const struct cuda_probe *probe);
 void ptx_declare_opaque_false(struct ptx_splice *in, struct ptx_text *text);
 /* Refuses a probe that reads arguments if, at that node, a block redeclares the name of a parameter of the function. */
 void ptx_check_params(struct ptx_splice *in, const struct cuda_probe *probe, uint32_t function, uint32_t node);
 
-/* place_probes.c: returns the kinds of the job's sites, GPUBPF_SITE_BIT; finds the places of a function and the probes
- * that run there. */
+/* place_probes.c. ptx_requested_kinds() returns the kinds of the job's sites, GPUBPF_SITE_BIT. ptx_find_probes() finds
+ * the places of a function and the probes that run there. */
 uint32_t ptx_requested_kinds(const struct ptx_splice *in);
 void ptx_find_probes(struct ptx_splice *in, uint32_t function);
-/* edit_function.c: edits a function of the twin, whose symbol may be defined elsewhere. */
+/* edit_function.c: edits a function of the twin. `function` is one of its nodes, perhaps a declaration; symbol->node is
+ * its definition. */
 void ptx_edit_function(struct ptx_splice *in, const struct ptx_symbol *symbol, uint32_t function);
 
-/* accumulators.c: selects accumulators for the probes placed in a function. The begin and end functions emit code at the
- * function's top, at each exit, and before and after a probe. */
+/* accumulators.c. ptx_assign_accumulators() selects accumulators for the probes in a function. ptx_begin_accumulators()
+ * emits code at the function's top, ptx_flush_accumulators() at each exit, ptx_load_accumulators() and
+ * ptx_store_accumulators() before and after a probe. */
 void ptx_assign_accumulators(struct ptx_splice *in, uint32_t function);
 bool ptx_has_accumulators(const struct ptx_splice *in);
 void ptx_begin_accumulators(struct ptx_splice *in, struct ptx_text *text);
@@ -97,19 +110,20 @@ void ptx_load_accumulators(struct ptx_splice *in, struct ptx_text *text, const s
 void ptx_store_accumulators(struct ptx_splice *in, struct ptx_text *text, const struct ptx_site *at);
 /* block_probes.c: returns true if the kernel has few instructions. */
 bool ptx_is_short(const struct ptx_splice *in);
-/* Returns true if the lanes of a block can wait at a barrier before they exit, instead of being counted. */
+/* Returns true if all lanes of a block can wait at a barrier before they exit, so that no counter of lanes is needed. */
 bool ptx_can_sync_before_exit(struct ptx_splice *in);
 /* Returns true if the place is a branch to another place at which blocks end. */
 bool ptx_is_branch_to_exit(const struct ptx_place *place);
-/* The number of lanes of a block that have not left, in shared memory. ptx_declare_lane_count() declares it, ptx_init_lane_count()
- * sets it at the kernel's top. */
+/* The counter of a block's lanes that have not left, in shared memory. ptx_declare_lane_count() declares it,
+ * ptx_init_lane_count() sets it at the kernel's top. */
 void ptx_declare_lane_count(struct ptx_splice *in, struct ptx_text *text);
 void ptx_init_lane_count(struct ptx_splice *in, struct ptx_text *text);
-/* At the kernel's top, before those: computes the values that the block probes read. */
+/* Emits code at the kernel's top, before that of ptx_init_lane_count(): it computes the values that the block probes
+ * read. */
 void ptx_begin_block_probes(struct ptx_splice *in, struct ptx_text *text);
 /* Adds a probe that the first lane of a block runs. */
 void ptx_emit_first_lane(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe);
-/* Adds a probe that the last lane to leave a block runs. All lanes that leave pass this code. */
+/* Adds a block-end probe, which one lane runs. All lanes that leave execute this code. */
 void ptx_emit_last_lane(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe);
 /* closure.c: marks the symbols that the kernel needs, counts the bindings, and sets in->kernel_node. */
 void ptx_find_closure(struct ptx_splice *in);

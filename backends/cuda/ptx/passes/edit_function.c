@@ -26,8 +26,8 @@ static void read_special_registers(struct ptx_splice *in, struct ptx_text *text)
 		ptx_declare_opaque_false(in, text);
 }
 
-/* How the probe of each site kind is added, at the top of a body or at its exits. insn_probe.c adds probes at single
- * instructions. */
+/* Where and how the probe of each site kind is added: at the top of a body, or at each of its exits. insn_probe.c adds
+ * probes at single instructions. */
 static const struct site_rule {
 	bool top, left;
 	void (*add)(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe);
@@ -40,7 +40,7 @@ static const struct site_rule {
 	[GPUBPF_SITE_BLOCK_END] = { .left = true, .add = ptx_emit_last_lane },
 };
 
-/* Adds a probe where the kernel or function is left: the exit's own probe, or the probe of the block's last lane. */
+/* Adds the probe of a place at an exit of the kernel or function: EXIT, CALL_EXIT or BLOCK_END. */
 static void add_exit_probe(struct ptx_splice *in, struct ptx_text *text, uint32_t function, const struct ptx_site *at)
 {
 	if (at->place.kind != GPUBPF_SITE_CALL_EXIT && at->probe->reads_params && function != in->kernel_node)
@@ -59,7 +59,8 @@ static bool has_probe(const struct ptx_site *at, uint32_t n)
 	return n;
 }
 
-/* Replaces an exit by the probe code followed by the exit. The code for a predicated exit is skipped by a branch. */
+/* Replaces an exit by the probe code followed by the exit. If the exit is predicated, lanes that do not leave branch
+ * over this code. */
 static void edit_exit(struct ptx_splice *in, uint32_t function, const struct ptx_site *at, uint32_t n)
 {
 	const struct ptx_module *m = in->m;
@@ -95,7 +96,7 @@ static void edit_variable(struct ptx_splice *in, const struct ptx_node *insn, ui
 {
 	struct ptx_text text = { 0 };
 
-	/* mov accepts a variable plus a constant, but no register plus a constant (9.7.9.6) */
+	/* mov accepts a variable plus a constant, but no register plus a constant (PTX ISA 9.7.9.6) */
 	if (ptx_word_is(in, insn->name, "mov") && ptx_word_is(in, t + 1, "+")) {
 		ptx_addf(&text, &in->err, "add.s64");
 		ptx_edit(in, PTX_REPLACE, insn->name, insn->operands, text);
@@ -108,7 +109,7 @@ static void edit_variable(struct ptx_splice *in, const struct ptx_node *insn, ui
 	ptx_edit(in, PTX_REPLACE, t, t + 1, text);
 }
 
-/* Redirects an access from .const to .global: for the twin, the application's constants lie in global memory. */
+/* Replaces .const by .global in an access: the twin reads the application's constants through global memory. */
 static void edit_const_space(struct ptx_splice *in, const struct ptx_node *insn)
 {
 	struct ptx_text text = { 0 };
@@ -225,8 +226,9 @@ static void edit_bottom(struct ptx_splice *in, uint32_t function, uint32_t body)
 	ptx_edit(in, PTX_INSERT, m->nodes[body].end - 1, 0, text);
 }
 
-/* Edits a declaration. A function defined in another linked module becomes a function of the twin. A strong definition
- * replaces this module's weak one. */
+/* Turns a node that is not the function's definition into a matching declaration. The definition is in the twin, even
+ * if it was in another linked module, so .extern becomes the definition's linkage. A weak definition loses its body if
+ * the strong one is in the twin. */
 static void edit_declaration(struct ptx_splice *in, const struct ptx_symbol *symbol, uint32_t function, uint32_t body)
 {
 	const struct ptx_module *m = in->m;
@@ -261,7 +263,8 @@ void ptx_edit_function(struct ptx_splice *in, const struct ptx_symbol *symbol, u
 	if (function == in->kernel_node && in->at.job->registers) {
 		struct ptx_text most = { 0 };
 
-		ptx_addf(&most, &in->err, ".maxnreg %u\n", in->at.job->registers); /* the last one counts */
+		ptx_addf(&most, &in->err, ".maxnreg %u\n", in->at.job->registers); /* the assembler uses the last
+										    * .maxnreg */
 		ptx_edit(in, PTX_INSERT, m->nodes[body].first, 0, most);
 	}
 	ptx_find_probes(in, function);

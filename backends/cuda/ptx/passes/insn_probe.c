@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Does: adds probes before or after single instructions.
- * Before: operands of the place are read before the instruction, which may overwrite their registers, into registers of
- * a block around the instruction and the probe.
- * After: results of the instruction are read after it.
- * Requires: the words that the probe reads (cuda_probe.reads); no others are read.
+ * Before: the places of the function, with their probes (place_probes.c).
+ * After: a block encloses the instruction and its probe. Its registers receive the place's operands before the
+ * instruction, which may overwrite them, and the instruction's results after it.
+ * Requires: cuda_probe.reads; operands that the probe does not read are not computed.
  */
 #include "insn_probe.h"
 
@@ -49,7 +49,7 @@ static const struct {
 	{ "atomic.old", ptx_emit_old, GPUBPF_WHEN_AFTER }, { "operand", ptx_emit_register }, { "mark", ptx_emit_mark },
 };
 
-/* -- lanes that take part -- */
+/* -- lanes for which the probe runs -- */
 
 /* Returns how many lanes, from the first on, hold the address of a matrix row. */
 static uint32_t lanes_with_rows(const struct around *a)
@@ -67,7 +67,7 @@ static bool needs_space_check(const struct around *a)
 	return a->kind->spaces && a->access.spaces & ~a->kind->spaces;
 }
 
-/* Computes WITHIN if only some of the lanes that execute the instruction take part. */
+/* Computes WITHIN if the probe runs for only some of the lanes that execute the instruction. */
 static void emit_within(struct around *a)
 {
 	if (lanes_with_rows(a) < 32) {
@@ -86,8 +86,8 @@ static bool is_after(const struct ptx_site *at)
 	return gpubpf_place_kind(at->place.kind)->when == GPUBPF_WHEN_AFTER;
 }
 
-/* Returns the instruction's guard. A branch's predicate decides where lanes go, not which execute it, so it is no
- * guard. */
+/* Returns the token of the instruction's guard, or PTX_NONE. A branch's predicate is no guard: all lanes execute the
+ * branch, and the predicate decides where they continue. */
 static uint32_t guard_of(const struct around *a)
 {
 	return a->control.kind == PTX_BRANCHES ? PTX_NONE : a->in->m->nodes[a->at->place.node].guard;
@@ -126,7 +126,7 @@ static void emit_operands(struct around *a, enum gpubpf_when when)
 			emit_operand(a, &ctx_fields[k], i, when);
 }
 
-/* Adds the probe, for the lanes that execute the instruction and take part. */
+/* Adds the probe, for the lanes for which guard and WITHIN are true. */
 static void emit_probe(struct around *a)
 {
 	const struct ptx_module *m = a->in->m;
@@ -164,7 +164,7 @@ static void check_probe(struct around *a, uint32_t function)
 		ptx_check_params(a->in, a->at->probe, function, a->at->place.node);
 }
 
-/* Looks up the access or barrier that the instruction is at this place. */
+/* Describes the instruction's access (a->access), barrier or branch (a->control) that the place observes. */
 static void look_up(struct around *a)
 {
 	struct ptx_access accesses[PTX_MAX_ACCESSES];
@@ -225,7 +225,7 @@ static void emit_active_mask(struct ptx_splice *in, uint32_t node)
 	ptx_edit(in, PTX_INSERT, in->m->nodes[node].first, 0, text);
 }
 
-/* Probes after the instruction run in the places' order, so their blocks are opened in the reverse order. */
+/* Probes after the instruction run in the places' order. Their blocks nest, so they are opened in the reverse order. */
 void ptx_edit_insn_probes(struct ptx_splice *in, uint32_t function, const struct ptx_site *placed, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
@@ -242,8 +242,8 @@ void ptx_edit_insn_probes(struct ptx_splice *in, uint32_t function, const struct
 			add_probe(in, function, &placed[i], true);
 }
 
-/* Closes the block first that was opened last. The blocks of one instruction were opened in the reverse order of its
- * places. */
+/* Adds the probes of the latest instruction first, since its blocks were opened last. The blocks of one instruction
+ * were opened in the reverse order of its places. */
 void ptx_edit_sunk_probes(struct ptx_splice *in, uint32_t function, uint32_t node)
 {
 	const struct ptx_site *placed = in->placed;

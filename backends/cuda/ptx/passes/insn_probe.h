@@ -16,7 +16,7 @@ void ptx_sink_probes(struct ptx_splice *in);
 /* Returns true if the instruction only computes a register, separately in each lane. Not all such instructions are
  * listed. */
 bool ptx_is_register_op(const struct ptx_module *m, const struct ptx_node *insn);
-/* backends/cuda/ptx/passes/active_mask.c: finds the places of the function that the same lanes pass. */
+/* backends/cuda/ptx/passes/active_mask.c: selects the places of the function that share one read of the active mask. */
 void ptx_share_active_mask(struct ptx_splice *in);
 
 #endif

@@ -7,7 +7,7 @@
 #include "backends/cuda/ptx/analysis/control.h"
 #include "edit.h"
 
-/* registers of the place's block, as printf formats */
+/* registers of the PTX block around the instruction, as printf formats */
 #define PTX_OPERAND "%" CUDA_OPERAND      /* PTX_OPERAND "%u": a word */
 #define PTX_AT "%%gpubpf_at"           /* the address in its state space */
 #define PTX_ACTIVE "%%gpubpf_active"   /* the active mask */
@@ -18,8 +18,9 @@ struct around {
 	struct ptx_text text;
 	const struct ptx_site *at;
 	const struct gpubpf_place_kind *kind;
-	struct ptx_access access;  /* of places of accesses, and of barriers that are objects in memory */
-	struct ptx_control control; /* of other places */
+	struct ptx_access access;  /* the access, at places of accesses; the address, at barriers that are objects in
+				    * memory */
+	struct ptx_control control; /* at places of barriers and branches */
 	bool has_address, has_active; /* PTX_AT, PTX_ACTIVE are set */
 };
 

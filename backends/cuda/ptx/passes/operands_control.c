@@ -61,8 +61,9 @@ void ptx_emit_taken(struct around *a, uint32_t word, uint32_t i)
 	put(a, "selp.b64 " PTX_OPERAND "%u, %d, %d, %.*s;\n", word, !negated, negated, len, name);
 }
 
-/* Computes the lanes that go the same way with predicated activemask: it counts the lanes whose predicate is true (PTX
- * ISA, activemask). A vote would need all lanes converged, and a test for that. */
+/* Computes the mask of the lanes that branch in this lane's direction, by activemask under the branch's predicate: its
+ * result has the lanes whose predicate is true (PTX ISA, activemask). A vote would need all lanes converged, and a test
+ * for that. */
 static void emit_side_mask(struct around *a, const char *to)
 {
 	const struct ptx_module *m = a->in->m;
@@ -71,8 +72,7 @@ static void emit_side_mask(struct around *a, const char *to)
 	bool negated;
 	int len;
 
-	if (a->control.kind != PTX_BRANCHES) { /* all active lanes execute this instruction, so none waits for a lane
-						* that does not arrive */
+	if (a->control.kind != PTX_BRANCHES) { /* every lane of the mask executes this match, so none waits forever */
 		put(a, "match.any.sync.b32 %s, %.*s, " PTX_ACTIVE ";\n", to, (int)m->tokens[index].len, ptx_token_text(m, index));
 		return;
 	}

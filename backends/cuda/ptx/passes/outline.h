@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Outlines probes. A probe at very many instructions would take the assembler long if every place had a copy. Such a
- * probe becomes a function of the twin that each place calls, with the place's operands as parameters.
+ * Outlines probes. If a probe is at very many instructions, the assembler takes long when every place has a copy of it.
+ * Such a probe becomes a function of the twin that each place calls, with the place's operands as parameters.
  */
 #ifndef GPUBPF_BACKENDS_CUDA_PTX_SHARE_H
 #define GPUBPF_BACKENDS_CUDA_PTX_SHARE_H

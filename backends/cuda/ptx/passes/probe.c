@@ -56,15 +56,17 @@ static void replace(struct edits *e, uint32_t first, uint32_t end, const char *t
 	replace_by(e, first, end, text, strlen(text));
 }
 
-/* the kernel or function whose parameters the probe reads */
+/* state while one probe is extracted */
 struct extraction {
-	struct cuda_probe *probe;  /* extraction records its accumulators and special registers */
+	struct cuda_probe *probe;  /* receives the accumulators and special registers that the probe uses */
 	const struct ptx_module *app;
-	uint32_t function;
-	bool reads, reads_result, ends, parts, guarded; /* guarded: the probe is if-converted to predicates */
+	uint32_t function;         /* the kernel or function whose parameter names replace gpubpf_param_<i> */
+	/* the probe reads parameters, reads the return value, ends its thread, has code in which lanes may diverge, is
+	 * if-converted to predicates */
+	bool reads, reads_result, ends, parts, guarded;
 	uint64_t operands;
-	uint32_t head;   /* the first token of the head branch */
-	char joins[128]; /* the text that replaces the first tokens of the head branch */
+	uint32_t head;   /* first token of the branch that ptx_head_branch() found */
+	char joins[128]; /* text that replaces the branch, or its tokens up to the predicate */
 };
 
 /* Returns the number that follows one of our prefixes, or UINT32_MAX for any other name. */
@@ -80,7 +82,8 @@ static uint32_t name_number(const struct ptx_module *m, uint32_t token, const ch
 	return number;
 }
 
-/* Records a register whose name begins with `begins`; the injector declares it. */
+/* Records the name of a register, after the prefix `begins`, in the array of *n names; the injector declares the
+ * register. */
 static void note_register(const struct ptx_module *m, uint32_t token, const char *begins, struct cuda_sum *kept, uint32_t *n, uint32_t most)
 {
 	const struct ptx_token *t = &m->tokens[token];
@@ -137,8 +140,8 @@ static void edit_ctaid(const struct ptx_module *m, uint32_t token, struct cuda_p
 		}
 }
 
-/* Merges two branches into one, which is cheaper: the head branch also sends the lanes to the end that do not run the
- * probe. */
+/* Folds the test of CUDA_NOT_LEADER into the branch to the end with which the probe begins, so that one branch skips
+ * the probe for both reasons. */
 static void edit_head(const struct ptx_module *m, uint32_t body, struct extraction *ex, struct edits *e)
 {
 	bool joins = ex->probe->is_last_lane_probe || (ex->probe->is_block_probe && ex->probe->flat);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Extracts probes from the PTX that the lowering emits. It emits each site as an .entry without parameters. The body of
- * an entry becomes the statements of a cuda_probe; the rest of the module becomes the twin's prelude.
+ * Extracts probes from the PTX that the lowering emits. The lowering emits each site as an .entry without parameters.
+ * The body of an entry becomes the statements of a cuda_probe; the rest of the module becomes the twin's prelude.
  */
 #ifndef GPUBPF_BACKENDS_CUDA_PTX_PROBE_H
 #define GPUBPF_BACKENDS_CUDA_PTX_PROBE_H

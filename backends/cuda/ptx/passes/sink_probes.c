@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-#define MAX_LOADED 64 /* tokens: registers that the loads of a run write */
+#define MAX_LOADED 64 /* registers that the loads of a run write, by their tokens */
 
 bool ptx_is_register_op(const struct ptx_module *m, const struct ptx_node *insn)
 {
@@ -34,7 +34,7 @@ static bool is_load(const struct ptx_splice *in, const struct ptx_node *insn)
 	return ptx_word_is(in, insn->name, "ld");
 }
 
-/* Returns true if the instruction loads from memory with a long latency. */
+/* Returns true if the instruction loads from global or generic memory, which has a long latency. */
 static bool is_far(const struct ptx_splice *in, const struct ptx_node *insn)
 {
 	static const char *const near[] = { ".shared", ".local", ".const", ".param" };
@@ -132,7 +132,7 @@ void ptx_sink_probes(struct ptx_splice *in)
 			end++;
 		if (node == PTX_NONE || !is_far(in, &in->m->nodes[node]) || !can_sink_all(in, first, end))
 			continue;
-		if (node > open) /* else it belongs to the current run, and its probes are sunk to the run's end */
+		if (node > open) /* an earlier node belongs to the current run, and its probes are sunk to the run's end */
 			open = last_load_of_run(in, node);
 		for (uint32_t i = first; i < end; i++)
 			if (in->placed[i].probe && gpubpf_place_kind(in->placed[i].place.kind)->when == GPUBPF_WHEN_AFTER)

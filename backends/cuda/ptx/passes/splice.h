@@ -30,39 +30,41 @@ struct gpubpf_lower_job;
 #define CUDA_ACC "%gpubpf_sum" /* .b64: an accumulator for one value of a map */
 #define CUDA_MAP_BASE "%gpubpf_first"      /* .b64: address of a map's first value for this multiprocessor */
 #define CUDA_MAX_MAP_BASES 4
-#define CUDA_PLACE_CONST "%gpubpf_told"        /* .b32: 1 if the number of accessed bytes is a constant of the place, 0 if a
-					 * register holds it */
-#define CUDA_ACTIVE "%gpubpf_came"        /* .b32: active mask of the place; CUDA_FULL_WARP, .pred: the whole warp is
-					 * active */
+#define CUDA_PLACE_CONST "%gpubpf_told"        /* .b32: 1 if the number of accessed bytes is a constant of the place, 0
+					        * if it is known at run time only */
+#define CUDA_ACTIVE "%gpubpf_came"        /* .b32: active mask of the place. CUDA_FULL_WARP, .pred: all lanes of the
+					   * warp are active */
 #define CUDA_FULL_WARP "%gpubpf_whole"
 #define CUDA_DECLARE_ACTIVE ".reg .b32 " CUDA_ACTIVE ";\n.reg .pred " CUDA_FULL_WARP ";\n"
 #define CUDA_READ_ACTIVE "activemask.b32 " CUDA_ACTIVE ";\nsetp.eq.u32 " CUDA_FULL_WARP ", " CUDA_ACTIVE ", 0xffffffff;\n"
 #define CUDA_TAKEN "%gpubpf_side"        /* .b32, at branches: mask of the lanes that take the same direction as this
 					 * one */
 #define CUDA_MAX_ACC_OFFSETS 2
-#define CUDA_ACC_OFFSET "%gpubpf_key"          /* .b32: map offset of the value that CUDA_ACC_VALUE accumulates; CUDA_ACC_MODE is their
-					 * mode (accumulators.c) */
+#define CUDA_ACC_OFFSET "%gpubpf_key"          /* .b32: map offset of the value for which CUDA_ACC_VALUE (.b32) holds
+					        * the sum. CUDA_ACC_MODE, .b32: 0, 1 or 2 (accumulators.c) */
 #define CUDA_ACC_VALUE "%gpubpf_kept"
 #define CUDA_ACC_MODE "%gpubpf_keeps"
 #define CUDA_MAX_ACC_LANES 8
-#define CUDA_ACC_LANE "%gpubpf_keeper"    /* .b32 each: the lane that accumulates for the warp, one for each add of a
-					 * probe; used if CUDA_ACC_MODE is 2 */
+#define CUDA_ACC_LANE "%gpubpf_keeper"    /* .b32, one for each add of a probe: number of the lane that accumulates this
+					   * add for the warp; used if CUDA_ACC_MODE is 2 */
 #define CUDA_SM "%gpubpf_sm"            /* .b32: copies of %smid and %laneid for instruction probes, */
 #define CUDA_LANE "%gpubpf_lane"        /* read once at the function's top because each read is slow */
 #define CUDA_CTAID "%gpubpf_ctaid_"     /* .b32, x, y and z: copies of %ctaid for probes that the first or last lane of
 					 * a block runs */
-#define CUDA_NOT_LEADER "%gpubpf_others"    /* .pred, at such a probe: this lane is not the one that runs it */
+#define CUDA_NOT_LEADER "%gpubpf_others"    /* .pred, at a probe of the first or last lane: this lane is not the one
+					     * that runs it */
 #define CUDA_RESULT "%gpubpf_result"    /* .b64, if a probe reads it: the first 8 bytes of the function's return
 					 * value */
 
-#define CUDA_OPERAND "%gpubpf_o"        /* .b64 each */
+#define CUDA_OPERAND "%gpubpf_o"        /* .b64, one for each word: operands of the place (core/lower/ctx.h) */
 
-/* PTX statements for a block of their own: registers, labels, code. The block ends by falling through. */
+/* A probe as statements of one PTX block: registers, labels, code. Control leaves the block by falling through at its
+ * end. */
 struct cuda_probe {
 	char *body;
 	size_t body_size;
-	bool flat;               /* for one-dimensional launches, in which the other indices are 0 and the other sizes
-				  * 1; set before extraction */
+	bool flat;               /* for one-dimensional launches: y and z indices are 0, y and z sizes are 1; set before
+				  * extraction */
 	bool reads_params;       /* it reads the kernel's parameters, so it cannot be inlined into functions that the
 				  * kernel calls */
 	bool reads_result;       /* reads CUDA_RESULT */
@@ -71,18 +73,23 @@ struct cuda_probe {
 	bool is_insn_probe;           /* it runs at single instructions; set before extraction */
 	bool adds_alone;         /* it only adds to summed map values, so it may be sunk (sink_probes.c); set before extraction */
 	bool reads_sm, reads_lane; /* reads CUDA_SM, CUDA_LANE */
-	bool is_block_probe, is_last_lane_probe; /* one lane of a block runs it, with of_last the last lane; set before extraction */
+	bool is_block_probe, is_last_lane_probe; /* one lane of a block runs it; that lane is the last to leave; both
+						  * are set before extraction */
 	bool reads_ctaid;        /* reads CUDA_CTAID */
-	bool reads_not_leader;        /* reads CUDA_NOT_LEADER: all lanes may enter it, and it sends the others to its end */
-	struct cuda_sum {        /* accumulators that it uses, CUDA_ACC <name> (core/lower/llvm/accumulators.c) */
-		char name[32];   /* "<bytes>_<map>_<offset>"; keys have no offset */
-	} sums[CUDA_MAX_ACCS], keys[CUDA_MAX_ACC_OFFSETS], firsts[CUDA_MAX_MAP_BASES]; /* firsts: "<map>", for CUDA_MAP_BASE */
+	bool reads_not_leader;        /* its text tests CUDA_NOT_LEADER: all lanes may enter it, and the other lanes
+				       * branch to its end */
+	struct cuda_sum {        /* end of the name of a register that it uses (core/lower/llvm/accumulators.c) */
+		char name[32];   /* "<bytes>_<map>_<offset>"; without the offset in keys */
+	} sums[CUDA_MAX_ACCS], keys[CUDA_MAX_ACC_OFFSETS], firsts[CUDA_MAX_MAP_BASES]; /* sums: CUDA_ACC <name>. keys:
+										        * CUDA_ACC_OFFSET <name> and
+										        * CUDA_ACC_VALUE <name>. Bases
+										        * of maps: CUDA_MAP_BASE "<map>" */
 	uint32_t nsums, nkeys, nfirsts;
-	struct cuda_sum keepers[CUDA_MAX_ACC_LANES]; /* CUDA_ACC_LANE "<number>" */
+	struct cuda_sum keepers[CUDA_MAX_ACC_LANES]; /* registers CUDA_ACC_LANE "<number>" */
 	uint32_t nkeepers;
 	bool reads_place_const, reads_taken_mask; /* reads CUDA_PLACE_CONST, CUDA_TAKEN */
 	bool asks_came;          /* reads CUDA_ACTIVE or CUDA_FULL_WARP */
-	bool reads_acc_mode;         /* reads CUDA_ACC_MODE; the code that used it may have been optimized away */
+	bool reads_acc_mode;         /* reads CUDA_ACC_MODE; false if LLVM removed the accumulating code */
 	uint64_t reads;          /* bit i: reads CUDA_OPERAND "<i>", word i of the context's operands
 				  * (core/lower/ctx.h) */
 };
@@ -96,13 +103,13 @@ struct cuda_twin {
 
 /* The probes that are inlined into a twin. */
 struct cuda_probes {
-	const struct cuda_probe *of_sites; /* indexed by the job's sites */
-	const struct cuda_probe *flat;     /* indexed likewise, for one-dimensional launches; NULL: that form would gain
-					    * nothing */
+	const struct cuda_probe *of_sites; /* [site of the job] */
+	const struct cuda_probe *flat;     /* [site of the job], for one-dimensional launches; NULL: that form would
+					    * save no time */
 	const char *prelude;               /* PTX for the top level of the twin's module, which the probes refer to */
 	size_t prelude_size;
-	uint32_t version;                  /* PTX ISA version that their text needs; the twin states the later of it and
-					    * the module's own */
+	uint32_t version;                  /* PTX ISA version that the probes' text needs; the twin states this or the
+					    * module's version, the later one */
 };
 
 /*
