@@ -14,9 +14,10 @@ struct low;
 /* the target, and the properties of a kernel that the lowering of its probes needs */
 struct hip_emit {
 	struct gpubpf_llvm_target target; /* must be first */
-	const uint32_t *offsets;   /* of the kernel's parameters in its arguments */
-	uint32_t launch, pid;      /* of the words that each launch fills */
-	const struct gpubpf_function *const *functions; /* of each site in a function; NULL: unknown */
+	const uint32_t *offsets;   /* [parameter] offset in the kernel's arguments, in bytes */
+	uint32_t launch, pid;      /* offsets in the kernel's arguments of the words that each launch fills */
+	const struct gpubpf_function *const *functions; /* [site] the debug information of the site's function; NULL:
+							 * unknown */
 };
 
 /* Returns the words that each launch of a twin fills after the kernel's arguments: enum hip_bind_args. */

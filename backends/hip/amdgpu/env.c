@@ -112,7 +112,8 @@ static LLVMValueRef unknown_value(struct low *l)
 	return load_lane_word(l, HIP_UNKNOWN_OPERAND);
 }
 
-/* At a call each argument is in the next registers. At the return the arguments are no longer available. */
+/* Sets the arguments of a function. At a call, arguments are in consecutive vector registers from v0 on. At a return
+ * they are no longer available, so their values are unknown. */
 static void set_arguments(struct low *l, enum gpubpf_site site, const struct gpubpf_function *f, uint64_t wanted, LLVMValueRef env)
 {
 	bool call = site == GPUBPF_SITE_CALL;

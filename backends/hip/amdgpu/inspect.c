@@ -25,23 +25,25 @@
 #define MAX_FUNCTIONS 4096 /* of an image; a kernel whose callees exceed it is refused */
 #define MAX_CALLEES (1u << 16)
 #define NAME_BYTES 256
-#define MAX_NAMES (1u << 16) /* of an image's places; equal names close to each other are stored once */
+#define MAX_NAMES (1u << 16) /* names of an image's places; equal names close to each other are stored once */
 
 /* Code is read in forks of the process, because LLVM's disassembler may crash on code that no compiler generated. */
 struct reading {
 	struct hip_app_kernel *app;
 	struct gpubpf_lines lines;
-	struct gpubpf_functions types;     /* of functions, from the debug information */
-	uint32_t n, kinds;                 /* kernels; kinds of places to list, as the inspect request states */
+	struct gpubpf_functions types;     /* types of functions, from the debug information */
+	uint32_t n, kinds;                 /* number of kernels; kinds of places to list (GPUBPF_SITE_BIT), as the
+					    * inspect request states */
 	struct reading_shared {
-		uint32_t next;             /* index of the kernel to read, or at which a fork crashed; functions follow
-					    * the kernels */
+		uint32_t next;             /* index of the kernel that is read next, or in which a fork crashed;
+					    * functions follow the kernels */
 		uint32_t nfunctions, ncallees;
 		struct {
 			uint64_t address;
 			bool wave32;       /* of its first caller */
 		} function[MAX_FUNCTIONS];
-		uint32_t callee[MAX_CALLEES]; /* of all kernels and functions, in the order of reading */
+		uint32_t callee[MAX_CALLEES]; /* callees of all kernels and functions, in the order of reading; each is
+					       * an index like `next` */
 		uint32_t nplaces;          /* places of all kernels read so far */
 		uint32_t nnames;
 		struct {
@@ -76,7 +78,8 @@ static uint32_t intern_name(struct reading_shared *shared, const char *name)
 	return shared->nnames++;
 }
 
-/* Returns more than MAX_PLACES if the list of names is full. */
+/* Sets the name of the place with index `place` and returns the next index, or more than MAX_PLACES if the list of
+ * names is full. */
 static uint32_t add_named(const struct reading *r, uint32_t place, enum gpubpf_site kind, const struct hip_patch *insn)
 {
 	char name[NAME_BYTES];
@@ -268,13 +271,13 @@ static void list_places(const struct reading *r, struct gpubpf_place *to, uint32
 				*to++ = place_of(r, kind, id++, i, names);
 }
 
-/* memory after the list for everything that it refers to */
+/* the memory after the list of kernels, for the arrays to which its members point */
 struct room {
 	struct gpubpf_place *places;
 	struct gpubpf_param *params;
 	uint32_t *callees;
 	char (*names)[NAME_BYTES];
-	uint32_t place, nparams;           /* used places; free parameters */
+	uint32_t place, nparams;           /* number of places used so far; number of parameters that still have room */
 };
 
 static void list_info(const struct reading *r, uint32_t i, struct gpubpf_kernel_info *info, struct room *room)

@@ -19,7 +19,7 @@
 #include "inject.h"
 
 #define DEFAULT_CPU "gfx90a"
-#define DEFAULT_VERSION 4 /* of the code object; every runtime accepts it */
+#define DEFAULT_VERSION 4 /* version of the code object; every runtime accepts it */
 
 static void init(void)
 {
@@ -34,14 +34,15 @@ static void init(void)
 	LLVMInitializeAMDGPUTargetMC();
 	LLVMInitializeAMDGPUAsmPrinter();
 	LLVMInitializeAMDGPUAsmParser(); /* inline assembly reads the operands of places */
-	/* the group's memory belongs to the application */
+	/* the option keeps LLVM from using the group's memory, which belongs to the application */
 	LLVMParseCommandLineOptions(2, args, NULL);
 }
 
 static const struct gpubpf_llvm_target llvm_target = {
 	.name = "amdgpu", .features = "", .library = gpubpf_bitcode_amdgcn, .library_end = gpubpf_bitcode_amdgcn_end,
 	.kernel_cc = 91 /* AMDGPU_KERNEL */, .site_cc = 0, .init = init, .object = true, .inline_all = true,
-	/* unrolled loops leave constant indices; the attributor drops inputs that the code does not need */
+	/* The passes run after loops were unrolled, which leaves constant indices. The attributor drops initial
+	 * registers that the code does not read. */
 	.passes = "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg),amdgpu-attributor",
 	.module_flag = "amdhsa_code_object_version", .module_flag_value = 100 * DEFAULT_VERSION,
 	.inline_env = hip_inline_env, .inline_end = hip_inline_end, .inline_arguments = true,

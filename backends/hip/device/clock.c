@@ -55,7 +55,7 @@ static int match_agent(hsa_agent agent, void *arg)
 
 	if (hsa.agent_info(agent, AGENT_TYPE, &type) || type != TYPE_GPU || hsa.agent_info(agent, AGENT_BDFID, &bdf))
 		return 0;
-	hsa.agent_info(agent, AGENT_DOMAIN, &domain); /* older versions do not support it */
+	hsa.agent_info(agent, AGENT_DOMAIN, &domain); /* older ROCr does not have this attribute; `domain` stays 0 */
 	if (bdf == s->bdf && domain == s->domain) {
 		s->agent = agent;
 		s->found = true;

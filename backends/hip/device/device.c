@@ -203,7 +203,7 @@ static int hip_arena_attach(struct gpubpf_device *d, void *host, size_t size, ui
 	return 0;
 }
 
-/* Copies from or to the arena. */
+/* Copies `size` bytes from or to the arena; the unused one of `to` and `from` is NULL. */
 static int copy(struct gpubpf_device *d, size_t offset, void *to, const void *from, size_t size)
 {
 	struct hip_visit visit;

@@ -2,7 +2,8 @@
 #include "memory.h"
 
 /* Allocates fine-grained memory (HIP programming guide, coherence), so that host and kernels see each other's writes.
- * The session's memory is a file's: registering it succeeds even if the device cannot access it. */
+ * It does not register the session's memory, which is a mapped file: hipHostRegister succeeds on it even if the
+ * device cannot access it. */
 static hipError_t allocate_pinned(const struct hip_driver *hip, struct gpubpf_device_memory *m)
 {
 	void *address = NULL;

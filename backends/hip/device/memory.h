@@ -6,7 +6,7 @@
 #include "core/device.h"
 #include "driver.h"
 
-/* returns its GPUBPF_CAP_* bits */
+/* Returns the GPUBPF_CAP_* bits of the device's memory. */
 uint64_t hip_memory_caps(const struct hip_driver *hip, int device);
 hipError_t hip_memory_get(const struct hip_driver *hip, struct gpubpf_device_memory *memory);
 void hip_memory_put(const struct hip_driver *hip, const struct gpubpf_device_memory *memory);

@@ -78,12 +78,11 @@ struct cuda_probe {
 	bool reads_ctaid;        /* reads CUDA_CTAID */
 	bool reads_not_leader;        /* its text tests CUDA_NOT_LEADER: all lanes may enter it, and the other lanes
 				       * branch to its end */
-	struct cuda_sum {        /* end of the name of a register that it uses (core/lower/llvm/accumulators.c) */
+	struct cuda_sum {        /* The probe uses the registers CUDA_ACC <name of a sum>, CUDA_ACC_OFFSET and
+				  * CUDA_ACC_VALUE <name of a key>, and CUDA_MAP_BASE <number of a map>
+				  * (core/lower/llvm/accumulators.c). */
 		char name[32];   /* "<bytes>_<map>_<offset>"; without the offset in keys */
-	} sums[CUDA_MAX_ACCS], keys[CUDA_MAX_ACC_OFFSETS], firsts[CUDA_MAX_MAP_BASES]; /* sums: CUDA_ACC <name>. keys:
-										        * CUDA_ACC_OFFSET <name> and
-										        * CUDA_ACC_VALUE <name>. Bases
-										        * of maps: CUDA_MAP_BASE "<map>" */
+	} sums[CUDA_MAX_ACCS], keys[CUDA_MAX_ACC_OFFSETS], firsts[CUDA_MAX_MAP_BASES];
 	uint32_t nsums, nkeys, nfirsts;
 	struct cuda_sum keepers[CUDA_MAX_ACC_LANES]; /* registers CUDA_ACC_LANE "<number>" */
 	uint32_t nkeepers;

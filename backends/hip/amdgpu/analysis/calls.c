@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * AMDGPU Usage, "Non-Kernel Functions". A callee returns no values in scalar registers; it receives its return address
- * in s[30:31]. So a scalar register that a caller reads after a call, without having written it, holds its value from
- * before the call. Compilers know which registers a callee preserves, by the convention or because they have seen its
- * code.
+ * The calling convention is AMDGPU Usage, "Non-Kernel Functions". A callee returns no values in scalar registers; it
+ * receives its return address in s[30:31]. So a scalar register that a caller reads after a call, without having
+ * written it, holds its value from before the call. Compilers know which registers a callee preserves, by the
+ * convention or because they have seen its code.
  */
 #include "calls.h"
 
@@ -14,12 +14,13 @@
 
 #include "backends/hip/amdgpu/isa/access.h"
 
-#define REGISTERS 106          /* that code can name as s0 and up */
-#define MAX_STATE_BYTES (64u << 20) /* bytes */
+#define REGISTERS 106          /* number of scalar registers that code can name: s0 and up */
+#define MAX_STATE_BYTES (64u << 20) /* bytes of states; for larger code all values stay unknown */
 
 enum { NOTHING, LOW, HIGH, DESCRIPTOR };
 
-/* the value of a register: half of an address in the file, or word `at` of the descriptor */
+/* the value of a register: nothing, the low or high half of address `at` in the file, or word `at` of the descriptor of
+ * private memory */
 struct known {
 	uint64_t half : 2, at : 62;
 };
@@ -28,19 +29,19 @@ struct known {
 struct state {
 	struct known reg[REGISTERS];
 	bool visited, has_sum;
-	uint8_t sum;               /* has_sum: the carry belongs to the sum in this register, */
-	uint64_t at;               /* of this address */
-	uint32_t literal;          /* and this literal */
+	uint8_t sum;               /* if has_sum: SCC is the carry of an add whose result is in this register, */
+	uint64_t at;               /* which added to the low half of this address */
+	uint32_t literal;          /* this literal */
 };
 
 struct trace {
 	struct hip_steps *steps;
 	uint64_t address;
 	const struct hip_elf *elf;
-	uint32_t *number;          /* index + 1 of the step at a word */
-	struct state *at;          /* of the steps that are branch targets, by their order[] - 1 */
-	uint32_t *order;
-	uint32_t *pending, npending;
+	uint32_t *number;          /* [word] index + 1 of the step that begins there; 0: none */
+	struct state *at;          /* known values at the branch targets, indexed by order[step] - 1 */
+	uint32_t *order;           /* [step] number of the branch target from 1; 0: it is none */
+	uint32_t *pending, npending; /* stack of steps at which the analysis continues */
 };
 
 static bool has_prefix(const char *text, const char *with)
@@ -98,8 +99,8 @@ static bool has_literal(int what)
 	return what == HIP_STEP_ADD || what == HIP_STEP_ADD_CARRY || what == HIP_STEP_LOAD;
 }
 
-/* Returns true if the instruction completes the descriptor at a kernel's beginning. The register then still holds the
- * descriptor. */
+/* Returns true if the instruction has the form with which a kernel's first code adds the wave's offset to the
+ * descriptor of private memory. The register then still holds a word of the descriptor. */
 static bool completes_descriptor(const char *name, const char *operands)
 {
 	unsigned to, from;
@@ -305,7 +306,7 @@ static void merge_state(struct trace *t, uint32_t step, const struct state *s)
 		t->pending[t->npending++] = step;
 }
 
-/* Processes steps from one on, up to the next branch target. */
+/* Applies the steps from `step` on, up to the next branch target. */
 static void walk_block(struct trace *t, uint32_t step)
 {
 	struct state s = t->at[t->order[step] - 1];

@@ -15,9 +15,10 @@
 #include "backends/hip/amdgpu/isa/flow.h"
 #include "backends/hip/amdgpu/object/elf.h"
 
-/* the parts of an instruction that the analysis needs */
+/* an instruction, as far as the analysis needs it */
 struct hip_step {
-	uint32_t off, target;      /* bytes from the first instruction; target: of a branch */
+	uint32_t off, target;      /* offset of the instruction and of a branch's target, in bytes from the first
+				    * instruction */
 	enum hip_flow flow;
 	enum {
 		HIP_STEP_OTHER,    /* writes `to` and `also` */
@@ -27,11 +28,11 @@ struct hip_step {
 		HIP_STEP_EXTEND,   /* sign-extends the upper half of an address, which does not change it */
 		HIP_STEP_MOVE,     /* to = from */
 		HIP_STEP_LOAD,     /* to = 64 bits at from + literal */
-		HIP_STEP_CALL,     /* goes to `from` */
+		HIP_STEP_CALL,     /* jumps to the address in `from` */
 		HIP_STEP_COMPLETE, /* adds the wave's offset to a word of the descriptor */
 		HIP_STEP_BUFFER,   /* accesses memory through the descriptor in `from` */
 	} what;
-	uint8_t to, nto, also, nalso, from, nfrom; /* scalar registers and their numbers */
+	uint8_t to, nto, also, nalso, from, nfrom; /* scalar registers: index of the first, and how many */
 	uint32_t literal;
 	uint64_t callee;           /* out, of CALL: the function's address, or UINT64_MAX */
 	bool own;                  /* out, of BUFFER: the descriptor is that of the lane's private memory */

@@ -19,13 +19,13 @@
 #include "calls.h"
 #include "core/model/diag.h"
 
-#define MAX_BYTES (4u << 20) /* of one kernel */
+#define MAX_BYTES (4u << 20) /* bytes of code of one kernel or function */
 #define MID_JUMP_REASON "a branch goes to the middle of a jump"
-#define PADDING 32           /* LLVM's disassembler crashes on an instruction whose literal is cut off */
+#define PADDING 32           /* bytes; LLVM's disassembler crashes on an instruction whose literal is cut off */
 
 struct reader {
 	LLVMDisasmContextRef disasm;
-	uint8_t *bytes;            /* a copy with zeros after it */
+	uint8_t *bytes;            /* a copy of the code, followed by PADDING zeros */
 	size_t size;
 	struct hip_code *code;
 	const struct hip_isa *isa;
@@ -45,7 +45,8 @@ static int refuse(struct reader *r, const char *why, uint32_t off)
 	return gpubpf_diag_set(r->diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "%s (at byte %u of its code)", why, off);
 }
 
-/* Checks an instruction that was read already when another path reaches it. */
+/* Checks an instruction that was already read, when another path reaches it: both paths must index vector registers, or
+ * neither. */
 static int check_revisit(struct reader *r, uint32_t off)
 {
 	if (!(r->code->words[off / 4] & HIP_WORD_INDEXED) == r->indexed)
@@ -91,8 +92,8 @@ static struct hip_patch *add_patch(struct reader *r, enum hip_patch_kind kind, u
 	return &grown[code->npatches++];
 }
 
-/* Returns the flow in this code. Functions return, or end in a tail call. Stubs call probes at single instructions,
- * which return to them. */
+/* Returns where control goes after the instruction, considering r->how. In a function, s_setpc_b64 returns or is a tail
+ * call. In a twin, stubs call probes by s_call_b64, and the probes return by s_setpc_b64. */
 static enum hip_flow flow_in_context(const struct reader *r, const char *name)
 {
 	enum hip_flow flow = hip_flow_of(name);
@@ -124,8 +125,8 @@ static uint32_t target_of(const struct reader *r, uint32_t off)
 	return hip_code_target(off, word_at(r, off));
 }
 
-/* Marks an instruction's words. It refuses overlapping instructions, which a twin could not replace. clause:
- * instructions of the current clause that are still to come (ISA guides, "S_CLAUSE"). */
+/* Marks an instruction's words, and refuses overlapping instructions, which a twin could not replace. *clause is the
+ * number of instructions left in the current clause (ISA guides, "S_CLAUSE"). */
 static int mark_words(struct reader *r, const char *name, uint32_t off, uint32_t size, uint32_t *clause)
 {
 	uint8_t *words = r->code->words + off / 4;
@@ -145,8 +146,7 @@ static int mark_words(struct reader *r, const char *name, uint32_t off, uint32_t
 	return overlaps ? refuse(r, "a branch goes to the middle of an instruction", off) : 0;
 }
 
-/* Adds a far jump, which becomes a branch in the twin. The instructions that compute its target must be reachable only
- * in a row. */
+/* Adds a far jump, which becomes a branch in the twin. No branch may go to the instructions that compute its target. */
 static int add_far_jump(struct reader *r, uint32_t off)
 {
 	struct hip_patch *patch = add_patch(r, HIP_PATCH_FAR_JUMP, off);
@@ -335,7 +335,7 @@ static int record_call(struct reader *r, const struct hip_step *step, struct hip
 	return add_callee(r->code, step->callee);
 }
 
-/* Sets the space of an access through a buffer. Only the descriptor of a lane's private memory is known. */
+/* Sets the space of an access through a descriptor. Only the descriptor of the lane's private memory can be recognized. */
 static void set_buffer_space(struct hip_access *a, const struct hip_step *step)
 {
 	if (a->why || a->by != HIP_AT_BUFFER)

@@ -39,36 +39,36 @@ enum hip_patch_kind {
 
 struct hip_patch {
 	enum hip_patch_kind kind;
-	uint32_t off;              /* from the first instruction; in a twin, from the kernel's, which its functions
-				    * follow */
-	uint64_t address;          /* in the file */
+	uint32_t off;              /* bytes from the first instruction of the code; in a twin, from the kernel's first
+				    * instruction, since its functions follow it */
+	uint64_t address;          /* virtual address in the file */
 	uint32_t size;             /* bytes */
 	uint32_t line;             /* of the source, if known */
 	char reg[2][8];            /* PC: the two registers that it sets */
-	bool probed, counted;      /* END, in a twin: the exit probe runs here; the block's last lane is determined
-				    * here */
-	uint32_t target;           /* BRANCH, JUMP, FAR, and CALL and TAIL in a twin: the target */
-	uint64_t callee;           /* CALL, TAIL: the function's address in the file, else UINT64_MAX */
+	bool probed, counted;      /* END, in a twin: the exit probe runs here; the waves that end are counted here, to
+				    * find the block's last lane */
+	uint32_t target;           /* offset of the target: BRANCH, JUMP, FAR_JUMP, and in a twin CALL and TAIL */
+	uint64_t callee;           /* CALL, TAIL: the function's address in the file; UINT64_MAX: unknown */
 	bool begins;               /* a function's first instruction */
-	bool again;                /* a branch in the function returns to it */
-	bool loops;                /* PART: the remaining lanes branch back to the loop's top; else the removed lanes
-				    * branch */
-	const char *why;           /* why no probe can run here; an access has its own reason. NULL: a probe can */
+	bool again;                /* a branch goes back to the function's first instruction */
+	bool loops;                /* NARROW_EXEC: the remaining lanes branch back to the loop's head; else the removed
+				    * lanes branch */
+	const char *why;           /* why no probe can run here; NULL: a probe can. See also hip_access.why */
 	uint32_t naccesses;        /* ACCESS */
 	struct hip_access access[HIP_MAX_ACCESSES];
 	char name[32];             /* its opcode, and the registers that it names */
 	struct hip_reg registers[HIP_MAX_REGISTERS];
-	bool any;                  /* a program at any instruction can run here */
+	bool any;                  /* programs at any instruction (gpu/insn) can run here */
 	const char *file;          /* a source line of this file begins here; NULL: none */
-	const char *mark;          /* the name of the mark here; NULL: none */
-	struct hip_reg marked;     /* its value */
+	const char *mark;          /* name of the mark at this instruction; NULL: none */
+	struct hip_reg marked;     /* register with the mark's value */
 };
 
 /* bits of a word of the code */
 enum hip_word {
 	HIP_WORD_BEGINS = 1,       /* a reachable instruction begins here */
 	HIP_WORD_INSIDE = 2,       /* a later word of an instruction */
-	HIP_WORD_JUMPS = 4,        /* a branch, whose lower half is the distance */
+	HIP_WORD_JUMPS = 4,        /* a branch, in whose lower half is the distance in words */
 	HIP_WORD_CLAUSE = 8,       /* an instruction that follows another one in a clause */
 	HIP_WORD_IN_FAR_JUMP = 16,        /* reachable only from the instruction before it */
 	HIP_WORD_INDEXED = 32,     /* vector registers are indexed here */
@@ -79,13 +79,14 @@ struct hip_code {
 	uint8_t *words;            /* enum hip_word of each word */
 	struct hip_patch *patches;
 	uint32_t npatches;
-	bool calls;                /* it calls functions */
-	bool unknown;              /* it calls some through pointers */
+	bool calls;                /* the code calls functions */
+	bool unknown;              /* it calls functions through pointers */
 	uint64_t *callees;         /* known callees, by their addresses in the file, each once */
 	uint32_t ncallees;
-	bool barrier;
+	bool barrier;              /* it has a barrier of the group */
 	bool matrix;               /* it has matrix instructions, whose results have a long latency */
-	uint32_t scalar, vector, accum; /* for each file, one more than the last register that it names */
+	uint32_t scalar, vector, accum; /* for each register file, one more than the highest register that the code
+					 * names */
 	bool special;              /* it names flat_scratch or xnack_mask */
 };
 
@@ -93,7 +94,7 @@ enum hip_reading {
 	HIP_READ_INSNS = 1,        /* read the places of single instructions too */
 	HIP_READ_TWIN = 2,         /* accept calls and computed returns, which stubs contain */
 	HIP_READ_ALL = 4,          /* with INSNS: all instructions */
-	HIP_READ_CALLS = 8,        /* find callees too, and with INSNS the calls */
+	HIP_READ_CALLS = 8,        /* find callees too; with INSNS, also add patches for the calls */
 	HIP_READ_FUNCTION = 16,    /* read a function, which returns; requires CALLS */
 };
 

@@ -136,7 +136,7 @@ static bool is_part(const struct hip_app_kernel *app, uint64_t address)
 	return false;
 }
 
-/* Appends app->code and app->bytes to a twin's code. */
+/* Appends app->code and app->bytes, a kernel or function, to a twin's code `all`. */
 static int add_part(struct hip_app_kernel *app, const char *name, struct hip_code *all)
 {
 	struct hip_code *code = &app->code;

@@ -9,12 +9,12 @@
 #include "backends/hip/amdgpu/object/elf.h"
 #include "backends/hip/amdgpu/object/meta.h"
 
-/* the kernel, or a function that it calls, in the code of a twin */
+/* a part of a twin's code: the kernel, or a function that it calls */
 struct hip_part {
 	char name[256];            /* "": the kernel */
-	uint64_t address;          /* in the file */
+	uint64_t address;          /* virtual address in the file */
 	const uint8_t *bytes;
-	uint32_t off, size;        /* in the twin's code */
+	uint32_t off, size;        /* offset and size in the twin's code, in bytes */
 };
 
 /* a kernel of the application, found in its code object */
@@ -27,21 +27,22 @@ struct hip_app_kernel {
 	struct hip_code code;
 	const uint8_t *bytes;
 	uint64_t address;
-	struct hip_part *parts;    /* of the twin, the kernel first; NULL: the twin calls the original's functions */
+	struct hip_part *parts;    /* parts of the twin, the kernel first; NULL: the twin calls the functions of the
+				    * original code object */
 	uint32_t nparts;
-	uint8_t *joined;           /* the parts' bytes */
+	uint8_t *joined;           /* bytes of all parts */
 	bool wave32;
 	uint32_t insns;            /* kinds of instruction places for which the code is read, GPUBPF_SITE_BIT */
 	uint32_t words;            /* words that each launch of the twin fills: enum hip_bind_args */
 };
 
-/* the kinds of places with names, which can be at any instruction */
+/* the kinds of places that have names; these places can be at any instruction */
 #define HIP_NAMED_SITES (GPUBPF_SITE_BIT(INSN) | GPUBPF_SITE_BIT(LINE) | GPUBPF_SITE_BIT(MARK))
 
 /* Sets GPUBPF_E_INJECT with `why` and returns -EINVAL. */
 int hip_refuse(struct gpubpf_diag *diag, const char *why);
 
-/* Opens the code object for the device. The caller frees app->plain, on failure too. */
+/* Opens the image's code object for the device. The caller frees app->plain, on failure too. */
 int hip_app_kernel_open(const struct gpubpf_image *image, const struct gpubpf_device_caps *caps, struct hip_app_kernel *app,
 		   struct gpubpf_diag *diag);
 /* Reads the descriptor and the instructions of the kernel that app->meta describes. Control in an application's kernel

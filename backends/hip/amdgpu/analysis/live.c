@@ -24,7 +24,8 @@ struct hip_registers hip_live_used(const struct hip_app_kernel *app)
 
 struct gpubpf_live hip_live(const struct gpubpf_kernel_info *kernel, const struct gpubpf_place *place)
 {
-	struct gpubpf_live live = { .most = HIP_MAX_VECTOR, .to = kernel->regs }; /* at worst all it has */
+	struct gpubpf_live live = { .most = HIP_MAX_VECTOR, .to = kernel->regs }; /* at worst, all registers of the
+										   * kernel are live */
 
 	if (place->kind == GPUBPF_SITE_ENTRY)
 		live.to = 1;

@@ -16,7 +16,7 @@ void hip_named_lines(const struct hip_app_kernel *app, struct gpubpf_lines *line
 		gpubpf_lines_read(app->elf.data, app->elf.size, lines);
 }
 
-/* Returns the number of parts of the twin, or 1 if only a kernel or function is inspected. */
+/* Returns the number of parts of the twin. Without a twin it is 1: one kernel or function is inspected. */
 static uint32_t nparts(const struct hip_app_kernel *app)
 {
 	return app->parts ? app->nparts : 1;

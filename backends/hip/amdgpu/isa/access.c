@@ -19,14 +19,14 @@ static const struct unit_row {
 #include "memory.def"
 };
 
-#define UNIT 0x80000000u /* the unit's spaces */
+#define UNIT 0x80000000u /* a row's spaces: those of its unit, and these */
 #define GPUBPF_RMW_NONE 0
 
 static const struct row {
 	enum unit unit;
 	const char *pattern;
 	uint32_t access, bytes, op;
-	uint32_t step;             /* nonzero: two accesses */
+	uint32_t step;             /* nonzero: two accesses, whose offsets count steps of this many bytes */
 	uint32_t spaces;
 	const char *why;
 	bool none;
@@ -106,7 +106,7 @@ static void set_unknown(struct hip_access *a)
 	a->why = "an access with an unknown operand";
 }
 
-/* Reads an operand that is a register of one of these files, or no register. */
+/* Reads operand number *next, and increments *next. The operand is a register of one of these files, or off, null or 0. */
 static struct hip_reg read_operand(struct hip_access *a, const struct operands *ops, uint32_t *next, const char *files)
 {
 	struct hip_reg reg = { 0 };

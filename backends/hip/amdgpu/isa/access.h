@@ -9,7 +9,7 @@
 #include "core/model/places.h"
 
 #define HIP_MAX_ACCESSES 2 /* of one instruction */
-#define HIP_VCC 106         /* its number among the scalar registers */
+#define HIP_VCC 106         /* VCC's number among the scalar registers */
 
 /* registers of an operand */
 struct hip_reg {
@@ -27,19 +27,19 @@ enum hip_addressing {
 
 struct hip_access {
 	enum gpubpf_mem_access access;
-	enum gpubpf_rmw op;        /* of an atomic */
+	enum gpubpf_rmw op;        /* operation of an atomic */
 	uint32_t spaces;           /* GPUBPF_IN: spaces in which the address may lie */
 	uint32_t bytes;
 	enum hip_addressing by;
-	struct hip_reg vector, scalar, descriptor; /* of the address */
-	int32_t offset;            /* added to the address */
-	struct hip_reg value;      /* stored or combined */
-	struct hip_reg compared;   /* of a compare and swap */
+	struct hip_reg vector, scalar, descriptor; /* registers of the address */
+	int32_t offset;            /* bytes added to the address */
+	struct hip_reg value;      /* registers that are stored or combined with memory */
+	struct hip_reg compared;   /* registers with the compared value of a compare and swap */
 	struct hip_reg old;        /* destination of an atomic */
 	bool high;                 /* the value is in the upper half of its register */
-	bool once;                 /* one access for all lanes */
+	bool once;                 /* one access for all lanes of the wave */
 	uint32_t hint;             /* enum gpubpf_mem_hint */
-	const char *why;           /* why it cannot be described exactly; NULL: it can */
+	const char *why;           /* why the access cannot be described exactly; NULL: it can */
 };
 
 /* Lists the memory accesses of an instruction and returns their number. */

@@ -10,8 +10,8 @@
  * s_setpc_b64. */
 struct hip_far_jump {
 	uint32_t matched;          /* number of these instructions matched so far, in a row */
-	uint32_t reg, from;        /* the first register; the offset of the first instruction */
-	uint64_t to;
+	uint32_t reg, from;        /* first of the two registers of the address; offset of the first instruction */
+	uint64_t to;               /* offset of the target */
 };
 
 /* Matches the next instruction, of `size` bytes at `insn`, which is at offset `off`. Returns true if it is the last one

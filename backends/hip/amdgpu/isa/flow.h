@@ -9,10 +9,10 @@ enum hip_flow { HIP_FALLS_THROUGH, HIP_BRANCHES, HIP_MAY_BRANCH, HIP_ENDS, HIP_U
 
 /* Returns where control goes after an instruction of a kernel. */
 enum hip_flow hip_flow_of(const char *name);
-/* Returns true if lanes diverge because the instruction narrows EXEC by a condition. It does so at the top of
- * conditional code: s_and_saveexec, and v_cmpx, which does both on gfx10. It does so at a loop's end too, where it
- * removes the lanes that are done. Branches on an empty EXEC after these only skip code. An "else" selects lanes that
- * diverged before. loops: it is at a loop's end. */
+/* Returns true if lanes diverge because the instruction narrows EXEC by a condition. At the top of conditional code
+ * this is s_and_saveexec, or v_cmpx, which on gfx10 also compares. At a loop's end the instruction removes the lanes
+ * that are done, and *loops is set. Branches on an empty EXEC that follow only skip code. An "else" selects lanes that
+ * diverged earlier, so it does not count. */
 bool hip_narrows_exec(const char *name, const char *operands, bool *loops);
 /* Returns true for conditional branches that all lanes of a wave take, or none. */
 bool hip_is_uniform_branch(const char *name);

@@ -9,7 +9,7 @@
 #include "backends/hip/amdgpu/isa/isa.h"
 
 #define PAGE 4096
-#define TAIL 256 /* bytes after the code, since the hardware prefetches instructions */
+#define TAIL 256 /* bytes of padding after the code, since the hardware prefetches instructions */
 #define NONE UINT64_MAX
 
 /* the parts of the result, in this order; part i is section i + 1 of the file */
@@ -34,17 +34,17 @@ static const struct {
 };
 
 struct laid {
-	uint64_t off;              /* in its part; NONE: the section is not linked */
+	uint64_t off;              /* offset in its part; NONE: the section is not linked */
 	enum part part;
 };
 
 struct linker {
 	const struct hip_link *job;
 	struct gpubpf_diag *diag;
-	struct laid *laid[HIP_LINK_OBJECTS]; /* of each section */
+	struct laid *laid[HIP_LINK_OBJECTS]; /* [object][section] */
 	uint64_t at[NPARTS], size[NPARTS]; /* file offsets, which are the addresses too */
 	uint64_t total;
-	uint32_t nexports, names;  /* symbols and bytes of their names */
+	uint32_t nexports, names;  /* number of exported symbols; bytes of their names */
 	uint8_t *out;
 };
 
@@ -156,7 +156,8 @@ static void copy_sections(struct linker *ln, uint32_t o)
 			memcpy(ln->out + section_address(ln, o, i), bytes, head.sh_size);
 }
 
-/* One bucket suffices: the table must be complete, but lookups need not be fast. */
+/* Writes the dynamic symbols and their hash table. The table has one bucket: it must be complete, but look-ups need not
+ * be fast. */
 static void write_symbols(struct linker *ln)
 {
 	uint32_t *hash = (uint32_t *)(ln->out + ln->at[HASH]), n = 0, off = 1;

@@ -257,8 +257,8 @@ static void copy_kernel(struct gpubpf_writer *w, const struct hip_meta *meta, co
 	}
 }
 
-/* Returns true if the output is a single value. If a map of the original has a key twice, for example, the copy may not
- * be. */
+/* Returns true if the output is a single MessagePack value. It may not be one if, for example, a map of the original
+ * has a key twice. */
 static bool is_whole(const struct gpubpf_writer *w)
 {
 	struct gpubpf_reader r;

@@ -37,8 +37,8 @@ uint32_t hip_meta_params(const struct hip_meta *meta, struct gpubpf_param *param
 struct hip_meta_twin {
 	const char *name;          /* the symbol is name.kd */
 	uint32_t vgprs, agprs, sgprs, private_size, group_size;
-	uint32_t words;            /* of 8 bytes after the arguments, by value */
-	uint32_t end;              /* of the arguments, where the first of these words begins */
+	uint32_t words;            /* number of arguments of 8 bytes that follow the original's, by value */
+	uint32_t end;              /* offset after the original's arguments, where the first of these words begins */
 };
 
 /* Writes metadata with one kernel, the twin of this one. Returns 0, -ENOMEM, or -EINVAL if the original is

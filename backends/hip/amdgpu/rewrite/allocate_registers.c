@@ -39,13 +39,13 @@ static uint32_t allocate_bodies(const struct hip_app_kernel *app, struct hip_dra
 		draft->given[i] = given >> i & 1 ? at++ : UINT32_MAX;
 	draft->copies = at;
 	draft->ncopies = draft->vectors < used ? draft->vectors : used;
-	return at + max(draft->ncopies, 2); /* stubs themselves use two */
+	return at + max(draft->ncopies, 2); /* the code of stubs uses two */
 }
 
 /*
- * Chooses the registers that hold the state at entry: above all that the kernel and the probes use. If the kernel uses
- * every register, they are above the probes' only. An exit probe then needs them saved in accumulation registers while
- * the kernel runs.
+ * Selects the two vector registers that hold the state at entry (struct hip_draft): above all that the kernel and the
+ * probes use. If the kernel uses every register, they are above the probes' only. An exit probe then needs them saved
+ * in accumulation registers while the kernel runs.
  */
 int hip_allocate_registers(const struct hip_app_kernel *app, struct hip_draft *draft, const struct hip_registers *probes,
 			   struct gpubpf_diag *diag)

@@ -50,7 +50,7 @@ uint32_t hip_arguments_end(const struct hip_app_kernel *app)
 	return (max(app->descriptor.kernarg_size, app->meta.kernarg_size) + 7) & ~7u;
 }
 
-/* Adds a probe's registers and fields to the twin. */
+/* Adds a probe's registers, and the initial registers that its descriptor requests, to the twin's. */
 static int add_probe_needs(struct hip_draft *draft, const struct hip_descriptor *probe, struct hip_registers *all,
 			   struct gpubpf_diag *diag)
 {

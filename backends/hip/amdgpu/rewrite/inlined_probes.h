@@ -11,7 +11,8 @@ struct hip_probes {
 	struct hip_elf elf;
 };
 
-/* Finds the descriptor and the code of a probe. off: of the code in its section. Returns 0, or -EINVAL with the reason. */
+/* Finds the descriptor and the code of a site's probe, and sets *off to the code's offset in its section. Returns 0, or
+ * -EINVAL with the reason. */
 int hip_probe_read(const struct hip_probes *probes, uint32_t site, struct hip_descriptor *d, uint64_t *off,
 		   const uint8_t **code, size_t *size, struct gpubpf_diag *diag);
 /* Returns the offset of the words that each launch of the twin fills, in the kernel's arguments. */

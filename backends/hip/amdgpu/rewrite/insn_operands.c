@@ -67,7 +67,7 @@ static void add32_number(struct hip_text *t, uint32_t to, int32_t number)
 	add32(t, to, t->draft->copies);
 }
 
-/* Reads the upper half of generic addresses in the group's or private memory into s1. */
+/* Emits a read of the upper half of generic addresses in the group's or private memory (the aperture) into s1. */
 static void emit_aperture(struct hip_text *t, uint32_t space)
 {
 	fprintf(t->f, "\ts_mov_b64 s[0:1], %s\n", space == GPUBPF_SHARED ? "src_shared_base" : "src_private_base");
@@ -220,7 +220,8 @@ void hip_emit_operands_after(struct hip_text *t, const struct hip_patch *patch, 
 {
 	if (patch->kind != HIP_PATCH_ACCESS || access >= patch->naccesses)
 		return;
-	if (access) { /* the instruction may have overwritten the first one's address */
+	if (access) { /* the instruction may have overwritten the address register, so derive the address from that of
+		       * access 0 */
 		add32_number(t, operand_register(t, HIP_ADDR), patch->access[1].offset - patch->access[0].offset);
 		emit_values(t, &patch->access[1]);
 	}

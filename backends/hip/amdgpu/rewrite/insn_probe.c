@@ -13,13 +13,13 @@
 
 #include "insn_text.h"
 
-/* a call of a body */
+/* a call of a body: the probe of one or several places, which the twin contains once */
 struct call {
 	uint32_t patch, body;      /* indices */
-	uint32_t id;               /* of the place, within its kind */
+	uint32_t id;               /* number of the place within its kind */
 	const struct hip_access *access; /* NULL: not a memory access */
 	uint32_t space;            /* space of the access, for the lanes that run */
-	uint32_t *labels;          /* number of the place's labels so far */
+	uint32_t *labels;          /* counts the labels that the place's stub uses */
 };
 
 static void write_same(struct hip_text *t, const struct call *c)
@@ -48,7 +48,7 @@ static void write_call(struct hip_text *t, const struct call *c)
 	fprintf(t->f, "\ts_call_b64 s[0:1], gpubpf_call_%u\ngpubpf_skip_%u_%u:\n", c->body, c->patch, label);
 }
 
-/* Calls a body once for each space that the kind of place includes, with the lanes whose address is in it. */
+/* Emits a call of the body for each space of the place's kind, with the lanes whose address is in that space. */
 static void call_by_space(struct hip_text *t, struct call *c, uint32_t spaces)
 {
 	bool several = __builtin_popcount(c->access->spaces) > 1;
@@ -80,8 +80,9 @@ static bool is_of_function(enum gpubpf_site kind)
 	return gpubpf_place_kind(kind)->where == GPUBPF_WHERE_FUNCTION;
 }
 
-/* Returns true if the instruction has a body at a place with a name. Its operands use other registers, so it is called
- * before the instruction's other bodies. Bodies at a function's entry or return come even earlier. */
+/* Returns true if a body runs at a place with a name at the instruction. Such a body uses other operand registers, so
+ * it is called before the bodies at accesses, barriers and branches. Bodies at a function's entry or return are called
+ * before both. */
 static bool is_named(const struct hip_text *t, uint32_t i)
 {
 	for (uint32_t kind = 0; kind < GPUBPF_NSITES; kind++)
@@ -150,7 +151,8 @@ static void write_named(struct hip_text *t, uint32_t i, uint32_t *labels)
 	hip_end_stub(t);
 }
 
-/* Copies the registers from v0 on, which hold the arguments or result by the calling convention. */
+/* Emits the calls of bodies at a function's entry or return. Before them it copies the registers from v0 on, which hold
+ * the arguments or the result by the calling convention. */
 static void write_function(struct hip_text *t, uint32_t i, uint32_t *labels)
 {
 	uint32_t read = 0;
@@ -201,7 +203,7 @@ static void emit_after(struct hip_text *t, uint32_t i, uint32_t *labels)
 	}
 }
 
-/* Handles a branch that is uniform for the wave: all of its lanes take it, or none. */
+/* Emits the stub of a branch that is uniform for the wave: all of its lanes take it, or none. */
 static void write_branch(struct hip_text *t, uint32_t i, uint32_t *labels)
 {
 	const struct hip_patch *patch = &t->draft->code->patches[i];
@@ -216,7 +218,7 @@ static void write_branch(struct hip_text *t, uint32_t i, uint32_t *labels)
 	write_instruction(t, i);
 }
 
-/* Handles an instruction that narrows EXEC. */
+/* Emits the stub of an instruction that narrows EXEC (HIP_PATCH_NARROW_EXEC). */
 static void write_part(struct hip_text *t, uint32_t i, uint32_t *labels)
 {
 	const struct hip_patch *patch = &t->draft->code->patches[i];
@@ -241,7 +243,8 @@ static void write_around(struct hip_text *t, uint32_t i, uint32_t *labels)
 
 	if (before || behind)
 		hip_begin_stub(t);
-	for (uint32_t access = HIP_MAX_ACCESSES; access-- > 0;) /* access 0 last: its operands are reused after */
+	for (uint32_t access = HIP_MAX_ACCESSES; access-- > 0;) /* access 0 is last, since its operands are used again
+								 * after the instruction */
 		if (has_body(t, i, access, GPUBPF_WHEN_BEFORE)) {
 			hip_emit_operands_before(t, patch, access);
 			call_all(t, i, access, GPUBPF_WHEN_BEFORE, labels);

@@ -23,17 +23,17 @@ void hip_restore_mask(struct hip_text *t, enum hip_saved_lane what);
 void hip_emit_operands_before(struct hip_text *t, const struct hip_patch *patch, uint32_t access);
 /* Sets the operands of an access after the instruction, from those set before it. */
 void hip_emit_operands_after(struct hip_text *t, const struct hip_patch *patch, uint32_t access);
-/* Sets the offset in a space from the address. */
+/* Sets the operand "mem.offset", the offset in the space, from the address. */
 void hip_emit_offset(struct hip_text *t, uint32_t space);
-/* Sets the operands of a branch. The lanes of EXEC that are in the mask s0 and s1 take the branch, or with `others` the
- * remaining ones. */
+/* Sets the operands of a branch. The lanes of EXEC that are in the mask s[0:1] take the branch; if `others` is set, the
+ * lanes that are not in it do. */
 void hip_emit_branch_operands(struct hip_text *t, bool others);
 /* Copies operands from the kernel's registers. s0 and s1 are restored first, since the stub may have changed them. */
 void hip_emit_register_operands(struct hip_text *t, enum hip_lane_operand first, const struct hip_reg *registers, uint32_t n);
 /* Removes the lanes from EXEC whose address is not in that space. It clobbers s1. */
 void hip_emit_space_filter(struct hip_text *t, uint32_t space);
-/* Removes the lanes from EXEC whose address lies in memory that the runtime made for the launch: `bytes` from the
- * address in a register of the initial state. */
+/* Removes the lanes from EXEC whose address lies in memory that the runtime allocated for the launch: `bytes` bytes
+ * from the address that the initial registers of `field` hold. */
 void hip_emit_outside_filter(struct hip_text *t, enum hip_field field, uint32_t bytes);
 /* Reduces EXEC to its first lane. */
 void hip_emit_first_lane(struct hip_text *t);

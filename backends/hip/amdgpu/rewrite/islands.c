@@ -58,7 +58,7 @@ static uint32_t island_at(const struct hip_listing *l, uint32_t island)
 	return l->pools[l->islands[island].pool].at + 4 * l->islands[island].slot;
 }
 
-/* Returns where a branch goes: its label, or the island on the way. */
+/* Returns the offset to which a branch goes: its label, or the island on the way (`via`). */
 static uint32_t branch_goal(const struct hip_listing *l, uint32_t label, uint32_t via)
 {
 	return via == HIP_NONE ? l->labels.list[label].at : island_at(l, via);
@@ -117,7 +117,8 @@ static int find_island(struct hip_listing *l, uint32_t from, uint32_t label, uin
 	return add_island(l, pool, label, island);
 }
 
-/* Leaves a branch unchanged if it reaches, else routes it over an island. Returns 1 if it changed. */
+/* Leaves a branch unchanged if it reaches its label or island, else routes it over another island. Returns 1 if it
+ * changed. */
 static int route(struct hip_listing *l, uint32_t from, uint32_t label, uint32_t *via)
 {
 	if (l->labels.list[label].at == HIP_NONE)
@@ -165,7 +166,7 @@ static int route_all(struct hip_listing *l, struct gpubpf_diag *diag)
 	return changed;
 }
 
-/* A branch counts words from the next one. */
+/* Writes a branch, whose distance counts words from the next instruction. */
 static void write_branch(struct hip_listing *l, uint32_t at, uint32_t word, uint32_t to)
 {
 	word = (word & 0xffff0000) | (uint16_t)(((int64_t)to - at - 4) / 4);

@@ -25,7 +25,7 @@ static uint32_t max(uint32_t a, uint32_t b)
 struct branches {
 	struct hip_branch *list;
 	uint32_t n;
-	char (*names)[32];         /* two for each probe: its symbol, and the label to which its ends return */
+	char (*names)[32];         /* two for each probe: its symbol, and the label to which the branches at its ends go */
 	uint32_t nnames;
 };
 

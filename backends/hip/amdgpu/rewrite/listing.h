@@ -27,10 +27,10 @@
 /* distinct strings, by their index */
 struct hip_strings {
 	struct hip_string {
-		const char *s;             /* in the text */
+		const char *s;             /* points into the text of hip_stub_write(), not terminated */
 		uint32_t length;
-		uint32_t at, size;         /* an instruction's bytes in `code`; a label's offset, HIP_NONE if
-					    * undefined */
+		uint32_t at, size;         /* an instruction: offset and size of its bytes in `code`. A label: its
+					    * offset in the twin, HIP_NONE if undefined */
 		uint32_t islands;          /* a label's first island, or HIP_NONE */
 	} *list;
 	uint32_t n, room, *slots, nslots;
@@ -56,7 +56,7 @@ struct hip_island {
 };
 
 struct hip_pool {
-	uint32_t at, n;            /* n: islands */
+	uint32_t at, n;            /* offset in the twin; number of islands */
 };
 
 struct hip_listing {
@@ -66,9 +66,9 @@ struct hip_listing {
 	struct hip_pool *pools;
 	struct hip_island *islands;
 	uint32_t nitems, room, npools, nislands;
-	uint8_t *code;             /* of the distinct instructions, concatenated */
+	uint8_t *code;             /* bytes of the distinct instructions, concatenated */
 	uint32_t code_size;
-	uint8_t *bytes;            /* of the twin */
+	uint8_t *bytes;            /* bytes of the twin's code */
 	uint32_t size;
 };
 

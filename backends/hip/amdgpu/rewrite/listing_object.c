@@ -12,7 +12,7 @@ enum { TEXT = 1, RODATA, RELA, SYMTAB, STRTAB, NSECTIONS };
 
 static const char names[] = "\0.text\0.rodata\0.rela.rodata\0.symtab\0.strtab";
 
-/* Returns true for labels that the linker needs. Labels of branches and places are not. */
+/* Returns true for labels that the linker needs (stub.h). It does not need labels of branches and places. */
 static bool is_wanted(const struct hip_string *label)
 {
 	static const char *const of[] = { "gpubpf_to_", "gpubpf_from_", "gpubpf_entered", "gpubpf_begun", "gpubpf_left", "gpubpf_pc_" };
@@ -77,7 +77,8 @@ static void write_sections(const struct hip_listing *l, FILE *f, const struct gp
 {
 	struct hip_descriptor d = l->draft->twin;
 	Elf64_Rela entry = { .r_offset = offsetof(struct hip_descriptor, entry), .r_info = ELF64_R_INFO(locals, HIP_R_REL64),
-			     .r_addend = offsetof(struct hip_descriptor, entry) }; /* from the descriptor on */
+			     .r_addend = offsetof(struct hip_descriptor, entry) }; /* the address of the code is
+										    * relative to the descriptor */
 
 	d.entry = 0;
 	write_section(f, &heads[TEXT], (Elf64_Shdr){ .sh_name = 1, .sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC | SHF_EXECINSTR,

@@ -37,8 +37,9 @@ const struct hip_operand *hip_operand_of(const char *field)
 struct visit {
 	const uint32_t *registers; /* NULL: do not rewrite */
 	uint32_t same_register;
-	uint32_t given, same;      /* bits of the operands that were read */
-	uint32_t end;              /* one more than the last vector register that is used for anything else */
+	uint32_t given, same;      /* operands that the probe reads, as bits: enum hip_lane_operand, hip_uniform_operand */
+	uint32_t end;              /* one more than the highest vector register that is used for anything except
+				    * operands */
 };
 
 static void write_source(uint8_t *at, uint32_t reg)

@@ -13,14 +13,14 @@
 #include "core/target.h"
 #include "backends/hip/amdgpu/isa/isa.h"
 
-/* 32 bits of the values that differ per lane */
+/* Values that differ per lane. Each number is one register, 32 bits of a value; a value of 64 bits takes two. */
 enum hip_lane_operand {
 	HIP_ADDR = 0, HIP_OFFSET = 2, HIP_VALUE = 4, HIP_OPERAND = 8, HIP_OLD = 10, HIP_TAKEN = 12,
 	HIP_REGISTERS = 14, HIP_MARKED = 30, HIP_NLANE_OPERANDS = 32,
 };
 
-/* At calls of functions these are v0 and up instead, which hold the arguments by the calling convention, or the result
- * at returns. The last one stands for an unknown value. */
+/* At calls and returns of functions, operand i is instead v<i>, which holds arguments or the result by the calling
+ * convention. The operand HIP_UNKNOWN_OPERAND stands for an unknown value. */
 #define HIP_UNKNOWN_OPERAND (HIP_NLANE_OPERANDS - 1)
 
 /* values equal in all lanes: constants of the place, and lane masks of two words each */
@@ -29,14 +29,16 @@ enum hip_uniform_operand {
 	HIP_NCONSTANTS, HIP_LANES = HIP_NCONSTANTS, HIP_ACTIVE = HIP_LANES + 2, HIP_NUNIFORM = HIP_ACTIVE + 2,
 };
 
-#define HIP_FIRST_OPERAND 224          /* the registers in a probe as LLVM compiled it */
+#define HIP_FIRST_OPERAND 224          /* first register of per-lane operands in a probe as LLVM compiled it */
 #define HIP_UNIFORM_REGISTER 223
 
 /* the operand that provides a field of the context */
 struct hip_operand {
 	const char *field;
-	bool same;                 /* equal in all lanes; a lane mask from HIP_NCONSTANTS on */
-	uint32_t at;               /* enum hip_uniform_operand or hip_lane_operand; two registers for each element */
+	bool same;                 /* equal in all lanes: enum hip_uniform_operand; it is a lane mask from
+				    * HIP_NCONSTANTS on */
+	uint32_t at;               /* enum hip_uniform_operand, or the first hip_lane_operand, with two registers for
+				    * each element of the field */
 };
 const struct hip_operand *hip_operand_of(const char *field);
 
@@ -44,7 +46,8 @@ const struct hip_operand *hip_operand_of(const char *field);
  * registers are left for the operands. */
 int hip_operands_read(const struct hip_isa *isa, bool wave32, const uint8_t *text, size_t size, uint32_t *given, uint32_t *same,
 		      uint32_t *vectors);
-/* Rewrites the probe to read its operands from these registers: given[i] and `same`. */
+/* Rewrites the probe to read per-lane operand i from vector register given[i], and uniform operands from the lanes of
+ * vector register `same`. */
 void hip_operands_place(const struct hip_isa *isa, bool wave32, uint8_t *text, size_t size, const uint32_t given[HIP_NLANE_OPERANDS],
 			uint32_t same);
 

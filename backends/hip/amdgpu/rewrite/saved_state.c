@@ -137,7 +137,7 @@ static void restore_all(struct hip_text *t)
 	restore_register(t, "s0", saved_at(t, HIP_SAVED_RETURN));
 	restore_register(t, "s1", saved_at(t, HIP_SAVED_RETURN) + 1);
 	hip_emit_hazard_wait(t);
-	/* VCCZ, which branches test, is not updated by a write to half of VCC */
+	/* rewrites VCC as a whole: a write to half of it does not update VCCZ, which branches test */
 	fputs(t->draft->wave32 ? "\ts_mov_b32 vcc_lo, vcc_lo\n" : "\ts_mov_b64 vcc, vcc\n", t->f);
 	fputs("\ts_setpc_b64 s[0:1]\n", t->f);
 }

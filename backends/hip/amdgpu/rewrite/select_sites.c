@@ -27,7 +27,7 @@ static uint32_t body_of(struct hip_draft *draft, const struct gpubpf_lower_job *
 	return b + 1;
 }
 
-/* places of the kernel's code, or of a function's, found so far */
+/* state of the selection in the kernel's code, or in one function's */
 struct site_selection {
 	const struct hip_part *in; /* NULL: the kernel's code, and the twin has no functions */
 	uint32_t counts[GPUBPF_NSITES];
@@ -80,8 +80,8 @@ static int select_bodies(struct hip_app_kernel *app, struct gpubpf_inserting *at
 	return 0;
 }
 
-/* Selects the probes at one end of the kernel. All ends share one stub, and every wave of a block must be counted.
- * first: the kernel's first end. */
+/* Selects the probes at one s_endpgm of the kernel. All ends share one stub, so they need the same probes, and every
+ * wave of a block must be counted. first: this is the kernel's first end. */
 static int select_end(struct hip_patch *patch, struct gpubpf_inserting *at, struct site_selection *c, bool first, struct hip_draft *draft,
 		      struct gpubpf_diag *diag)
 {

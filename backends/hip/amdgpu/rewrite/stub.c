@@ -13,7 +13,7 @@
 
 #include "stub_text.h"
 
-/* lanes of `state`; the initial scalar registers, at most 21, use the lower ones */
+/* lanes of the vector register `state`; lower lanes hold the initial scalar registers, at most 21 */
 #define LANE_EXEC 28
 #define LANE_WAVES 30 /* address of the wave counter in the group's memory */
 
@@ -132,7 +132,7 @@ static void find_wave_counter(struct hip_text *t)
 	save_lane(t, "s2", LANE_WAVES);
 }
 
-/* Counts the waves. All waves of the group execute this before anything else. */
+/* Emits code that counts the group's waves. All waves execute it before the probes and the kernel. */
 static void emit_wave_count(struct hip_text *t)
 {
 	if (!hip_has(t->draft, HIP_AT_END))
@@ -147,7 +147,8 @@ static void emit_wave_count(struct hip_text *t)
 	restore_exec(t);
 }
 
-/* Branches to a probe with the wave's lanes, or with those left in EXEC, and returns. */
+/* Emits a branch to a probe, which runs in the lanes of EXEC. If `back` is set, the probe returns to that label; else
+ * it ends the twin. */
 static void emit_probe_jump(struct hip_text *t, enum hip_whole_kind kind, const char *to, const char *back)
 {
 	hip_restore_state(t, &t->draft->whole[kind].descriptor);
@@ -156,7 +157,8 @@ static void emit_probe_jump(struct hip_text *t, enum hip_whole_kind kind, const 
 		fprintf(t->f, "%s:\n%s", back, t->say->wait);
 }
 
-/* Runs the begin probe. EXEC has the group's first lane only, if this wave has it. */
+/* Emits the call of the block-begin probe, with the group's first lane only in EXEC. Waves that do not have this lane
+ * skip it. */
 static void write_begin(struct hip_text *t)
 {
 	if (!hip_has(t->draft, HIP_AT_BEGIN))
@@ -189,7 +191,8 @@ static void write_entry(struct hip_text *t)
 	fputs("\ts_branch gpubpf_kernel\n", t->f);
 }
 
-/* Begins the code at the kernel's end, or at the exit probe's: only the state is live. */
+/* Begins the code at the kernel's end, or after the exit probe: nothing but the state at entry is live. Restores
+ * `state`. */
 static void write_leaving(struct hip_text *t, const char *label)
 {
 	fprintf(t->f, "%s:\n%s%s", label, t->say->wait, t->say->drain);
@@ -205,7 +208,8 @@ static void write_exit(struct hip_text *t)
 	emit_probe_jump(t, HIP_AT_EXIT, HIP_STUB_TO_EXIT, hip_has(t->draft, HIP_AT_END) ? HIP_STUB_LEFT : NULL);
 }
 
-/* Runs the end probe in the last lane of the last wave. The lanes of a wave are contiguous from the first on. */
+/* Emits the block-end probe, which runs in the last lane of the last wave. The lanes of a wave are contiguous from lane
+ * 0 on. */
 static void write_end(struct hip_text *t)
 {
 	if (!hip_has(t->draft, HIP_AT_END))
@@ -225,7 +229,7 @@ static void write_end(struct hip_text *t)
 	emit_probe_jump(t, HIP_AT_END, HIP_STUB_TO_END, NULL);
 }
 
-/* Emits literals that are no inline constants, so that each has a word to be written. */
+/* Emits two moves of a literal that is no inline constant, so that each has a literal word into which the agent writes. */
 static void write_pc(struct hip_text *t, uint32_t i, const struct hip_patch *patch)
 {
 	fprintf(t->f, "gpubpf_pc_%u:\n\ts_mov_b32 %s, 0x10101010\n\ts_mov_b32 %s, 0x10101010\n", i, patch->reg[0],
@@ -292,8 +296,8 @@ static bool can_cut(const struct hip_code *code, uint32_t off)
 	return (code->words[off / 4] & (HIP_WORD_BEGINS | HIP_WORD_CLAUSE)) == HIP_WORD_BEGINS;
 }
 
-/* Returns where a segment of the kernel's code ends: with its places' stubs it has half of a branch's range. A line of
- * text is an instruction of at most half as many bytes, and of a third on average. */
+/* Returns the end of a code segment that, with its stubs, spans about half of a branch's range. The stubs' size is
+ * estimated as a third of their text; it is at most half of it. */
 static uint32_t segment_end(const struct hip_text *t, uint32_t from, uint32_t patch)
 {
 	const struct hip_code *code = t->draft->code;

@@ -37,10 +37,10 @@
 #include "backends/hip/amdgpu/object/descriptor.h"
 #include "operands.h"
 
-/* the probe at a place of some kind */
+/* the body that runs at a place */
 struct hip_site_body {
 	uint32_t body;             /* index + 1; 0: none */
-	uint32_t id;               /* of the place */
+	uint32_t id;               /* number of the place within its kind */
 };
 
 /* a probe at the kernel's entry, or at all of its ends */
@@ -58,44 +58,48 @@ struct hip_body {
 	uint32_t given, same;      /* operands that it reads, enum hip_lane_operand and hip_uniform_operand as bits */
 };
 
-/* The input from which a twin is made. */
+/* The input from which the text of a twin is written. */
 struct gpubpf_function;
 struct hip_draft {
 	const struct hip_isa *isa;
 	bool wave32;
-	const char *name;          /* of the twin; every character is valid within "" of assembly */
+	const char *name;          /* name of the twin; every character is valid within "" of assembly */
 	const uint8_t *bytes;      /* the bytes of the kernel and of its functions in the twin */
 	const struct hip_code *code;
-	const struct gpubpf_function **functions; /* of each site of the job; NULL: unknown */
+	const struct gpubpf_function **functions; /* [site of the job] the function at which the site is; NULL: unknown */
 	struct hip_descriptor kernel, twin;
-	struct hip_kernel_probe whole[HIP_NWHOLE]; /* the probes' own kernels gpubpf_inline_<site> */
-	uint32_t state, items;     /* vector registers */
-	uint32_t aside;            /* two accumulation registers that hold these while the kernel runs; UINT32_MAX:
-				    * none */
+	struct hip_kernel_probe whole[HIP_NWHOLE]; /* probes at the kernel's entry and ends, compiled as kernels
+						    * gpubpf_inline_<site> */
+	uint32_t state, items;     /* vector registers that hold the state at entry (see the top of this file) */
+	uint32_t aside;            /* first of two accumulation registers that hold `state` and `items` while the kernel
+				    * runs; UINT32_MAX: not needed */
 
-	/* Probes at single instructions, or NULL: [patch of the code][access of the instruction][kind]. A body is such
-	 * a probe; the twin contains it once, and stubs call it. */
+	/* The bodies at single instructions and in functions, or NULL: [patch of the code][access of the
+	 * instruction][kind]. A body is a probe that the twin contains once and that stubs call. */
 	struct hip_site_body (*stands)[HIP_MAX_ACCESSES][GPUBPF_NSITES];
 	struct hip_body *bodies;
 	uint32_t nbodies;
-	/* Vector registers. The lanes of `saved` hold the kernel's scalar registers while a probe runs. Operands equal
-	 * in all lanes are in `same`, others in `given` (UINT32_MAX: no probe reads it). Registers from `copies` on
-	 * hold the kernel's while a probe uses them. */
+	/* Vector registers: the lanes of the first one hold the kernel's scalar registers while a probe runs. The lanes
+	 * of the second one hold the operands equal in all lanes. The array has the registers of the other operands
+	 * (UINT32_MAX: no probe reads it). `ncopies` registers from `copies` on hold the kernel's vector registers that
+	 * a probe uses. */
 	uint32_t saved, same, given[HIP_NLANE_OPERANDS], copies, ncopies;
-	uint32_t scalars, vectors; /* registers that the bodies use */
+	uint32_t scalars, vectors; /* number of scalar and of vector registers that the bodies use */
 	uint32_t arguments;        /* bytes of the kernel's arguments and of the words after them for probes */
 	uint32_t reach;            /* maximum distance of a branch in bytes */
 };
 
 #define HIP_BRANCH_RANGE_BYTES 131068       /* 16 bits that count words from the next one (ISA guides, "SOPP") */
 
-/* Lanes of `saved`. The first ones hold the kernel's s0 and up; these values follow. */
+/* Lanes of the vector register with the kernel's scalar registers. The first lanes hold s0 and up; after these, each
+ * value here adds a lane. */
 enum hip_saved_lane {
 	HIP_SAVED_RETURN, HIP_SAVED_SCC = 2, HIP_SAVED_MODE, HIP_SAVED_M0, HIP_SAVED_VCC, HIP_SAVED_EXEC = 7, HIP_SAVED_ARRIVED = 9,
 	HIP_SAVED_NARROWED = 11, HIP_NSAVED = 13,
 };
 
-/* Labels that the linker needs. The branches at the TO labels go to the probes that LLVM compiled. */
+/* Labels that the linker needs. At each TO label is a branch to a probe that LLVM compiled; the probe returns to the
+ * label that follows in this list. */
 #define HIP_STUB_TO_ENTRY "gpubpf_to_entry"
 #define HIP_STUB_ENTERED "gpubpf_entered"
 #define HIP_STUB_TO_BEGIN "gpubpf_to_begin"
@@ -103,15 +107,15 @@ enum hip_saved_lane {
 #define HIP_STUB_TO_EXIT "gpubpf_to_exit"
 #define HIP_STUB_LEFT "gpubpf_left"
 #define HIP_STUB_TO_END "gpubpf_to_end"
-/* with a body's index: the branch to it, and the label to which its ends return */
+/* the same for body number %u: the branch to it, and the label to which it returns */
 #define HIP_STUB_TO_BODY "gpubpf_to_body_%u"
 #define HIP_STUB_FROM_BODY "gpubpf_from_body_%u"
 
 enum { HIP_STUB_PC_LO = 4, HIP_STUB_PC_HI = 12 };
 
-/* Scalar registers that the stubs themselves use, from s0 on. */
+/* Number of scalar registers that the code of stubs uses, from s0 on: while the kernel's state is live, */
 #define HIP_STUB_SGPRS 2
-#define HIP_STATE_SGPRS 3      /* where only the state is live */
+#define HIP_STATE_SGPRS 3      /* and where only the state at entry is live */
 
 /* Bytes that the twin adds to the group's memory to count waves: room for four aligned bytes at any alignment of the
  * launch's memory. */

@@ -7,30 +7,32 @@
 
 #include "stub.h"
 
-/* spellings that differ between families; several instructions are whole lines */
+/* texts that differ between families; some are mnemonics, others whole lines of assembly */
 struct hip_spelling {
 	const char *settle;        /* wait between vector and scalar instructions that use each other's results */
 	const char *wait;          /* wait for all memory operations that will still write registers */
 	const char *drain;         /* wait for matrix instructions too */
-	const char *add, *add_carry, *sub_borrow; /* with carry-in from the lower half and carry-out */
-	const char *first_bit;     /* of a mask */
-	const char *load, *store;  /* of 32 bits: a scalar load, a store to the group's memory */
-	const char *meet;          /* a barrier of the group */
+	const char *add, *add_carry, *sub_borrow; /* mnemonics of 32-bit arithmetic; the last two have carry-in and
+						   * carry-out */
+	const char *first_bit;     /* mnemonic: index of the lowest set bit of a mask */
+	const char *load, *store;  /* mnemonics of 32-bit accesses: a scalar load, a store to the group's memory */
+	const char *meet;          /* waits at a barrier of the group */
 	const char *compare;       /* operand of "v_cmpx_%s", which removes lanes from EXEC for which the comparison is
 				    * false */
 };
 
-/* label of the kernel's instruction at an offset */
+/* label of the kernel's instruction at a byte offset */
 #define HIP_STUB_WORD ".Lgpubpf_%u"
 
 struct hip_text {
 	FILE *f;
 	const struct hip_draft *draft;
 	const struct hip_spelling *say;
-	uint8_t *labelled;         /* words of the kernel to which branches go */
-	char *places;              /* the stubs of its places */
-	size_t nplaces, *ends;     /* their length; where each place's stub ends in them */
-	struct hip_start kept;     /* registers of the twin's initial state; register i is saved in lane i of `state` */
+	uint8_t *labelled;         /* [word of the kernel] 1: a branch goes there, so it gets a label */
+	char *places;              /* text of the stubs of all places */
+	size_t nplaces, *ends;     /* bytes of this text; [patch] offset in the text where the patch's stub ends */
+	struct hip_start kept;     /* initial registers that the twin's descriptor requests; register i is saved in lane
+				    * i of draft->state */
 };
 
 /* Waits between vector and scalar instructions that use each other's results. */
@@ -49,8 +51,8 @@ void hip_restore_state(struct hip_text *t, const struct hip_descriptor *d);
 
 /* saved_state.c: emits the code that calls bodies. */
 void hip_write_calls(struct hip_text *t);
-/* insn_probe.c: emits the stub of an instruction's places, if it has probes; and the instruction that replaces it in
- * the kernel. */
+/* insn_probe.c. hip_write_place() emits the stub of patch number `place`, if it has probes. hip_write_place_branch()
+ * emits the instruction that replaces it in the kernel, or returns false to keep it. */
 void hip_write_place(struct hip_text *t, uint32_t place);
 bool hip_write_place_branch(struct hip_text *t, uint32_t place);
 
