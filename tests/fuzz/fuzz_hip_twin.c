@@ -99,9 +99,9 @@ static uint32_t branch(const struct hip_listing *l, uint32_t at)
 
 static bool has_body(uint32_t i)
 {
-	for (uint32_t access = 0; drafted->stands && access < HIP_MAX_ACCESSES; access++)
+	for (uint32_t access = 0; drafted->site_body && access < HIP_MAX_ACCESSES; access++)
 		for (uint32_t kind = 0; kind < GPUBPF_NSITES; kind++)
-			if (drafted->stands[i][access][kind].body)
+			if (drafted->site_body[i][access][kind].body)
 				return true;
 	return false;
 }
@@ -164,8 +164,8 @@ static bool check_patch(const struct hip_listing *l, uint32_t i, uint32_t at)
 	} else if (patch->kind == HIP_PATCH_FAR_JUMP) {
 		REQUIRE(find(l, &to, HIP_STUB_WORD, patch->target) && branch(l, at) == to);
 	} else {
-		return (drafted->stands && patch->callee != UINT64_MAX) || (patch->kind == HIP_PATCH_DEALLOC && (hip_has(drafted, HIP_AT_EXIT) || hip_has(drafted, HIP_AT_END))) ||
-		       (patch->kind == HIP_PATCH_CLAUSE && drafted->stands); /* calls of functions in the twin; left-out code */
+		return (drafted->site_body && patch->callee != UINT64_MAX) || (patch->kind == HIP_PATCH_DEALLOC && (hip_has(drafted, HIP_AT_EXIT) || hip_has(drafted, HIP_AT_END))) ||
+		       (patch->kind == HIP_PATCH_CLAUSE && drafted->site_body); /* calls of functions in the twin; left-out code */
 	}
 	return true;
 }

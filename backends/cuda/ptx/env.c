@@ -127,7 +127,7 @@ static LLVMValueRef load_arena(struct low *l)
 	return arena;
 }
 
-void cuda_inline_env_by(struct low *l, uint32_t index, LLVMValueRef env, low_load_param *load, cuda_load_operands *give)
+void cuda_inline_env_by(struct low *l, uint32_t index, LLVMValueRef env, low_load_param *load, cuda_load_operands *load_operands)
 {
 	struct low_env_reads w = { 0 };
 
@@ -138,7 +138,7 @@ void cuda_inline_env_by(struct low *l, uint32_t index, LLVMValueRef env, low_loa
 	if (w.pid)
 		low_env_set(l, env, offsetof(struct gpubpf_env, pid_tgid), cuda_load_word(l, "gpubpf_pid"));
 	low_env_arguments(l, &l->job->sites[index], &w, env, load);
-	give(l, l->job->sites[index].site, env);
+	load_operands(l, l->job->sites[index].site, env);
 	set_flags(l, env, w.clock);
 	if (w.clock)
 		set_clock(l, env);

@@ -97,8 +97,8 @@ static int publish(const struct cuda_twin *twin, const struct ptx_module *app, c
 
 /* how probes are emitted: with accumulators in registers, or without them, as outlined probes require */
 struct emit_mode {
-	bool keeps_sums, other; /* true: if the text limit requires it, the probes may be emitted again with the
-				 * opposite of the first member */
+	bool uses_accumulators, has_other_mode; /* true: if the text limit requires it, the probes may be emitted again
+						 * with the opposite of the first member */
 };
 
 /* Returns true if a form for one-dimensional launches saves time. A block's other lanes wait for the lane that runs a
@@ -123,7 +123,7 @@ static int inject(const struct cuda_parsed_image *app, const struct gpubpf_lower
 	int err = probes ? extract_all(job, emitted, &app->m, false, probes, diag) : -ENOMEM;
 
 	many = !err && cuda_probes_exceed_limit(job, probes);
-	if (!err && mode.other && many == mode.keeps_sums) {
+	if (!err && mode.has_other_mode && many == mode.uses_accumulators) {
 		probes_finish(probes, job->nsites);
 		return 1;
 	}
@@ -175,9 +175,9 @@ static void probe_module_finish(struct probe_module *made)
 	*made = (struct probe_module){ 0 };
 }
 
-static int make_probes(const struct gpubpf_lower_job *job, const char *cpu, bool keeps_sums, struct probe_module *made, struct gpubpf_diag *diag)
+static int make_probes(const struct gpubpf_lower_job *job, const char *cpu, bool uses_accumulators, struct probe_module *made, struct gpubpf_diag *diag)
 {
-	int err = cuda_emit_sites(job, cpu, keeps_sums, &made->blob, diag);
+	int err = cuda_emit_sites(job, cpu, uses_accumulators, &made->blob, diag);
 
 	if (err < 0)
 		return err;
@@ -201,17 +201,17 @@ static bool is_cached(const struct probe_cache *k, const uint8_t *alike, const c
 	return k->valid && !strcmp(k->cpu, cpu) && !memcmp(k->alike, alike, sizeof(k->alike));
 }
 
-static int cache_probes(const struct gpubpf_lower_job *job, const uint8_t *alike, const char *cpu, bool keeps_sums,
+static int cache_probes(const struct gpubpf_lower_job *job, const uint8_t *alike, const char *cpu, bool uses_accumulators,
 			struct gpubpf_diag *diag)
 {
-	struct probe_cache *k = &cache[keeps_sums];
+	struct probe_cache *k = &cache[uses_accumulators];
 	int err;
 
 	if (is_cached(k, alike, cpu))
 		return 0;
 	if (k->valid)
 		probe_module_finish(&k->probes);
-	err = make_probes(job, cpu, keeps_sums, &k->probes, diag);
+	err = make_probes(job, cpu, uses_accumulators, &k->probes, diag);
 	k->valid = !err;
 	memcpy(k->alike, alike, sizeof(k->alike));
 	strcpy(k->cpu, cpu);
@@ -227,10 +227,10 @@ static int make_twin_with(const struct cuda_parsed_image *app, const struct gpub
 	int err;
 
 	if (alike) {
-		err = cache_probes(job, alike, cpu, mode.keeps_sums, diag);
-		return err ? err : inject(app, job, &cache[mode.keeps_sums].probes.m, mode, out, diag);
+		err = cache_probes(job, alike, cpu, mode.uses_accumulators, diag);
+		return err ? err : inject(app, job, &cache[mode.uses_accumulators].probes.m, mode, out, diag);
 	}
-	err = make_probes(job, cpu, mode.keeps_sums, &own, diag);
+	err = make_probes(job, cpu, mode.uses_accumulators, &own, diag);
 	if (err < 0)
 		return err;
 	err = inject(app, job, &own.m, mode, out, diag);
@@ -248,12 +248,12 @@ static int make_twin(const struct cuda_parsed_image *app, const struct gpubpf_lo
 
 	if (target != PTX_NONE)
 		snprintf(cpu, sizeof(cpu), "%.*s", (int)app->m.tokens[target].len, ptx_token_text(&app->m, target));
-	mode.other = !ends_in_function(&app->m);
-	mode.keeps_sums = mode.other && job->ninsertions <= MAX_INLINE_PLACES;
+	mode.has_other_mode = !ends_in_function(&app->m);
+	mode.uses_accumulators = mode.has_other_mode && job->ninsertions <= MAX_INLINE_PLACES;
 	err = make_twin_with(app, job, alike, cpu, mode, out, diag);
 	if (err <= 0)
 		return err;
-	mode = (struct emit_mode){ .keeps_sums = !mode.keeps_sums };
+	mode = (struct emit_mode){ .uses_accumulators = !mode.uses_accumulators };
 	return make_twin_with(app, job, alike, cpu, mode, out, diag);
 }
 

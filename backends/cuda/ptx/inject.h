@@ -32,7 +32,7 @@ int cuda_target_inject(const struct gpubpf_image *image, const struct gpubpf_low
 		       const struct gpubpf_target_opts *opts, struct gpubpf_twin_image *out, struct gpubpf_diag *diag);
 
 /* target.c: emits the sites of the job as PTX */
-int cuda_emit_sites(const struct gpubpf_lower_job *job, const char *cpu, bool keeps_sums, struct gpubpf_blob *out,
+int cuda_emit_sites(const struct gpubpf_lower_job *job, const char *cpu, bool uses_accumulators, struct gpubpf_blob *out,
 		    struct gpubpf_diag *diag);
 
 #endif

@@ -102,11 +102,11 @@ static int ptx_emit(const struct gpubpf_lower_job *job, const struct gpubpf_targ
 	return cuda_emit(&target, job, opts, out, diag);
 }
 
-int cuda_emit_sites(const struct gpubpf_lower_job *job, const char *cpu, bool keeps_sums, struct gpubpf_blob *out,
+int cuda_emit_sites(const struct gpubpf_lower_job *job, const char *cpu, bool uses_accumulators, struct gpubpf_blob *out,
 		    struct gpubpf_diag *diag)
 {
 	char buf[16];
-	struct gpubpf_target_opts opts = { .opt_level = 2, .inlined = true, .keeps_sums = keeps_sums, .combines_adds = true,
+	struct gpubpf_target_opts opts = { .opt_level = 2, .inlined = true, .keeps_sums = uses_accumulators, .combines_adds = true,
 					   .cpu = nearest_cpu(cpu, buf) };
 
 	return ptx_emit(job, &opts, out, diag);

@@ -82,7 +82,7 @@ static LLVMValueRef concat_words(struct low *l, LLVMValueRef low, LLVMValueRef h
 
 static LLVMValueRef operand_of(struct low *l, const struct hip_operand *operand, uint32_t i)
 {
-	if (!operand->same)
+	if (!operand->is_uniform)
 		return concat_words(l, load_lane_word(l, operand->at + 2 * i), load_lane_word(l, operand->at + 2 * i + 1));
 	return operand->at < HIP_NCONSTANTS ? load_uniform_word(l, operand->at) : concat_words(l, load_uniform_word(l, operand->at), load_uniform_word(l, operand->at + 1));
 }

@@ -150,9 +150,9 @@ static int make_twin(struct hip_app_kernel *app, const struct gpubpf_lower_job *
 		gpubpf_functions_read(app->elf.data, app->elf.size, &types);
 		if (!err)
 			err = find_functions(app, job, &types, &draft.functions);
-		draft.stands = calloc(app->code.npatches + 1, sizeof(*draft.stands));
+		draft.site_body = calloc(app->code.npatches + 1, sizeof(*draft.site_body));
 		draft.bodies = calloc(n + 1, sizeof(*draft.bodies));
-		if (!err && (!draft.stands || !draft.bodies))
+		if (!err && (!draft.site_body || !draft.bodies))
 			err = -ENOMEM;
 	}
 	draft.bytes = app->bytes;
@@ -163,7 +163,7 @@ static int make_twin(struct hip_app_kernel *app, const struct gpubpf_lower_job *
 	gpubpf_functions_finish(&types);
 	gpubpf_lines_finish(&lines);
 	free(draft.functions);
-	free(draft.stands);
+	free(draft.site_body);
 	free(draft.bodies);
 	return err;
 }

@@ -22,11 +22,11 @@ struct row {
 	enum gpubpf_mem_access access;
 	uint8_t address, space;
 	enum ptx_bytes how;
-	uint8_t said;
+	uint8_t bytes_operand;
 };
 
-#define ROW_OF(opcode, modifiers, access, address, space, how, said, value) \
-	{ opcode, modifiers, sizeof(opcode) - 1, ACCESS, NULL, 0, value, access, address, space, how, said },
+#define ROW_OF(opcode, modifiers, access, address, space, how, bytes_operand, value) \
+	{ opcode, modifiers, sizeof(opcode) - 1, ACCESS, NULL, 0, value, access, address, space, how, bytes_operand },
 #define PTX_ACCESS(opcode, modifiers, access, address, space, bytes, value) \
 	ROW_OF_BYTES(opcode, modifiers, GPUBPF_##access, address, space, bytes, value)
 #define ROW_OF_BYTES(...) ROW_OF(__VA_ARGS__)
@@ -69,7 +69,7 @@ bool ptx_has_modifiers(const struct ptx_module *m, uint32_t node, const char *mo
 	return true;
 }
 
-/* Returns the index of the first row of isa.def that matches the instruction, or NROWS. */
+/* Returns the index of the first row of backends/cuda/ptx/ir/isa.def that matches the instruction, or NROWS. */
 static size_t find_row(const struct ptx_module *m, uint32_t node)
 {
 	const struct ptx_token *name = &m->tokens[m->nodes[node].name];
@@ -175,8 +175,8 @@ static struct ptx_access describe_access(const struct ptx_module *m, uint32_t no
 	} else if (a.how == PTX_BYTES_ROW) {
 		a.bytes = 16;
 	} else if (a.how != PTX_BYTES_UNKNOWN) {
-		a.said = ptx_operand(m, node, row->said);
-		a.unseen = a.said == PTX_NONE ? "an unknown number of bytes" : NULL;
+		a.bytes_operand = ptx_operand(m, node, row->bytes_operand);
+		a.unseen = a.bytes_operand == PTX_NONE ? "an unknown number of bytes" : NULL;
 	}
 	if (a.address == PTX_NONE || !ptx_token_is(m, a.address, "["))
 		a.unseen = "an address in an unexpected operand";

@@ -19,7 +19,7 @@ struct ptx_access {
 	uint32_t address;          /* token of its '[' */
 	uint32_t space;            /* token of the modifier that names the space; PTX_NONE: generic */
 	enum ptx_bytes how;        /* of the number of bytes */
-	uint32_t said;
+	uint32_t bytes_operand;
 	uint32_t bytes, count;     /* PTX_BYTES_TYPE, PTX_BYTES_ROW: bytes of the access, and its number of elements */
 	uint32_t value;            /* token where the stored or combined operand begins, or PTX_NONE */
 	const char *unseen;        /* names the memory in a refusal; NULL: the access can be described exactly */

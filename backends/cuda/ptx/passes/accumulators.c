@@ -52,10 +52,10 @@ static void add_map(struct ptx_splice *in, uint32_t map)
 {
 	uint32_t i = 0;
 
-	while (i < in->nmaps && in->maps[i] != map)
+	while (i < in->nmap_bases && in->map_bases[i] != map)
 		i++;
-	if (i == in->nmaps)
-		in->maps[in->nmaps++] = map;
+	if (i == in->nmap_bases)
+		in->map_bases[in->nmap_bases++] = map;
 }
 
 /* Returns the loop depth of each node; index 0 is the function's node. A loop is approximated as the text that a
@@ -96,27 +96,27 @@ static void assign_keys(struct ptx_splice *in, uint32_t function, const uint32_t
 
 		if (!probe || !probe->nkeys || !loops[in->placed[i].place.node - function])
 			continue;
-		in->placed[i].keeps = in->nkeyed++;
+		in->placed[i].acc_index = in->nkeyed++;
 		for (uint32_t k = 0; k < probe->nkeys; k++)
 			add_map(in, parse_sum_name(&probe->keys[k]).map);
 	}
 }
 
-static void add_held_key(struct ptx_splice *in, const struct cuda_sum *key)
+static void add_lane_acc(struct ptx_splice *in, const struct cuda_sum *key)
 {
 	uint32_t i = 0;
 
-	while (i < in->nlane_accs && strcmp(in->held[i].name, key->name))
+	while (i < in->nlane_accs && strcmp(in->lane_accs[i].name, key->name))
 		i++;
 	assert(i < CUDA_MAX_ACC_OFFSETS);
 	if (i == in->nlane_accs)
-		in->held[in->nlane_accs++] = *key;
+		in->lane_accs[in->nlane_accs++] = *key;
 	add_map(in, parse_sum_name(key).map);
 }
 
 /* Assigns lanes (CUDA_ACC_MODE 2) to the places outside of loops, if there are several. Each add of a place's probe
  * gets one lane of the warp, which accumulates it for the warp. */
-static void assign_keeper_lanes(struct ptx_splice *in, uint32_t function, const uint32_t *loops)
+static void assign_acc_lanes(struct ptx_splice *in, uint32_t function, const uint32_t *loops)
 {
 	struct ptx_site *first = NULL;
 	uint32_t lanes = 0, n = 0;
@@ -124,17 +124,17 @@ static void assign_keeper_lanes(struct ptx_splice *in, uint32_t function, const 
 	for (uint32_t i = 0; i < in->nplaced; i++) {
 		struct ptx_site *at = &in->placed[i];
 
-		if (!at->probe || !at->probe->nkeepers || loops[at->place.node - function] || lanes + at->probe->nkeepers > WARP_LANES)
+		if (!at->probe || !at->probe->nacc_lanes || loops[at->place.node - function] || lanes + at->probe->nacc_lanes > WARP_LANES)
 			continue;
-		at->keeper = lanes;
-		lanes += at->probe->nkeepers;
+		at->first_acc_lane = lanes;
+		lanes += at->probe->nacc_lanes;
 		first = n++ ? first : at;
 	}
 	if (n == 1)
-		first->keeper = PTX_NONE;
+		first->first_acc_lane = PTX_NONE;
 	for (uint32_t i = 0; i < in->nplaced; i++)
-		for (uint32_t k = 0; in->placed[i].keeper != PTX_NONE && k < in->placed[i].probe->nkeys; k++)
-			add_held_key(in, &in->placed[i].probe->keys[k]);
+		for (uint32_t k = 0; in->placed[i].first_acc_lane != PTX_NONE && k < in->placed[i].probe->nkeys; k++)
+			add_lane_acc(in, &in->placed[i].probe->keys[k]);
 }
 
 /* Returns true if a branch in the function has no label as its target. */
@@ -157,13 +157,13 @@ static void assign_accumulators(struct ptx_splice *in, uint32_t function)
 		return;
 	assign_keys(in, function, loops);
 	if (!has_indirect_branch(in, function))
-		assign_keeper_lanes(in, function, loops);
+		assign_acc_lanes(in, function, loops);
 	free(loops);
 }
 
 void ptx_assign_accumulators(struct ptx_splice *in, uint32_t function)
 {
-	in->nsums = in->nkeyed = in->nlane_accs = in->nmaps = 0;
+	in->nsums = in->nkeyed = in->nlane_accs = in->nmap_bases = 0;
 	for (uint32_t i = 0; i < in->nplaced; i++)
 		for (uint32_t k = 0; in->placed[i].probe && k < in->placed[i].probe->nsums; k++)
 			add_sum(in, &in->placed[i].probe->sums[k]);
@@ -171,8 +171,8 @@ void ptx_assign_accumulators(struct ptx_splice *in, uint32_t function)
 		add_map(in, parse_sum_name(&in->sums[i]).map);
 	assign_accumulators(in, function);
 	for (uint32_t i = 0; i < in->nplaced; i++)
-		for (uint32_t k = 0; in->placed[i].probe && k < in->placed[i].probe->nfirsts; k++)
-			add_map(in, strtoul(in->placed[i].probe->firsts[k].name, NULL, 10));
+		for (uint32_t k = 0; in->placed[i].probe && k < in->placed[i].probe->nmap_bases; k++)
+			add_map(in, strtoul(in->placed[i].probe->map_bases[k].name, NULL, 10));
 }
 
 bool ptx_has_accumulators(const struct ptx_splice *in)
@@ -205,12 +205,12 @@ static const struct ptx_site *next_key(const struct ptx_splice *in, const struct
 	if (at && ++*key < at->probe->nkeys)
 		return at;
 	*key = 0;
-	for (at = at ? at + 1 : in->placed; at < end && at->keeps == PTX_NONE; at++)
+	for (at = at ? at + 1 : in->placed; at < end && at->acc_index == PTX_NONE; at++)
 		;
 	return at < end ? at : NULL;
 }
 
-#define HELD_SUFFIX "held" /* suffix of the registers that CUDA_ACC_MODE 2 uses; in mode 1 it is a number */
+#define LANE_ACC_SUFFIX "held" /* suffix of the registers that CUDA_ACC_MODE 2 uses; in mode 1 it is a number */
 
 static void declare_pair(struct ptx_splice *in, struct ptx_text *text, const char *name, const char *number)
 {
@@ -224,27 +224,27 @@ void ptx_begin_accumulators(struct ptx_splice *in, struct ptx_text *text)
 	uint32_t key = 0;
 	char number[16];
 
-	for (uint32_t i = 0; i < in->nmaps; i++)
-		begin_map(in, text, in->maps[i]);
+	for (uint32_t i = 0; i < in->nmap_bases; i++)
+		begin_map(in, text, in->map_bases[i]);
 	for (uint32_t i = 0; i < in->nsums; i++) {
 		const char *name = in->sums[i].name;
 
 		ptx_addf(text, &in->err, "\n.reg .b64 %" CUDA_ACC "%s;\nmov.b64 %" CUDA_ACC "%s, 0;", name, name);
 	}
 	while (in->nkeyed && (at = next_key(in, at, &key))) {
-		snprintf(number, sizeof(number), "%u", at->keeps);
+		snprintf(number, sizeof(number), "%u", at->acc_index);
 		declare_pair(in, text, at->probe->keys[key].name, number);
 	}
 	for (uint32_t i = 0; i < in->nlane_accs; i++)
-		declare_pair(in, text, in->held[i].name, HELD_SUFFIX);
+		declare_pair(in, text, in->lane_accs[i].name, LANE_ACC_SUFFIX);
 }
 
 /* Returns the suffix of the function's accumulator registers that the place uses; "" if it uses none. */
 static const char *register_suffix(const struct ptx_site *at, char number[16])
 {
-	if (at->keeps == PTX_NONE)
-		return at->keeper == PTX_NONE ? "" : HELD_SUFFIX;
-	snprintf(number, 16, "%u", at->keeps);
+	if (at->acc_index == PTX_NONE)
+		return at->first_acc_lane == PTX_NONE ? "" : LANE_ACC_SUFFIX;
+	snprintf(number, 16, "%u", at->acc_index);
 	return number;
 }
 
@@ -256,10 +256,10 @@ void ptx_load_accumulators(struct ptx_splice *in, struct ptx_text *text, const s
 
 	if (at->probe->reads_acc_mode)
 		ptx_addf(text, &in->err, ".reg .b32 %" CUDA_ACC_MODE ";\nmov.b32 %" CUDA_ACC_MODE ", %d;\n",
-			 at->keeps != PTX_NONE ? 1 : at->keeper != PTX_NONE ? 2 : 0);
-	for (uint32_t k = 0; k < at->probe->nkeepers; k++)
-		ptx_addf(text, &in->err, ".reg .b32 %" CUDA_ACC_LANE "%s;\nmov.b32 %" CUDA_ACC_LANE "%s, %u;\n", at->probe->keepers[k].name,
-			 at->probe->keepers[k].name, at->keeper == PTX_NONE ? 0 : at->keeper + k);
+			 at->acc_index != PTX_NONE ? 1 : at->first_acc_lane != PTX_NONE ? 2 : 0);
+	for (uint32_t k = 0; k < at->probe->nacc_lanes; k++)
+		ptx_addf(text, &in->err, ".reg .b32 %" CUDA_ACC_LANE "%s;\nmov.b32 %" CUDA_ACC_LANE "%s, %u;\n", at->probe->acc_lanes[k].name,
+			 at->probe->acc_lanes[k].name, at->first_acc_lane == PTX_NONE ? 0 : at->first_acc_lane + k);
 	for (uint32_t k = 0; k < at->probe->nkeys; k++) {
 		const char *name = at->probe->keys[k].name;
 
@@ -298,13 +298,13 @@ static void emit_add_to_map(struct ptx_splice *in, struct ptx_text *text, struct
 /* Emits an add of an accumulator to the map. If all lanes that leave together have equal sums and keys, one lane adds
  * the sum times their number. The last two arguments name the registers of sum and key; key "" selects the value at
  * p.off. */
-static void emit_flush(struct ptx_splice *in, struct ptx_text *text, struct sum_location p, const char *kept, const char *key)
+static void emit_flush(struct ptx_splice *in, struct ptx_text *text, struct sum_location p, const char *sum, const char *key)
 {
 	uint32_t each = ++in->labels, over = ++in->labels;
 
 	ptx_addf(text, &in->err, "{\n.reg .pred %%gpubpf_p, %%gpubpf_q;\n.reg .b32 %%gpubpf_w, %%gpubpf_n, %%gpubpf_k;\n");
 	ptx_addf(text, &in->err, ".reg .b64 %%gpubpf_d, %%gpubpf_to;\n%s %%gpubpf_d, %s;\nmov.b32 %%gpubpf_k, %s;\n",
-		 key[0] ? "cvt.u64.u32" : "mov.b64", kept, key[0] ? key : "0");
+		 key[0] ? "cvt.u64.u32" : "mov.b64", sum, key[0] ? key : "0");
 	ptx_addf(text, &in->err, "setp.eq.s64 %%gpubpf_p, %%gpubpf_d, 0;\n@%%gpubpf_p bra $gpubpf_over_%u;\n", over);
 	ptx_addf(text, &in->err, "activemask.b32 %%gpubpf_w;\nmatch.all.sync.b64 %%gpubpf_n|%%gpubpf_p, %%gpubpf_d, %%gpubpf_w;\n");
 	if (key[0])
@@ -321,13 +321,13 @@ static void emit_flush(struct ptx_splice *in, struct ptx_text *text, struct sum_
 
 /* Flushes the per-lane accumulators of CUDA_ACC_MODE 2. Each lane holds the sum of another place, so one predicated red
  * of the warp adds all of them. */
-static void emit_held_flush(struct ptx_splice *in, struct ptx_text *text, const char *name, struct sum_location p)
+static void emit_lane_acc_flush(struct ptx_splice *in, struct ptx_text *text, const char *name, struct sum_location p)
 {
 	uint32_t over = ++in->labels;
 
 	ptx_addf(text, &in->err, "{\n.reg .pred %%gpubpf_p;\n.reg .b32 %%gpubpf_n, %%gpubpf_k;\n.reg .b64 %%gpubpf_d, %%gpubpf_to;\n");
-	ptx_addf(text, &in->err, "setp.eq.s32 %%gpubpf_p, %" CUDA_ACC_VALUE "%s_" HELD_SUFFIX ", 0;\n@%%gpubpf_p bra $gpubpf_over_%u;\n", name, over);
-	ptx_addf(text, &in->err, "cvt.u64.u32 %%gpubpf_d, %" CUDA_ACC_VALUE "%s_" HELD_SUFFIX ";\nmov.b32 %%gpubpf_k, %" CUDA_ACC_OFFSET "%s_" HELD_SUFFIX ";\n", name, name);
+	ptx_addf(text, &in->err, "setp.eq.s32 %%gpubpf_p, %" CUDA_ACC_VALUE "%s_" LANE_ACC_SUFFIX ", 0;\n@%%gpubpf_p bra $gpubpf_over_%u;\n", name, over);
+	ptx_addf(text, &in->err, "cvt.u64.u32 %%gpubpf_d, %" CUDA_ACC_VALUE "%s_" LANE_ACC_SUFFIX ";\nmov.b32 %%gpubpf_k, %" CUDA_ACC_OFFSET "%s_" LANE_ACC_SUFFIX ";\n", name, name);
 	emit_add_to_map(in, text, p);
 	ptx_addf(text, &in->err, "$gpubpf_over_%u:\n}\n", over);
 }
@@ -335,18 +335,18 @@ static void emit_held_flush(struct ptx_splice *in, struct ptx_text *text, const 
 void ptx_flush_accumulators(struct ptx_splice *in, struct ptx_text *text)
 {
 	const struct ptx_site *at = NULL;
-	char kept[64], key[64] = "";
+	char sum[64], key[64] = "";
 	uint32_t k = 0;
 
 	for (uint32_t i = 0; i < in->nsums; i++) {
-		snprintf(kept, sizeof(kept), "%" CUDA_ACC "%s", in->sums[i].name);
-		emit_flush(in, text, parse_sum_name(&in->sums[i]), kept, key);
+		snprintf(sum, sizeof(sum), "%" CUDA_ACC "%s", in->sums[i].name);
+		emit_flush(in, text, parse_sum_name(&in->sums[i]), sum, key);
 	}
 	while (in->nkeyed && (at = next_key(in, at, &k))) {
-		snprintf(kept, sizeof(kept), "%" CUDA_ACC_VALUE "%s_%u", at->probe->keys[k].name, at->keeps);
-		snprintf(key, sizeof(key), "%" CUDA_ACC_OFFSET "%s_%u", at->probe->keys[k].name, at->keeps);
-		emit_flush(in, text, parse_sum_name(&at->probe->keys[k]), kept, key);
+		snprintf(sum, sizeof(sum), "%" CUDA_ACC_VALUE "%s_%u", at->probe->keys[k].name, at->acc_index);
+		snprintf(key, sizeof(key), "%" CUDA_ACC_OFFSET "%s_%u", at->probe->keys[k].name, at->acc_index);
+		emit_flush(in, text, parse_sum_name(&at->probe->keys[k]), sum, key);
 	}
 	for (uint32_t i = 0; i < in->nlane_accs; i++)
-		emit_held_flush(in, text, in->held[i].name, parse_sum_name(&in->held[i]));
+		emit_lane_acc_flush(in, text, in->lane_accs[i].name, parse_sum_name(&in->lane_accs[i]));
 }

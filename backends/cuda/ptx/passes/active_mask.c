@@ -44,12 +44,11 @@ void ptx_share_active_mask(struct ptx_splice *in)
 	for (uint32_t i = 0; i < in->nplaced; i++) {
 		struct ptx_site *at = &in->placed[i];
 
-		if (!at->probe || !at->probe->asks_came || at->place.node == PTX_NONE ||
-		    ptx_call_begin(in->m, at->place.node) != at->place.node || /* its probe runs before the stores of a
-									        * call's arguments, not here */
+		if (!at->probe || !at->probe->reads_active_mask || at->place.node == PTX_NONE ||
+		    ptx_call_begin(in->m, at->place.node) != at->place.node || /* its probe runs before the call */
 		    !is_straight(in, &in->m->nodes[at->place.node]) || !ptx_all_lanes_run(in, at))
 			continue;
-		at->came = before && are_straight(in, before->place.node, at->place.node) ? PTX_ACTIVE_SHARED : PTX_ACTIVE_READ;
+		at->active_mask = before && are_straight(in, before->place.node, at->place.node) ? PTX_ACTIVE_SHARED : PTX_ACTIVE_READ;
 		before = at;
 	}
 }

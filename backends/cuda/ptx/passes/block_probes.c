@@ -221,7 +221,7 @@ void ptx_emit_last_lane(struct ptx_splice *in, struct ptx_text *text, const stru
 {
 	uint32_t label = ++in->labels;
 
-	if (in->meets) {
+	if (in->syncs_before_exit) {
 		add_after_barrier(in, text, probe, label);
 		return;
 	}

@@ -20,7 +20,7 @@ static void read_special_registers(struct ptx_splice *in, struct ptx_text *text)
 		ptx_addf(text, &in->err, "\n.reg .b32 %s;\nmov.u32 %s, %%smid;", CUDA_SM, CUDA_SM);
 	if (in->reads_lane)
 		ptx_addf(text, &in->err, "\n.reg .b32 %s;\nmov.u32 %s, %%laneid;", CUDA_LANE, CUDA_LANE);
-	if (in->asks_came)
+	if (in->reads_active_mask)
 		ptx_addf(text, &in->err, "\n%s", CUDA_DECLARE_ACTIVE);
 	if (in->needs_opaque_false)
 		ptx_declare_opaque_false(in, text);
@@ -29,15 +29,15 @@ static void read_special_registers(struct ptx_splice *in, struct ptx_text *text)
 /* Where and how the probe of each site kind is added: at the top of a body, or at each of its exits. insn_probe.c adds
  * probes at single instructions. */
 static const struct site_rule {
-	bool top, left;
+	bool at_entry, at_exit;
 	void (*add)(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe);
 } site_rules[GPUBPF_NSITES] = {
-	[GPUBPF_SITE_ENTRY] = { .top = true, .add = ptx_add_converged },
-	[GPUBPF_SITE_CALL] = { .top = true, .add = ptx_add_converged },
-	[GPUBPF_SITE_BLOCK_BEGIN] = { .top = true, .add = ptx_emit_first_lane },
-	[GPUBPF_SITE_EXIT] = { .left = true, .add = ptx_add_probe },
-	[GPUBPF_SITE_CALL_EXIT] = { .left = true, .add = ptx_add_converged },
-	[GPUBPF_SITE_BLOCK_END] = { .left = true, .add = ptx_emit_last_lane },
+	[GPUBPF_SITE_ENTRY] = { .at_entry = true, .add = ptx_add_converged },
+	[GPUBPF_SITE_CALL] = { .at_entry = true, .add = ptx_add_converged },
+	[GPUBPF_SITE_BLOCK_BEGIN] = { .at_entry = true, .add = ptx_emit_first_lane },
+	[GPUBPF_SITE_EXIT] = { .at_exit = true, .add = ptx_add_probe },
+	[GPUBPF_SITE_CALL_EXIT] = { .at_exit = true, .add = ptx_add_converged },
+	[GPUBPF_SITE_BLOCK_END] = { .at_exit = true, .add = ptx_emit_last_lane },
 };
 
 /* Adds the probe of a place at an exit of the kernel or function: EXIT, CALL_EXIT or BLOCK_END. */
@@ -48,7 +48,7 @@ static void add_exit_probe(struct ptx_splice *in, struct ptx_text *text, uint32_
 			       "arguments");
 	else if (at->place.node != PTX_NONE)
 		ptx_check_params(in, at->probe, function, at->place.node);
-	assert(site_rules[at->place.kind].left);
+	assert(site_rules[at->place.kind].at_exit);
 	site_rules[at->place.kind].add(in, text, at->probe);
 }
 
@@ -191,7 +191,7 @@ static void edit_top(struct ptx_splice *in, uint32_t function, uint32_t body)
 		ptx_init_lane_count(in, &text);
 	}
 	ptx_add(&text, &in->err, "\n", 1);
-	for (; in->next < in->nplaced && site_rules[in->placed[in->next].place.kind].top; in->next++) {
+	for (; in->next < in->nplaced && site_rules[in->placed[in->next].place.kind].at_entry; in->next++) {
 		const struct ptx_site *at = &in->placed[in->next];
 
 		if (at->probe)

@@ -16,29 +16,29 @@
 #define WITHIN "%%gpubpf_in" /* predicate: the lane's access belongs to the place */
 #define GUARD "%%gpubpf_g"   /* the predicate's value before the instruction */
 
-uint32_t ptx_line_of(const struct around *a)
+uint32_t ptx_line_of(const struct insn_place *a)
 {
 	return a->in->m->tokens[a->in->m->nodes[a->at->place.node].name].line;
 }
 
-void ptx_emit_constant(struct around *a, uint32_t word, uint64_t value)
+void ptx_emit_constant(struct insn_place *a, uint32_t word, uint64_t value)
 {
 	put(a, "mov.b64 " PTX_OPERAND "%u, %llu;\n", word, (unsigned long long)value);
 }
 
-static void emit_place_id(struct around *a, uint32_t word, uint32_t i)
+static void emit_place_id(struct insn_place *a, uint32_t word, uint32_t i)
 {
 	ptx_emit_constant(a, word, a->at->place.id);
 }
 
-static void emit_line(struct around *a, uint32_t word, uint32_t i)
+static void emit_line(struct insn_place *a, uint32_t word, uint32_t i)
 {
 	ptx_emit_constant(a, word, a->at->place.line);
 }
 
 static const struct {
 	const char *field;
-	void (*give)(struct around *a, uint32_t word, uint32_t i);
+	void (*emit)(struct insn_place *a, uint32_t word, uint32_t i);
 	enum gpubpf_when when;     /* when the field can be read */
 } fields[] = {
 	{ "place", emit_place_id }, { "line", emit_line }, { "mem.addr", ptx_emit_address }, { "mem.offset", ptx_emit_offset },
@@ -52,7 +52,7 @@ static const struct {
 /* -- lanes for which the probe runs -- */
 
 /* Returns how many lanes, from the first on, hold the address of a matrix row. */
-static uint32_t lanes_with_rows(const struct around *a)
+static uint32_t lanes_with_rows(const struct insn_place *a)
 {
 	const struct ptx_node *insn = &a->in->m->nodes[a->at->place.node];
 
@@ -62,13 +62,13 @@ static uint32_t lanes_with_rows(const struct around *a)
 }
 
 /* Returns true if the address may lie in a space that is not the place's. */
-static bool needs_space_check(const struct around *a)
+static bool needs_space_check(const struct insn_place *a)
 {
 	return a->kind->spaces && a->access.spaces & ~a->kind->spaces;
 }
 
 /* Computes WITHIN if the probe runs for only some of the lanes that execute the instruction. */
-static void emit_within(struct around *a)
+static void emit_within(struct insn_place *a)
 {
 	if (lanes_with_rows(a) < 32) {
 		put(a, ".reg .pred " WITHIN ";\n{\n.reg .b32 %%gpubpf_w;\nmov.u32 %%gpubpf_w, %%laneid;\n");
@@ -88,12 +88,12 @@ static bool is_after(const struct ptx_site *at)
 
 /* Returns the token of the instruction's guard, or PTX_NONE. A branch's predicate is no guard: all lanes execute the
  * branch, and the predicate decides where they continue. */
-static uint32_t guard_of(const struct around *a)
+static uint32_t guard_of(const struct insn_place *a)
 {
 	return a->control.kind == PTX_BRANCHES ? PTX_NONE : a->in->m->nodes[a->at->place.node].guard;
 }
 
-static void save_guard(struct around *a)
+static void save_guard(struct insn_place *a)
 {
 	const struct ptx_module *m = a->in->m;
 	uint32_t guard = guard_of(a);
@@ -105,7 +105,7 @@ static void save_guard(struct around *a)
 
 /* -- the place -- */
 
-static void emit_operand(struct around *a, const struct ctx_field *field, uint32_t i, enum gpubpf_when when)
+static void emit_operand(struct insn_place *a, const struct ctx_field *field, uint32_t i, enum gpubpf_when when)
 {
 	uint32_t word = ctx_field_word(field, i, a->at->place.kind), f = 0;
 
@@ -116,10 +116,10 @@ static void emit_operand(struct around *a, const struct ctx_field *field, uint32
 	if (when == GPUBPF_WHEN_BEFORE)
 		put(a, ".reg .b64 " PTX_OPERAND "%u;\n", word);
 	if (when == fields[f].when)
-		fields[f].give(a, word, i);
+		fields[f].emit(a, word, i);
 }
 
-static void emit_operands(struct around *a, enum gpubpf_when when)
+static void emit_operands(struct insn_place *a, enum gpubpf_when when)
 {
 	for (uint32_t k = 0; k < ctx_nfields; k++)
 		for (uint32_t i = 0; i < ctx_fields[k].count; i++)
@@ -127,7 +127,7 @@ static void emit_operands(struct around *a, enum gpubpf_when when)
 }
 
 /* Adds the probe, for the lanes for which guard and WITHIN are true. */
-static void emit_probe(struct around *a)
+static void emit_probe(struct insn_place *a)
 {
 	const struct ptx_module *m = a->in->m;
 	uint32_t meeting = ptx_begin_reconverge(a->in, &a->text, a->at->probe), label = ++a->in->labels, guard = guard_of(a);
@@ -136,7 +136,7 @@ static void emit_probe(struct around *a)
 		put(a, "@%s" GUARD " bra $gpubpf_over_%u;\n", ptx_token_is(m, guard - 1, "!") ? "" : "!", label);
 	if (needs_space_check(a) || lanes_with_rows(a) < 32)
 		put(a, "@!" WITHIN " bra $gpubpf_over_%u;\n", label);
-	if (a->at->probe->asks_came && a->at->came == PTX_ACTIVE_OWN)
+	if (a->at->probe->reads_active_mask && a->at->active_mask == PTX_ACTIVE_OWN)
 		put(a, "%s", CUDA_DECLARE_ACTIVE CUDA_READ_ACTIVE);
 	if (a->at->probe->reads_place_const)
 		put(a, ".reg .b32 %" CUDA_PLACE_CONST ";\nmov.b32 %" CUDA_PLACE_CONST ", %d;\n", ptx_has_constant_bytes(a));
@@ -148,7 +148,7 @@ static void emit_probe(struct around *a)
 	put(a, "}\n");
 }
 
-static void check_probe(struct around *a, uint32_t function)
+static void check_probe(struct insn_place *a, uint32_t function)
 {
 	const struct ptx_module *m = a->in->m;
 	const struct ptx_node *insn = &m->nodes[a->at->place.node];
@@ -165,7 +165,7 @@ static void check_probe(struct around *a, uint32_t function)
 }
 
 /* Describes the instruction's access (a->access), barrier or branch (a->control) that the place observes. */
-static void look_up(struct around *a)
+static void look_up(struct insn_place *a)
 {
 	struct ptx_access accesses[PTX_MAX_ACCESSES];
 	uint32_t node = a->at->place.node;
@@ -186,7 +186,7 @@ static void look_up(struct around *a)
 
 bool ptx_all_lanes_run(struct ptx_splice *in, const struct ptx_site *at)
 {
-	struct around a = { .in = in, .at = at, .kind = gpubpf_place_kind(at->place.kind) };
+	struct insn_place a = { .in = in, .at = at, .kind = gpubpf_place_kind(at->place.kind) };
 
 	look_up(&a);
 	return guard_of(&a) == PTX_NONE && !needs_space_check(&a) && lanes_with_rows(&a) == 32;
@@ -194,7 +194,7 @@ bool ptx_all_lanes_run(struct ptx_splice *in, const struct ptx_site *at)
 
 static void add_probe(struct ptx_splice *in, uint32_t function, const struct ptx_site *at, bool after)
 {
-	struct around a = { .in = in, .at = at, .kind = gpubpf_place_kind(at->place.kind) };
+	struct insn_place a = { .in = in, .at = at, .kind = gpubpf_place_kind(at->place.kind) };
 	const struct ptx_node *insn = &in->m->nodes[at->place.node];
 	uint32_t before = ptx_call_begin(in->m, at->place.node);
 
@@ -213,7 +213,7 @@ static void add_probe(struct ptx_splice *in, uint32_t function, const struct ptx
 	if (after || !is_after(at))
 		emit_probe(&a);
 	if (after)
-		insn = &in->m->nodes[at->behind];
+		insn = &in->m->nodes[at->sunk_to];
 	ptx_edit(in, PTX_INSERT, after || insn->kind == PTX_MARK ? insn->end : in->m->nodes[before].first, 0, a.text);
 }
 
@@ -229,7 +229,7 @@ static void emit_active_mask(struct ptx_splice *in, uint32_t node)
 void ptx_edit_insn_probes(struct ptx_splice *in, uint32_t function, const struct ptx_site *placed, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
-		if (placed[i].came == PTX_ACTIVE_READ)
+		if (placed[i].active_mask == PTX_ACTIVE_READ)
 			emit_active_mask(in, placed[i].place.node);
 	for (uint32_t i = 0; i < n; i++)
 		if (placed[i].probe && !is_after(&placed[i]))
@@ -238,7 +238,7 @@ void ptx_edit_insn_probes(struct ptx_splice *in, uint32_t function, const struct
 		if (placed[i].probe && is_after(&placed[i]))
 			add_probe(in, function, &placed[i], false);
 	for (uint32_t i = 0; i < n; i++)
-		if (placed[i].probe && is_after(&placed[i]) && placed[i].behind == placed[i].place.node)
+		if (placed[i].probe && is_after(&placed[i]) && placed[i].sunk_to == placed[i].place.node)
 			add_probe(in, function, &placed[i], true);
 }
 
@@ -248,16 +248,16 @@ void ptx_edit_sunk_probes(struct ptx_splice *in, uint32_t function, uint32_t nod
 {
 	const struct ptx_site *placed = in->placed;
 
-	for (uint32_t i = in->next; i && placed[i - 1].place.node == node && node > in->until; i--)
-		if (placed[i - 1].probe && placed[i - 1].behind != node) {
-			in->since = node;
-			in->until = placed[i - 1].behind;
+	for (uint32_t i = in->next; i && placed[i - 1].place.node == node && node > in->open_run_last; i--)
+		if (placed[i - 1].probe && placed[i - 1].sunk_to != node) {
+			in->open_run_first = node;
+			in->open_run_last = placed[i - 1].sunk_to;
 		}
-	for (uint32_t end = in->next, first; node == in->until && end && placed[end - 1].place.node >= in->since; end = first) {
+	for (uint32_t end = in->next, first; node == in->open_run_last && end && placed[end - 1].place.node >= in->open_run_first; end = first) {
 		for (first = end - 1; first && placed[first - 1].place.node == placed[first].place.node;)
 			first--;
 		for (uint32_t i = first; i < end; i++)
-			if (placed[i].probe && placed[i].behind == node && placed[i].place.node != node)
+			if (placed[i].probe && placed[i].sunk_to == node && placed[i].place.node != node)
 				add_probe(in, function, &placed[i], true);
 	}
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GPUBPF_BACKENDS_CUDA_PTX_AROUND_H
-#define GPUBPF_BACKENDS_CUDA_PTX_AROUND_H
+#ifndef GPUBPF_BACKENDS_CUDA_PTX_INSN_PROBE_H
+#define GPUBPF_BACKENDS_CUDA_PTX_INSN_PROBE_H
 
 #include "backends/cuda/ptx/analysis/access.h"
 #include "edit.h"

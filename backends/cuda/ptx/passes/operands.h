@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Private to insn_probe.c and its parts: emits code that puts each operand word of a place into a register. */
-#ifndef GPUBPF_BACKENDS_CUDA_PTX_GIVE_H
-#define GPUBPF_BACKENDS_CUDA_PTX_GIVE_H
+#ifndef GPUBPF_BACKENDS_CUDA_PTX_OPERANDS_H
+#define GPUBPF_BACKENDS_CUDA_PTX_OPERANDS_H
 
 #include "backends/cuda/ptx/analysis/access.h"
 #include "backends/cuda/ptx/analysis/control.h"
@@ -13,7 +13,7 @@
 #define PTX_ACTIVE "%%gpubpf_active"   /* the active mask */
 
 /* the place whose code is emitted */
-struct around {
+struct insn_place {
 	struct ptx_splice *in;
 	struct ptx_text text;
 	const struct ptx_site *at;
@@ -27,40 +27,40 @@ struct around {
 #define put(a, ...) ptx_addf(&(a)->text, &(a)->in->err, __VA_ARGS__)
 
 /* insn_probe.c: returns the PTX line for refusals; sets a word to a constant. */
-uint32_t ptx_line_of(const struct around *a);
-void ptx_emit_constant(struct around *a, uint32_t word, uint64_t value);
+uint32_t ptx_line_of(const struct insn_place *a);
+void ptx_emit_constant(struct insn_place *a, uint32_t word, uint64_t value);
 
 /* The functions below put element i of a field into a word's register. operands_memory.c */
-void ptx_need_address(struct around *a);
-bool ptx_is_generic(const struct around *a);
+void ptx_need_address(struct insn_place *a);
+bool ptx_is_generic(const struct insn_place *a);
 /* Returns the name of a space for isspacep. */
-const char *ptx_isspacep_name(const struct around *a, uint32_t space);
-void ptx_check_constants(struct around *a);
-void ptx_emit_address(struct around *a, uint32_t word, uint32_t i);
-void ptx_emit_offset(struct around *a, uint32_t word, uint32_t i);
-void ptx_emit_space(struct around *a, uint32_t word, uint32_t i);
-void ptx_emit_access(struct around *a, uint32_t word, uint32_t i);
-void ptx_emit_count(struct around *a, uint32_t word, uint32_t i);
-void ptx_emit_hint(struct around *a, uint32_t word, uint32_t i);
-void ptx_emit_bytes(struct around *a, uint32_t word, uint32_t i);
+const char *ptx_isspacep_name(const struct insn_place *a, uint32_t space);
+void ptx_check_constants(struct insn_place *a);
+void ptx_emit_address(struct insn_place *a, uint32_t word, uint32_t i);
+void ptx_emit_offset(struct insn_place *a, uint32_t word, uint32_t i);
+void ptx_emit_space(struct insn_place *a, uint32_t word, uint32_t i);
+void ptx_emit_access(struct insn_place *a, uint32_t word, uint32_t i);
+void ptx_emit_count(struct insn_place *a, uint32_t word, uint32_t i);
+void ptx_emit_hint(struct insn_place *a, uint32_t word, uint32_t i);
+void ptx_emit_bytes(struct insn_place *a, uint32_t word, uint32_t i);
 /* Returns true if the number of bytes is a constant of the place, equal in all lanes. */
-bool ptx_has_constant_bytes(const struct around *a);
-void ptx_emit_value(struct around *a, uint32_t word, uint32_t i);
-void ptx_emit_rmw(struct around *a, uint32_t word, uint32_t i);
-void ptx_emit_operand(struct around *a, uint32_t word, uint32_t i);
-void ptx_emit_old(struct around *a, uint32_t word, uint32_t i);
+bool ptx_has_constant_bytes(const struct insn_place *a);
+void ptx_emit_value(struct insn_place *a, uint32_t word, uint32_t i);
+void ptx_emit_rmw(struct insn_place *a, uint32_t word, uint32_t i);
+void ptx_emit_operand(struct insn_place *a, uint32_t word, uint32_t i);
+void ptx_emit_old(struct insn_place *a, uint32_t word, uint32_t i);
 
 /* operands_control.c */
-void ptx_emit_barrier(struct around *a, uint32_t word, uint32_t i);
-void ptx_emit_barrier_kind(struct around *a, uint32_t word, uint32_t i);
-void ptx_emit_lanes(struct around *a, uint32_t word, uint32_t i);
+void ptx_emit_barrier(struct insn_place *a, uint32_t word, uint32_t i);
+void ptx_emit_barrier_kind(struct insn_place *a, uint32_t word, uint32_t i);
+void ptx_emit_lanes(struct insn_place *a, uint32_t word, uint32_t i);
 /* Sets CUDA_TAKEN as a register of the place's block. */
-void ptx_emit_taken_mask(struct around *a);
-void ptx_emit_taken(struct around *a, uint32_t word, uint32_t i);
-void ptx_emit_active(struct around *a, uint32_t word, uint32_t i);
+void ptx_emit_taken_mask(struct insn_place *a);
+void ptx_emit_taken(struct insn_place *a, uint32_t word, uint32_t i);
+void ptx_emit_active(struct insn_place *a, uint32_t word, uint32_t i);
 
 /* operands_named.c */
-void ptx_emit_register(struct around *a, uint32_t word, uint32_t i);
-void ptx_emit_mark(struct around *a, uint32_t word, uint32_t i);
+void ptx_emit_register(struct insn_place *a, uint32_t word, uint32_t i);
+void ptx_emit_mark(struct insn_place *a, uint32_t word, uint32_t i);
 
 #endif

@@ -5,12 +5,12 @@
 #include "operands.h"
 #include "register.h"
 
-void ptx_emit_barrier_kind(struct around *a, uint32_t word, uint32_t i)
+void ptx_emit_barrier_kind(struct insn_place *a, uint32_t word, uint32_t i)
 {
 	ptx_emit_constant(a, word, a->control.barrier);
 }
 
-void ptx_emit_barrier(struct around *a, uint32_t word, uint32_t i)
+void ptx_emit_barrier(struct insn_place *a, uint32_t word, uint32_t i)
 {
 	char to[40];
 
@@ -23,21 +23,21 @@ void ptx_emit_barrier(struct around *a, uint32_t word, uint32_t i)
 		ptx_refuse(a->in, "PTX line %u has a barrier operand of unknown form", ptx_line_of(a));
 }
 
-static void need_active(struct around *a)
+static void need_active(struct insn_place *a)
 {
 	if (!a->has_active)
 		put(a, ".reg .b32 " PTX_ACTIVE ";\nactivemask.b32 " PTX_ACTIVE ";\n");
 	a->has_active = true;
 }
 
-void ptx_emit_active(struct around *a, uint32_t word, uint32_t i)
+void ptx_emit_active(struct insn_place *a, uint32_t word, uint32_t i)
 {
 	need_active(a);
 	put(a, "cvt.u64.u32 " PTX_OPERAND "%u, " PTX_ACTIVE ";\n", word);
 }
 
 /* Returns the branch's predicate. negated: lanes branch if it is false ("!"). */
-static const char *branch_predicate(const struct around *a, bool *negated, int *len)
+static const char *branch_predicate(const struct insn_place *a, bool *negated, int *len)
 {
 	const struct ptx_module *m = a->in->m;
 	uint32_t guard = m->nodes[a->at->place.node].guard;
@@ -47,7 +47,7 @@ static const char *branch_predicate(const struct around *a, bool *negated, int *
 	return ptx_token_text(m, guard);
 }
 
-void ptx_emit_taken(struct around *a, uint32_t word, uint32_t i)
+void ptx_emit_taken(struct insn_place *a, uint32_t word, uint32_t i)
 {
 	const char *name;
 	bool negated;
@@ -64,7 +64,7 @@ void ptx_emit_taken(struct around *a, uint32_t word, uint32_t i)
 /* Computes the mask of the lanes that branch in this lane's direction, by activemask under the branch's predicate: its
  * result has the lanes whose predicate is true (PTX ISA, activemask). A vote would need all lanes converged, and a test
  * for that. */
-static void emit_side_mask(struct around *a, const char *to)
+static void emit_side_mask(struct insn_place *a, const char *to)
 {
 	const struct ptx_module *m = a->in->m;
 	uint32_t index = a->control.operand;
@@ -80,14 +80,14 @@ static void emit_side_mask(struct around *a, const char *to)
 	put(a, "@%.*s activemask.b32 %s;\n@!%.*s activemask.b32 %s;\n", len, name, to, len, name, to);
 }
 
-void ptx_emit_taken_mask(struct around *a)
+void ptx_emit_taken_mask(struct insn_place *a)
 {
 	need_active(a);
 	put(a, ".reg .b32 %" CUDA_TAKEN ";\n");
 	emit_side_mask(a, CUDA_TAKEN);
 }
 
-void ptx_emit_lanes(struct around *a, uint32_t word, uint32_t i)
+void ptx_emit_lanes(struct insn_place *a, uint32_t word, uint32_t i)
 {
 	const char *name;
 	bool negated;

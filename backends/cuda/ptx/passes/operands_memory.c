@@ -9,7 +9,7 @@
 
 /* Reads the offset of an address: [base], [base+n], [base-n] or [base+-n]. Sets `sum` to its text, "" for none. Returns
  * false for any other form. */
-static bool parse_offset(struct around *a, uint32_t t, char *sum, size_t size)
+static bool parse_offset(struct insn_place *a, uint32_t t, char *sum, size_t size)
 {
 	const struct ptx_module *m = a->in->m;
 	bool plus = ptx_token_is(m, t, "+"), minus;
@@ -26,14 +26,14 @@ static bool parse_offset(struct around *a, uint32_t t, char *sum, size_t size)
 	return true;
 }
 
-static void emit_offset(struct around *a, const char *sum)
+static void emit_offset(struct insn_place *a, const char *sum)
 {
 	if (sum[0])
 		put(a, "add.s64 " PTX_AT ", " PTX_AT ", %s;\n", sum);
 }
 
 /* Computes PTX_AT from "[base+n]". A 32-bit address wraps. */
-static void emit_address(struct around *a)
+static void emit_address(struct insn_place *a)
 {
 	const struct ptx_module *m = a->in->m;
 	uint32_t base = a->access.address + 1, bits;
@@ -59,20 +59,20 @@ static void emit_address(struct around *a)
 	emit_offset(a, sum);
 }
 
-void ptx_need_address(struct around *a)
+void ptx_need_address(struct insn_place *a)
 {
 	if (!a->has_address)
 		emit_address(a);
 	a->has_address = true;
 }
 
-bool ptx_is_generic(const struct around *a)
+bool ptx_is_generic(const struct insn_place *a)
 {
 	return a->access.space == PTX_NONE;
 }
 
 /* From sm_90 on, a generic address may be in the shared memory of another block of the cluster. */
-const char *ptx_isspacep_name(const struct around *a, uint32_t space)
+const char *ptx_isspacep_name(const struct insn_place *a, uint32_t space)
 {
 	uint32_t target = cuda_ptx_target(a->in->m);
 	const char *sm = target == PTX_NONE ? "" : ptx_token_text(a->in->m, target);
@@ -91,7 +91,7 @@ const char *ptx_isspacep_name(const struct around *a, uint32_t space)
 
 /* Refuses a generic address if the kernel has constants. The twin takes the constants' generic addresses in global
  * memory, so it cannot distinguish the two spaces. */
-void ptx_check_constants(struct around *a)
+void ptx_check_constants(struct insn_place *a)
 {
 	for (uint32_t i = 0; i < a->in->symbols.n; i++)
 		if (a->in->symbols.symbols[i].constant && a->in->symbols.symbols[i].binding != PTX_NONE)
@@ -99,7 +99,7 @@ void ptx_check_constants(struct around *a)
 					  "constants are in global memory", ptx_line_of(a));
 }
 
-void ptx_emit_address(struct around *a, uint32_t word, uint32_t i)
+void ptx_emit_address(struct insn_place *a, uint32_t word, uint32_t i)
 {
 	const struct ptx_module *m = a->in->m;
 	uint32_t space = a->access.space;
@@ -111,7 +111,7 @@ void ptx_emit_address(struct around *a, uint32_t word, uint32_t i)
 		put(a, "mov.b64 " PTX_OPERAND "%u, " PTX_AT ";\n", word);
 }
 
-void ptx_emit_offset(struct around *a, uint32_t word, uint32_t i)
+void ptx_emit_offset(struct insn_place *a, uint32_t word, uint32_t i)
 {
 	static const uint32_t own[] = { GPUBPF_IN(SHARED), GPUBPF_IN(LOCAL) };
 
@@ -125,7 +125,7 @@ void ptx_emit_offset(struct around *a, uint32_t word, uint32_t i)
 	}
 }
 
-void ptx_emit_space(struct around *a, uint32_t word, uint32_t i)
+void ptx_emit_space(struct insn_place *a, uint32_t word, uint32_t i)
 {
 	static const enum gpubpf_mem_space spaces[] = { GPUBPF_GLOBAL, GPUBPF_SHARED, GPUBPF_LOCAL, GPUBPF_CONSTANT };
 
@@ -146,18 +146,18 @@ void ptx_emit_space(struct around *a, uint32_t word, uint32_t i)
 	}
 }
 
-void ptx_emit_access(struct around *a, uint32_t word, uint32_t i)
+void ptx_emit_access(struct insn_place *a, uint32_t word, uint32_t i)
 {
 	ptx_emit_constant(a, word, a->access.access);
 }
 
-void ptx_emit_count(struct around *a, uint32_t word, uint32_t i)
+void ptx_emit_count(struct insn_place *a, uint32_t word, uint32_t i)
 {
 	ptx_emit_constant(a, word, a->access.count);
 }
 
 /* Cache operators, eviction priorities and other cache hints (PTX ISA 9.7.9.1, 9.7.9.2, 9.7.9.8). */
-void ptx_emit_hint(struct around *a, uint32_t word, uint32_t i)
+void ptx_emit_hint(struct insn_place *a, uint32_t word, uint32_t i)
 {
 	static const struct {
 		const char *word;
@@ -184,7 +184,7 @@ void ptx_emit_hint(struct around *a, uint32_t word, uint32_t i)
 	ptx_emit_constant(a, word, all);
 }
 
-static void emit_number(struct around *a, uint32_t word, uint32_t t)
+static void emit_number(struct insn_place *a, uint32_t word, uint32_t t)
 {
 	char to[40];
 
@@ -195,22 +195,22 @@ static void emit_number(struct around *a, uint32_t word, uint32_t t)
 
 /* [dst], [src], cp-size{, src-size | ignore-src}{, cache-policy} (PTX ISA 9.7.9.25.3.1): operand 3 is a number, a
  * predicate, or 64 bits. */
-static void emit_copied_bytes(struct around *a, uint32_t word)
+static void emit_copied_bytes(struct insn_place *a, uint32_t word)
 {
 	uint32_t t = ptx_operand(a->in->m, a->at->place.node, 3);
 	uint32_t bits = t == PTX_NONE ? 64 : ptx_register_bits(a->in->m, a->at->place.node, t);
 	bool number = t != PTX_NONE && a->in->m->tokens[t].kind == PTX_NUMBER;
 
-	emit_number(a, word, number || bits == 32 ? t : a->access.said);
+	emit_number(a, word, number || bits == 32 ? t : a->access.bytes_operand);
 	if (bits == PTX_PREDICATE)
 		put(a, "@%.*s mov.b64 " PTX_OPERAND "%u, 0;\n", (int)a->in->m->tokens[t].len, ptx_token_text(a->in->m, t), word);
 	else if (!number && bits != 32 && bits != 64)
 		ptx_refuse(a->in, "PTX line %u has a byte count of unknown form", ptx_line_of(a));
 }
 
-bool ptx_has_constant_bytes(const struct around *a)
+bool ptx_has_constant_bytes(const struct insn_place *a)
 {
-	uint32_t t = a->access.said;
+	uint32_t t = a->access.bytes_operand;
 
 	if (a->access.how == PTX_BYTES_COPIED)
 		t = ptx_operand(a->in->m, a->at->place.node, 3);
@@ -219,7 +219,7 @@ bool ptx_has_constant_bytes(const struct around *a)
 	return t == PTX_NONE || a->in->m->tokens[t].kind == PTX_NUMBER;
 }
 
-void ptx_emit_bytes(struct around *a, uint32_t word, uint32_t i)
+void ptx_emit_bytes(struct insn_place *a, uint32_t word, uint32_t i)
 {
 	switch (a->access.how) {
 	case PTX_BYTES_TYPE:
@@ -228,7 +228,7 @@ void ptx_emit_bytes(struct around *a, uint32_t word, uint32_t i)
 		ptx_emit_constant(a, word, a->access.bytes);
 		break;
 	case PTX_BYTES_OPERAND:
-		emit_number(a, word, a->access.said);
+		emit_number(a, word, a->access.bytes_operand);
 		break;
 	case PTX_BYTES_COPIED:
 		emit_copied_bytes(a, word);
@@ -237,7 +237,7 @@ void ptx_emit_bytes(struct around *a, uint32_t word, uint32_t i)
 }
 
 /* Sets a word to bytes 8 i to 8 i + 7 of the element at a token, or of the elements in braces. */
-static void emit_elements(struct around *a, uint32_t word, uint32_t t, uint32_t i)
+static void emit_elements(struct insn_place *a, uint32_t word, uint32_t t, uint32_t i)
 {
 	const struct ptx_module *m = a->in->m;
 	uint32_t bytes = ptx_type_bytes(m, a->at->place.node), off = 0;
@@ -265,12 +265,12 @@ static void emit_elements(struct around *a, uint32_t word, uint32_t t, uint32_t 
 	put(a, "}\n");
 }
 
-void ptx_emit_value(struct around *a, uint32_t word, uint32_t i)
+void ptx_emit_value(struct insn_place *a, uint32_t word, uint32_t i)
 {
 	emit_elements(a, word, a->access.value, i);
 }
 
-void ptx_emit_rmw(struct around *a, uint32_t word, uint32_t i)
+void ptx_emit_rmw(struct insn_place *a, uint32_t word, uint32_t i)
 {
 	static const struct {
 		const char *modifier;
@@ -290,7 +290,7 @@ void ptx_emit_rmw(struct around *a, uint32_t word, uint32_t i)
 }
 
 /* In d, [a], b, c the compared value precedes the stored one. */
-void ptx_emit_operand(struct around *a, uint32_t word, uint32_t i)
+void ptx_emit_operand(struct insn_place *a, uint32_t word, uint32_t i)
 {
 	bool compares = ptx_has_modifiers(a->in->m, a->at->place.node, ".cas");
 
@@ -298,7 +298,7 @@ void ptx_emit_operand(struct around *a, uint32_t word, uint32_t i)
 }
 
 /* Reads the old value, after the instruction. Only atom returns it. */
-void ptx_emit_old(struct around *a, uint32_t word, uint32_t i)
+void ptx_emit_old(struct insn_place *a, uint32_t word, uint32_t i)
 {
 	uint32_t node = a->at->place.node;
 	bool says = ptx_token_is(a->in->m, a->in->m->nodes[node].name, "atom");

@@ -17,7 +17,7 @@ static uint32_t register_at(const struct ptx_module *m, uint32_t node, uint32_t 
 }
 
 /* Reads a register before the instruction; a destination has its old value. Only the lower half of 128 bits is read. */
-void ptx_emit_register(struct around *a, uint32_t word, uint32_t i)
+void ptx_emit_register(struct insn_place *a, uint32_t word, uint32_t i)
 {
 	const struct ptx_module *m = a->in->m;
 	uint32_t bits, t = register_at(m, a->at->place.node, i, &bits);
@@ -35,7 +35,7 @@ void ptx_emit_register(struct around *a, uint32_t word, uint32_t i)
 		ptx_emit_element(a->in, &a->text, a->at->place.node, t, 8, to);
 }
 
-void ptx_emit_mark(struct around *a, uint32_t word, uint32_t i)
+void ptx_emit_mark(struct insn_place *a, uint32_t word, uint32_t i)
 {
 	uint32_t node = a->at->place.node;
 	char to[40];

@@ -3,7 +3,7 @@
  * Does: outlines probes whose inlined copies would exceed the text limit.
  * Before: a probe's text is inlined at every place.
  * After: every place calls a function of the prelude.
- * Requires: can_share(): the probe uses no parameters, accumulators or other registers of the kernel.
+ * Requires: can_outline(): the probe uses no parameters, accumulators or other registers of the kernel.
  */
 #include "outline.h"
 
@@ -16,10 +16,10 @@
 #define MAX_TEXT_BYTES (1u << 20) /* bytes of all copies; BENCH.md has the assembling time of larger texts */
 
 /* Returns true if the probe can be outlined: a function cannot access the kernel's parameters or registers. */
-static bool can_share(const struct cuda_probe *probe)
+static bool can_outline(const struct cuda_probe *probe)
 {
 	return probe->is_insn_probe && !probe->reads_params && !probe->ends_thread && !probe->nsums && !probe->reads_acc_mode &&
-	       !probe->nfirsts && !probe->reads_place_const && !probe->reads_taken_mask;
+	       !probe->nmap_bases && !probe->reads_place_const && !probe->reads_taken_mask;
 }
 
 static size_t inlined_text_bytes(const struct gpubpf_lower_job *job, const struct cuda_probe *probes, uint32_t site)
@@ -60,7 +60,7 @@ static void emit_function(FILE *f, const struct cuda_probe *probe, uint32_t site
 		fprintf(f, ".reg .b32 %s;\nmov.u32 %s, %%smid;\n", CUDA_SM, CUDA_SM);
 	if (probe->reads_lane)
 		fprintf(f, ".reg .b32 %s;\nmov.u32 %s, %%laneid;\n", CUDA_LANE, CUDA_LANE);
-	if (probe->asks_came)
+	if (probe->reads_active_mask)
 		fputs(CUDA_DECLARE_ACTIVE CUDA_READ_ACTIVE, f);
 	fprintf(f, "{\n%.*s\n}\nret;\n}\n", (int)probe->body_size, probe->body);
 }
@@ -92,7 +92,7 @@ static int make_call(struct cuda_probe *probe, uint32_t site)
 	free(probe->body);
 	probe->body = text;
 	probe->body_size = size;
-	probe->reads_sm = probe->reads_lane = probe->asks_came = false;
+	probe->reads_sm = probe->reads_lane = probe->reads_active_mask = false;
 	probe->may_diverge = true;
 	return 0;
 }
@@ -108,7 +108,7 @@ int cuda_outline_probes(const struct gpubpf_lower_job *job, struct cuda_probe *p
 		return -ENOMEM;
 	fwrite(*prelude, 1, before, f);
 	for (uint32_t i = 0; !err && i < job->nsites; i++) {
-		if (!can_share(&probes[i]) || inlined_text_bytes(job, probes, i) <= MAX_TEXT_BYTES / 16)
+		if (!can_outline(&probes[i]) || inlined_text_bytes(job, probes, i) <= MAX_TEXT_BYTES / 16)
 			continue;
 		emit_function(f, &probes[i], i);
 		err = make_call(&probes[i], i);

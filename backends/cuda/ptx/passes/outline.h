@@ -3,8 +3,8 @@
  * Outlines probes. If a probe is at very many instructions, the assembler takes long when every place has a copy of it.
  * Such a probe becomes a function of the twin that each place calls, with the place's operands as parameters.
  */
-#ifndef GPUBPF_BACKENDS_CUDA_PTX_SHARE_H
-#define GPUBPF_BACKENDS_CUDA_PTX_SHARE_H
+#ifndef GPUBPF_BACKENDS_CUDA_PTX_OUTLINE_H
+#define GPUBPF_BACKENDS_CUDA_PTX_OUTLINE_H
 
 #include <stdbool.h>
 

@@ -25,7 +25,7 @@ static void collect_needs(struct ptx_splice *in, const struct cuda_probe *probe)
 	in->copies_result |= probe->reads_result;
 	in->reads_sm |= probe->reads_sm;
 	in->reads_lane |= probe->reads_lane;
-	in->asks_came |= probe->asks_came;
+	in->reads_active_mask |= probe->reads_active_mask;
 	in->needs_opaque_false |= probe->is_insn_probe && ptx_needs_reconvergence(probe);
 }
 
@@ -36,7 +36,7 @@ void ptx_find_probes(struct ptx_splice *in, uint32_t function)
 	char words[256] = "";
 
 	in->nplaced = in->next = 0;
-	in->copies_result = in->reads_sm = in->reads_lane = in->asks_came = in->needs_opaque_false = false;
+	in->copies_result = in->reads_sm = in->reads_lane = in->reads_active_mask = in->needs_opaque_false = false;
 	free(in->placed);
 	in->placed = NULL;
 	if (ptx_places(in->m, function, ptx_requested_kinds(in), &places, &in->nplaced) == 0)
@@ -51,7 +51,8 @@ void ptx_find_probes(struct ptx_splice *in, uint32_t function)
 		uint32_t site = gpubpf_site_at(&in->at, places[i].kind, words, places[i].id);
 
 		in->placed[i] = (struct ptx_site){ places[i], site == UINT32_MAX ? NULL : &in->probes[site], PTX_NONE, PTX_NONE, PTX_ACTIVE_OWN, places[i].node };
-		if (in->meets && ptx_is_branch_to_exit(&places[i])) /* the probe runs at the branch's target, after the barrier */
+		if (in->syncs_before_exit && ptx_is_branch_to_exit(&places[i])) /* the probe runs at the branch's
+										 * target, after the barrier */
 			in->placed[i].probe = NULL;
 		if (in->placed[i].probe)
 			collect_needs(in, in->placed[i].probe);

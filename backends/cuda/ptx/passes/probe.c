@@ -63,10 +63,10 @@ struct extraction {
 	uint32_t function;         /* the kernel or function whose parameter names replace gpubpf_param_<i> */
 	/* the probe reads parameters, reads the return value, ends its thread, has code in which lanes may diverge, is
 	 * if-converted to predicates */
-	bool reads, reads_result, ends, parts, guarded;
+	bool reads_params, reads_result, ends_thread, may_diverge, guarded;
 	uint64_t operands;
 	uint32_t head;   /* first token of the branch that ptx_head_branch() found */
-	char joins[128]; /* text that replaces the branch, or its tokens up to the predicate */
+	char head_text[128]; /* text that replaces the branch, or its tokens up to the predicate */
 };
 
 /* Returns the number that follows one of our prefixes, or UINT32_MAX for any other name. */
@@ -84,19 +84,19 @@ static uint32_t name_number(const struct ptx_module *m, uint32_t token, const ch
 
 /* Records the name of a register, after the prefix `begins`, in the array of *n names; the injector declares the
  * register. */
-static void note_register(const struct ptx_module *m, uint32_t token, const char *begins, struct cuda_sum *kept, uint32_t *n, uint32_t most)
+static void note_register(const struct ptx_module *m, uint32_t token, const char *begins, struct cuda_sum *list, uint32_t *n, uint32_t most)
 {
 	const struct ptx_token *t = &m->tokens[token];
 	size_t prefix = strlen(begins), size = t->len - prefix;
 	const char *name = m->text + t->off + prefix;
 
-	if (t->len <= prefix || memcmp(m->text + t->off, begins, prefix) || size >= sizeof(kept->name))
+	if (t->len <= prefix || memcmp(m->text + t->off, begins, prefix) || size >= sizeof(list->name))
 		return;
 	for (uint32_t i = 0; i < *n; i++)
-		if (strlen(kept[i].name) == size && !memcmp(kept[i].name, name, size))
+		if (strlen(list[i].name) == size && !memcmp(list[i].name, name, size))
 			return;
 	assert(*n < most);
-	memcpy(kept[(*n)++].name, name, size);
+	memcpy(list[(*n)++].name, name, size);
 }
 
 static void edit_special(const struct ptx_module *m, uint32_t token, struct cuda_probe *probe, struct edits *e)
@@ -144,8 +144,8 @@ static void edit_ctaid(const struct ptx_module *m, uint32_t token, struct cuda_p
  * the probe for both reasons. */
 static void edit_head(const struct ptx_module *m, uint32_t body, struct extraction *ex, struct edits *e)
 {
-	bool joins = ex->probe->is_last_lane_probe || (ex->probe->is_block_probe && ex->probe->flat);
-	uint32_t branch = joins ? ptx_head_branch(m, body) : PTX_NONE;
+	bool skips_lanes = ex->probe->is_last_lane_probe || (ex->probe->is_block_probe && ex->probe->flat);
+	uint32_t branch = skips_lanes ? ptx_head_branch(m, body) : PTX_NONE;
 	const struct ptx_token *p;
 	int size;
 
@@ -155,15 +155,15 @@ static void edit_head(const struct ptx_module *m, uint32_t body, struct extracti
 	ex->head = m->nodes[branch].first;
 	ex->guarded = ex->probe->flat && ptx_can_guard(m, branch);
 	size = ex->guarded ?
-		       snprintf(ex->joins, sizeof(ex->joins), ".reg .pred %" SKIP_PRED ";\n\tor.pred %" SKIP_PRED ", %.*s, %" CUDA_NOT_LEADER ";",
+		       snprintf(ex->head_text, sizeof(ex->head_text), ".reg .pred %" SKIP_PRED ";\n\tor.pred %" SKIP_PRED ", %.*s, %" CUDA_NOT_LEADER ";",
 				(int)p->len, m->text + p->off) :
-		       snprintf(ex->joins, sizeof(ex->joins), "or.pred %.*s, %.*s, %" CUDA_NOT_LEADER ";\n\t@", (int)p->len,
+		       snprintf(ex->head_text, sizeof(ex->head_text), "or.pred %.*s, %.*s, %" CUDA_NOT_LEADER ";\n\t@", (int)p->len,
 				m->text + p->off, (int)p->len, m->text + p->off);
-	if ((size_t)size >= sizeof(ex->joins)) {
+	if ((size_t)size >= sizeof(ex->head_text)) {
 		ex->guarded = false;
 		return;
 	}
-	replace(e, m->nodes[branch].first, ex->guarded ? m->nodes[branch].end : m->nodes[branch].guard, ex->joins);
+	replace(e, m->nodes[branch].first, ex->guarded ? m->nodes[branch].end : m->nodes[branch].guard, ex->head_text);
 	ex->probe->reads_not_leader = true;
 }
 
@@ -174,11 +174,11 @@ static void edit_operand(const struct ptx_module *m, uint32_t token, struct extr
 
 	note_register(m, token, CUDA_ACC, ex->probe->sums, &ex->probe->nsums, CUDA_MAX_ACCS);
 	note_register(m, token, CUDA_ACC_OFFSET, ex->probe->keys, &ex->probe->nkeys, CUDA_MAX_ACC_OFFSETS);
-	note_register(m, token, CUDA_ACC_LANE, ex->probe->keepers, &ex->probe->nkeepers, CUDA_MAX_ACC_LANES);
-	note_register(m, token, CUDA_MAP_BASE, ex->probe->firsts, &ex->probe->nfirsts, CUDA_MAX_MAP_BASES);
+	note_register(m, token, CUDA_ACC_LANE, ex->probe->acc_lanes, &ex->probe->nacc_lanes, CUDA_MAX_ACC_LANES);
+	note_register(m, token, CUDA_MAP_BASE, ex->probe->map_bases, &ex->probe->nmap_bases, CUDA_MAX_MAP_BASES);
 	ex->probe->reads_acc_mode |= ptx_token_is(m, token, CUDA_ACC_MODE);
 	ex->probe->reads_place_const |= ptx_token_is(m, token, CUDA_PLACE_CONST);
-	ex->probe->asks_came |= ptx_token_is(m, token, CUDA_ACTIVE) || ptx_token_is(m, token, CUDA_FULL_WARP);
+	ex->probe->reads_active_mask |= ptx_token_is(m, token, CUDA_ACTIVE) || ptx_token_is(m, token, CUDA_FULL_WARP);
 	ex->probe->reads_taken_mask |= ptx_token_is(m, token, CUDA_TAKEN);
 	edit_special(m, token, ex->probe, e);
 	if (!edit_axis(m, token, ex->probe, e))
@@ -194,7 +194,7 @@ static void edit_operand(const struct ptx_module *m, uint32_t token, struct extr
 	param = number == UINT32_MAX ? PTX_NONE : cuda_param_node(ex->app, ex->function, number);
 	if (param == PTX_NONE)
 		return;
-	ex->reads = true;
+	ex->reads_params = true;
 	param = ex->app->nodes[param].name;
 	replace_by(e, token, token + 1, ptx_token_text(ex->app, param), ex->app->tokens[param].len);
 }
@@ -237,10 +237,10 @@ static void edit_body(const struct ptx_module *m, uint32_t body, struct extracti
 		else if (node->kind == PTX_BLOCK)
 			edit_body(m, c, ex, e);
 		else if (node->kind == PTX_INSN && ptx_token_is(m, node->name, "exit"))
-			ex->ends = true;
+			ex->ends_thread = true;
 		else if (node->kind == PTX_INSN)
 			edit_insn(m, node, ex, e);
-		ex->parts |= node->kind == PTX_INSN && (ptx_token_is(m, node->name, "brx") ||
+		ex->may_diverge |= node->kind == PTX_INSN && (ptx_token_is(m, node->name, "brx") ||
 							(ptx_token_is(m, node->name, "call") && !is_converging_call(m, node)));
 	}
 }
@@ -275,7 +275,7 @@ int cuda_probe_extract(const struct ptx_module *m, const char *name, const struc
 	loops = ptx_has_cycle(m, body);
 	if (loops < 0)
 		return loops;
-	ex.parts = loops;
+	ex.may_diverge = loops;
 	edit_head(m, body, &ex, &e);
 	edit_body(m, body, &ex, &e);
 	err = print_range(m, &e, m->nodes[body].first + 1, m->nodes[body].end - 1, &text, &size);
@@ -287,10 +287,10 @@ int cuda_probe_extract(const struct ptx_module *m, const char *name, const struc
 		memcpy(whole + size, END_LABEL ":", sizeof(END_LABEL ":"));
 		probe->body = whole;
 		probe->body_size = size + sizeof(END_LABEL ":") - 1;
-		probe->reads_params = ex.reads;
+		probe->reads_params = ex.reads_params;
 		probe->reads_result = ex.reads_result;
-		probe->ends_thread = ex.ends;
-		probe->may_diverge = ex.parts;
+		probe->ends_thread = ex.ends_thread;
+		probe->may_diverge = ex.may_diverge;
 		probe->reads = ex.operands;
 	}
 	free(text);

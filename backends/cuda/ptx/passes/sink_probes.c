@@ -35,7 +35,7 @@ static bool is_load(const struct ptx_splice *in, const struct ptx_node *insn)
 }
 
 /* Returns true if the instruction loads from global or generic memory, which has a long latency. */
-static bool is_far(const struct ptx_splice *in, const struct ptx_node *insn)
+static bool is_long_latency_load(const struct ptx_splice *in, const struct ptx_node *insn)
 {
 	static const char *const near[] = { ".shared", ".local", ".const", ".param" };
 
@@ -96,7 +96,7 @@ static uint32_t last_load_of_run(struct ptx_splice *in, uint32_t node)
 		if (insn->kind != PTX_INSN || !(load || ptx_is_register_op(m, insn)) || uses_loaded(m, insn, &loaded) ||
 		    (load && !add_loaded(m, insn, &loaded)))
 			break;
-		if (is_far(in, insn))
+		if (is_long_latency_load(in, insn))
 			last = n;
 	}
 	return last;
@@ -122,7 +122,7 @@ void ptx_sink_probes(struct ptx_splice *in)
 	uint32_t open = 0, end;
 	bool ends = false;
 
-	in->since = in->until = 0;
+	in->open_run_first = in->open_run_last = 0;
 	for (uint32_t i = 0; i < in->nplaced; i++)
 		ends |= in->placed[i].probe && in->placed[i].probe->ends_thread;
 	for (uint32_t first = 0; first < in->nplaced && !ends; first = end) {
@@ -130,12 +130,12 @@ void ptx_sink_probes(struct ptx_splice *in)
 
 		for (end = first + 1; end < in->nplaced && in->placed[end].place.node == node;)
 			end++;
-		if (node == PTX_NONE || !is_far(in, &in->m->nodes[node]) || !can_sink_all(in, first, end))
+		if (node == PTX_NONE || !is_long_latency_load(in, &in->m->nodes[node]) || !can_sink_all(in, first, end))
 			continue;
 		if (node > open) /* an earlier node belongs to the current run, and its probes are sunk to the run's end */
 			open = last_load_of_run(in, node);
 		for (uint32_t i = first; i < end; i++)
 			if (in->placed[i].probe && gpubpf_place_kind(in->placed[i].place.kind)->when == GPUBPF_WHEN_AFTER)
-				in->placed[i].behind = open;
+				in->placed[i].sunk_to = open;
 	}
 }

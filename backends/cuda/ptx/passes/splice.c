@@ -177,7 +177,7 @@ int cuda_inject(const struct ptx_module *module, const struct gpubpf_lower_job *
 	if (!in.err)
 		check_thread_ends(&in);
 	if (!in.err && in.counts_exits && ptx_can_sync_before_exit(&in)) {
-		in.meets = true;
+		in.syncs_before_exit = true;
 		in.counts_exits = false;
 	}
 	if (!in.err)

@@ -87,7 +87,7 @@ static struct hip_patch *add_patch(struct reader *r, enum hip_patch_kind kind, u
 	code->patches = grown;
 	grown[code->npatches] = (struct hip_patch){
 		.kind = kind, .off = off, .address = r->address + off, .callee = UINT64_MAX,
-		.begins = r->how & HIP_READ_FUNCTION && off == r->start,
+		.begins_function = r->how & HIP_READ_FUNCTION && off == r->start,
 	};
 	return &grown[code->npatches++];
 }
@@ -188,7 +188,7 @@ static int add_insn_patch(struct reader *r, const char *name, const char *operan
 	patch = add_patch(r, kind, off);
 	if (!patch)
 		return -ENOMEM;
-	patch->loops = loops;
+	patch->at_loop_end = loops;
 	patch->why = why;
 	if (kind == HIP_PATCH_BRANCH || kind == HIP_PATCH_JUMP)
 		patch->target = target_of(r, off);
@@ -234,7 +234,7 @@ static int record_insn(struct reader *r, const char *name, const char *operands,
 static void describe(const struct reader *r, struct hip_patch *patch, uint32_t size, const char *name, const char *operands)
 {
 	patch->size = size;
-	patch->any = r->how & HIP_READ_ALL;
+	patch->is_insn_place = r->how & HIP_READ_ALL;
 	if (r->indexed)
 		patch->why = "registers are indexed";
 	hip_patch_describe(patch, name, operands);
@@ -325,7 +325,7 @@ static int record_call(struct reader *r, const struct hip_step *step, struct hip
 	if (step->flow == HIP_ENDS && step->callee == UINT64_MAX)
 		return step->from == 30 && step->nfrom == 2 ? 0 : refuse(r, "it jumps to a computed address", step->off);
 	if (step->callee == UINT64_MAX || (patch && step->flow != HIP_ENDS && !has_return_pair(patch))) {
-		r->code->unknown = true;
+		r->code->has_indirect_calls = true;
 		return 0;
 	}
 	if (patch) {
@@ -355,7 +355,7 @@ static int apply_step(struct reader *r, const struct hip_step *step)
 	if (step->what == HIP_STEP_BUFFER && patch && patch->kind == HIP_PATCH_ACCESS)
 		set_buffer_space(&patch->access[0], step);
 	if (r->how & HIP_READ_FUNCTION && step->target == r->start && (step->flow == HIP_BRANCHES || step->flow == HIP_MAY_BRANCH))
-		r->code->patches[0].again = true;
+		r->code->patches[0].has_back_branch = true;
 	return 0;
 }
 

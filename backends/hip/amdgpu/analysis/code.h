@@ -49,16 +49,16 @@ struct hip_patch {
 				    * find the block's last lane */
 	uint32_t target;           /* offset of the target: BRANCH, JUMP, FAR_JUMP, and in a twin CALL and TAIL */
 	uint64_t callee;           /* CALL, TAIL: the function's address in the file; UINT64_MAX: unknown */
-	bool begins;               /* a function's first instruction */
-	bool again;                /* a branch goes back to the function's first instruction */
-	bool loops;                /* NARROW_EXEC: the remaining lanes branch back to the loop's head; else the removed
+	bool begins_function;      /* a function's first instruction */
+	bool has_back_branch;      /* a branch goes back to the function's first instruction */
+	bool at_loop_end;          /* NARROW_EXEC: the remaining lanes branch back to the loop's head; else the removed
 				    * lanes branch */
 	const char *why;           /* why no probe can run here; NULL: a probe can. See also hip_access.why */
 	uint32_t naccesses;        /* ACCESS */
 	struct hip_access access[HIP_MAX_ACCESSES];
 	char name[32];             /* its opcode, and the registers that it names */
 	struct hip_reg registers[HIP_MAX_REGISTERS];
-	bool any;                  /* programs at any instruction (gpu/insn) can run here */
+	bool is_insn_place;        /* programs at any instruction (gpu/insn) can run here */
 	const char *file;          /* a source line of this file begins here; NULL: none */
 	const char *mark;          /* name of the mark at this instruction; NULL: none */
 	struct hip_reg marked;     /* register with the mark's value */
@@ -80,7 +80,7 @@ struct hip_code {
 	struct hip_patch *patches;
 	uint32_t npatches;
 	bool calls;                /* the code calls functions */
-	bool unknown;              /* it calls functions through pointers */
+	bool has_indirect_calls;   /* it calls functions through pointers */
 	uint64_t *callees;         /* known callees, by their addresses in the file, each once */
 	uint32_t ncallees;
 	bool barrier;              /* it has a barrier of the group */

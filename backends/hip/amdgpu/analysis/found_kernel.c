@@ -190,7 +190,7 @@ static int add_function(struct hip_app_kernel *app, uint64_t address, struct hip
 	gpubpf_diag_init(&why);
 	hip_app_kernel_function_name(app, address, name);
 	err = hip_app_kernel_read_function(app, address, &why);
-	if (!err && app->code.unknown)
+	if (!err && app->code.has_indirect_calls)
 		err = hip_refuse(&why, "it calls functions through pointers or addresses in memory, so their "
 				       "instructions are not in its twin");
 	if (!err && app->code.size > MAX_CODE_BYTES - all->size)
@@ -221,7 +221,7 @@ int hip_app_kernel_add_callees(struct hip_app_kernel *app, struct gpubpf_diag *d
 	uint64_t callee;
 	int err;
 
-	if (app->code.unknown)
+	if (app->code.has_indirect_calls)
 		return hip_refuse(diag, "it calls functions through pointers or addresses in memory, so their "
 					"instructions are not in its twin");
 	err = add_part(app, "", &all);

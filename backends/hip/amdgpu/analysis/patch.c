@@ -90,11 +90,11 @@ bool hip_patch_is_site(const struct hip_patch *patch, uint32_t i, enum gpubpf_si
 	const struct gpubpf_place_kind *k = gpubpf_place_kind(kind);
 
 	if (kind == GPUBPF_SITE_CALL)
-		return !i && patch->begins;
+		return !i && patch->begins_function;
 	if (kind == GPUBPF_SITE_CALL_EXIT)
 		return !i && (patch->kind == HIP_PATCH_RETURN || patch->kind == HIP_PATCH_TAIL);
 	if (gpubpf_place_has_name(kind))
-		return !i && (kind == GPUBPF_SITE_INSN ? patch->any : kind == GPUBPF_SITE_LINE ? patch->file != NULL :
+		return !i && (kind == GPUBPF_SITE_INSN ? patch->is_insn_place : kind == GPUBPF_SITE_LINE ? patch->file != NULL :
 												  patch->mark != NULL);
 	if (patch->kind == HIP_PATCH_BARRIER)
 		return !i && (kind == GPUBPF_SITE_BARRIER || kind == GPUBPF_SITE_BARRIER_EXIT);

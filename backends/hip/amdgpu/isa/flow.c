@@ -22,13 +22,13 @@ enum hip_flow hip_flow_of(const char *name)
 	return strncmp(name, "s_cbranch_", 10) ? HIP_FALLS_THROUGH : HIP_MAY_BRANCH;
 }
 
-bool hip_narrows_exec(const char *name, const char *operands, bool *loops)
+bool hip_narrows_exec(const char *name, const char *operands, bool *at_loop_end)
 {
 	bool exec = !strncmp(operands, " exec", 5) && strstr(operands + 5, " exec");
 	bool first = !strncmp(operands, " exec, exec,", 12) || !strncmp(operands, " exec_lo, exec_lo,", 18);
 
-	*loops = first && (!strncmp(name, "s_andn2_b", 9) || !strncmp(name, "s_and_not1_b", 12));
-	return *loops || !strncmp(name, "s_and_saveexec_b", 16) || !strncmp(name, "v_cmpx_", 7) ||
+	*at_loop_end = first && (!strncmp(name, "s_andn2_b", 9) || !strncmp(name, "s_and_not1_b", 12));
+	return *at_loop_end || !strncmp(name, "s_and_saveexec_b", 16) || !strncmp(name, "v_cmpx_", 7) ||
 	       (exec && (!strcmp(name, "s_and_b64") || !strcmp(name, "s_and_b32")));
 }
 

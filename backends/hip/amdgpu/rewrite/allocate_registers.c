@@ -25,18 +25,18 @@ static int refuse_insns(const struct hip_app_kernel *app, uint32_t vector, struc
 /* Allocates registers for probes at single instructions, from `at` on. Returns the first register after them. */
 static uint32_t allocate_bodies(const struct hip_app_kernel *app, struct hip_draft *draft, uint32_t at)
 {
-	uint32_t lanes = draft->wave32 ? 32 : 64, used = hip_live_used(app).vector, given = 3u << HIP_ADDR, same = 0;
+	uint32_t lanes = draft->wave32 ? 32 : 64, used = hip_live_used(app).vector, lane_operands = 3u << HIP_ADDR, uniform_operands = 0;
 
 	for (uint32_t b = 0; b < draft->nbodies; b++) {
-		given |= draft->bodies[b].given;
-		same |= draft->bodies[b].same;
+		lane_operands |= draft->bodies[b].lane_operands;
+		uniform_operands |= draft->bodies[b].uniform_operands;
 	}
-	draft->saved = at;
+	draft->saved_reg = at;
 	at += (draft->scalars + HIP_NSAVED + lanes - 1) / lanes;
-	draft->same = at;
-	at += same ? 1 : 0;
+	draft->uniform_reg = at;
+	at += uniform_operands ? 1 : 0;
 	for (uint32_t i = 0; i < HIP_NLANE_OPERANDS; i++)
-		draft->given[i] = given >> i & 1 ? at++ : UINT32_MAX;
+		draft->lane_reg[i] = lane_operands >> i & 1 ? at++ : UINT32_MAX;
 	draft->copies = at;
 	draft->ncopies = draft->vectors < used ? draft->vectors : used;
 	return at + max(draft->ncopies, 2); /* the code of stubs uses two */
@@ -60,9 +60,9 @@ int hip_allocate_registers(const struct hip_app_kernel *app, struct hip_draft *d
 		return refuse_insns(app, all.vector, diag);
 	all.accum = max(all.accum, probes->accum);
 	all.scalar = max(max(all.scalar, probes->scalar), max(HIP_STATE_SGPRS, hip_start_of(app->isa, &draft->twin).end));
-	draft->aside = UINT32_MAX;
+	draft->spill_accum = UINT32_MAX;
 	if (full && (hip_has(draft, HIP_AT_EXIT) || hip_has(draft, HIP_AT_END))) {
-		draft->aside = all.accum;
+		draft->spill_accum = all.accum;
 		all.accum += 2;
 	}
 	if (all.accum > (app->isa->accum ? HIP_MAX_VECTOR : 0) || !hip_registers_set(app->isa, &draft->twin, &all))

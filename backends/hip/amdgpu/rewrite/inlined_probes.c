@@ -97,9 +97,9 @@ static int read_body(struct hip_draft *draft, const struct hip_probes *probes, s
 		return err;
 	if (code.special || code.accum)
 		err = hip_refuse(diag, "the probe needs registers that cannot be saved for the kernel");
-	else if (hip_operands_read(draft->isa, draft->wave32, bytes, size, &body->given, &body->same, &vectors) < 0)
+	else if (hip_operands_read(draft->isa, draft->wave32, bytes, size, &body->lane_operands, &body->uniform_operands, &vectors) < 0)
 		err = hip_refuse(diag, "the probe has no registers left for the place's operands");
-	if (!err && is_of_function(body->kind) && body->given >> HIP_UNKNOWN_OPERAND & 1)
+	if (!err && is_of_function(body->kind) && body->lane_operands >> HIP_UNKNOWN_OPERAND & 1)
 		err = hip_refuse(diag, body->kind == GPUBPF_SITE_CALL_EXIT ?
 			"a program at a function's return reads its arguments, which are gone there, or a result that "
 			"the debug information (-g) does not describe" :
@@ -144,15 +144,15 @@ static int count_waves(const struct hip_app_kernel *app, struct hip_draft *draft
 }
 
 /* Adds the descriptors of the probes at the kernel's entry and ends. */
-static int read_whole(struct hip_draft *draft, const struct hip_probes *probes, struct hip_registers *all, struct gpubpf_diag *diag)
+static int read_kernel_probes(struct hip_draft *draft, const struct hip_probes *probes, struct hip_registers *all, struct gpubpf_diag *diag)
 {
 	const uint8_t *code;
 	uint64_t off;
 	size_t size;
 	int err = 0;
 
-	for (uint32_t i = 0; !err && i < HIP_NWHOLE; i++) {
-		struct hip_kernel_probe *whole = &draft->whole[i];
+	for (uint32_t i = 0; !err && i < HIP_NKERNEL_PROBES; i++) {
+		struct hip_kernel_probe *whole = &draft->kernel_probe[i];
 
 		if (!hip_has(draft, i))
 			continue;
@@ -177,7 +177,7 @@ int hip_draft_add_probes(const struct hip_app_kernel *app, const struct hip_prob
 		draft->twin.kernarg_size = draft->arguments;
 	err = count_waves(app, draft, diag);
 	if (!err)
-		err = read_whole(draft, probes, &need, diag);
+		err = read_kernel_probes(draft, probes, &need, diag);
 	if (!err)
 		err = read_bodies(draft, probes, &need, diag);
 	return err ? err : hip_allocate_registers(app, draft, &need, diag);
@@ -194,7 +194,7 @@ int hip_probes_place_operands(const struct hip_draft *draft, const struct hip_pr
 	for (uint32_t b = 0; !err && b < draft->nbodies; b++) {
 		err = hip_probe_read(probes, draft->bodies[b].site, &d, &off, &code, &size, diag);
 		if (!err)
-			hip_operands_place(draft->isa, draft->wave32, (uint8_t *)code, size, draft->given, draft->same);
+			hip_operands_place(draft->isa, draft->wave32, (uint8_t *)code, size, draft->lane_reg, draft->uniform_reg);
 	}
 	return err;
 }

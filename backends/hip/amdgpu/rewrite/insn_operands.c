@@ -13,7 +13,7 @@ static const char *lane_mask(const struct hip_text *t)
 
 static uint32_t operand_register(const struct hip_text *t, uint32_t half)
 {
-	return t->draft->given[half];
+	return t->draft->lane_reg[half];
 }
 
 /* Copies 32 bits of an operand's registers; 0 after its last register. */
@@ -42,7 +42,7 @@ static void add64(struct hip_text *t, uint32_t low, uint32_t high, uint32_t add,
 	hip_emit_hazard_wait(t);
 	fprintf(t->f, "\tv_add_co_u32_e64 v%u, %s, v%u, v%u\n", low, lane_mask(t), low, add);
 	hip_emit_hazard_wait(t);
-	fprintf(t->f, "\t%s v%u, %s, v%u, v%u, %s\n", t->say->add_carry, high, lane_mask(t), high, add_high, lane_mask(t));
+	fprintf(t->f, "\t%s v%u, %s, v%u, v%u, %s\n", t->spelling->add_carry, high, lane_mask(t), high, add_high, lane_mask(t));
 	hip_emit_hazard_wait(t);
 }
 
@@ -58,7 +58,7 @@ static void add_number(struct hip_text *t, uint32_t low, uint32_t high, int32_t 
 
 static void add32(struct hip_text *t, uint32_t to, uint32_t add)
 {
-	fprintf(t->f, "\t%s v%u, v%u, v%u\n", t->say->add, to, to, add);
+	fprintf(t->f, "\t%s v%u, v%u, v%u\n", t->spelling->add, to, to, add);
 }
 
 static void add32_number(struct hip_text *t, uint32_t to, int32_t number)
@@ -170,7 +170,7 @@ void hip_emit_space_filter(struct hip_text *t, uint32_t space)
 		emit_aperture(t, i);
 		fprintf(t->f, "\tv_mov_b32 v%u, s1\n", t->draft->copies);
 		hip_emit_hazard_wait(t);
-		fprintf(t->f, "\tv_cmpx_%s_u32_e64 %sv%u, v%u\n", space == i ? "eq" : "ne", t->say->compare, t->draft->copies,
+		fprintf(t->f, "\tv_cmpx_%s_u32_e64 %sv%u, v%u\n", space == i ? "eq" : "ne", t->spelling->compare, t->draft->copies,
 			operand_register(t, HIP_ADDR + 1));
 		hip_emit_hazard_wait(t);
 	}
@@ -180,29 +180,29 @@ void hip_emit_outside_filter(struct hip_text *t, enum hip_field field, uint32_t 
 {
 	uint32_t low = t->draft->copies, high = low + 1;
 
-	if (t->kept.at[field] < 0)
+	if (t->initial_state.at[field] < 0)
 		return;
 	for (uint32_t i = 0; i < 2; i++) {
-		fprintf(t->f, "\tv_readlane_b32 s0, v%u, %u\n", t->draft->state, t->kept.at[field] + i);
+		fprintf(t->f, "\tv_readlane_b32 s0, v%u, %u\n", t->draft->state, t->initial_state.at[field] + i);
 		hip_emit_hazard_wait(t);
 		fprintf(t->f, "\tv_mov_b32 v%u, s0\n", low + i);
 	}
 	fprintf(t->f, "\tv_sub_co_u32_e64 v%u, %s, v%u, v%u\n", low, lane_mask(t), operand_register(t, HIP_ADDR), low);
 	hip_emit_hazard_wait(t);
-	fprintf(t->f, "\t%s v%u, %s, v%u, v%u, %s\n", t->say->sub_borrow, high, lane_mask(t), operand_register(t, HIP_ADDR + 1), high,
+	fprintf(t->f, "\t%s v%u, %s, v%u, v%u, %s\n", t->spelling->sub_borrow, high, lane_mask(t), operand_register(t, HIP_ADDR + 1), high,
 		lane_mask(t));
 	hip_emit_hazard_wait(t);
 	fprintf(t->f, "\tv_cmp_ne_u32_e64 %s, 0, v%u\n", lane_mask(t), high);
 	hip_emit_hazard_wait(t);
 	fprintf(t->f, "\tv_cndmask_b32_e64 v%u, v%u, -1, %s\n\tv_mov_b32 v%u, %u\n", low, low, lane_mask(t), high, bytes);
 	hip_emit_hazard_wait(t);
-	fprintf(t->f, "\tv_cmpx_ge_u32_e64 %sv%u, v%u\n", t->say->compare, low, high);
+	fprintf(t->f, "\tv_cmpx_ge_u32_e64 %sv%u, v%u\n", t->spelling->compare, low, high);
 	hip_emit_hazard_wait(t);
 }
 
 void hip_emit_first_lane(struct hip_text *t)
 {
-	fprintf(t->f, t->draft->wave32 ? "\t%s_b32 s0, exec_lo\n" : "\t%s_b64 s0, exec\n", t->say->first_bit);
+	fprintf(t->f, t->draft->wave32 ? "\t%s_b32 s0, exec_lo\n" : "\t%s_b64 s0, exec\n", t->spelling->first_bit);
 	hip_emit_hazard_wait(t);
 	fputs(t->draft->wave32 ? "\ts_bfm_b32 exec_lo, 1, s0\n" : "\ts_bfm_b64 exec, 1, s0\n", t->f);
 	hip_emit_hazard_wait(t);
@@ -228,20 +228,20 @@ void hip_emit_operands_after(struct hip_text *t, const struct hip_patch *patch, 
 	emit_old(t, &patch->access[access]);
 }
 
-static bool reads_same(const struct hip_text *t, uint32_t what)
+static bool reads_uniform(const struct hip_text *t, uint32_t what)
 {
 	for (uint32_t b = 0; b < t->draft->nbodies; b++)
-		if (t->draft->bodies[b].same >> what & 3)
+		if (t->draft->bodies[b].uniform_operands >> what & 3)
 			return true;
 	return false;
 }
 
 static void emit_mask(struct hip_text *t, const char *low, const char *high, enum hip_uniform_operand what)
 {
-	if (!reads_same(t, what))
+	if (!reads_uniform(t, what))
 		return;
-	fprintf(t->f, "\tv_writelane_b32 v%u, %s, %u\n", t->draft->same, low, what);
-	fprintf(t->f, "\tv_writelane_b32 v%u, %s, %u\n", t->draft->same, t->draft->wave32 ? "0" : high, what + 1);
+	fprintf(t->f, "\tv_writelane_b32 v%u, %s, %u\n", t->draft->uniform_reg, low, what);
+	fprintf(t->f, "\tv_writelane_b32 v%u, %s, %u\n", t->draft->uniform_reg, t->draft->wave32 ? "0" : high, what + 1);
 }
 
 void hip_emit_branch_operands(struct hip_text *t, bool others)

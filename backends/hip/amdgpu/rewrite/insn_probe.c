@@ -22,7 +22,7 @@ struct call {
 	uint32_t *labels;          /* counts the labels that the place's stub uses */
 };
 
-static void write_same(struct hip_text *t, const struct call *c)
+static void write_uniform_operands(struct hip_text *t, const struct call *c)
 {
 	const struct hip_patch *patch = &t->draft->code->patches[c->patch];
 	const struct hip_access *a = c->access;
@@ -34,9 +34,9 @@ static void write_same(struct hip_text *t, const struct call *c)
 	};
 
 	for (uint32_t i = 0; i < HIP_NCONSTANTS; i++)
-		if (t->draft->bodies[c->body].same >> i & 1)
-			fprintf(t->f, "\ts_mov_b32 s0, %#x\n%s\tv_writelane_b32 v%u, s0, %u\n", values[i], t->say->settle,
-				t->draft->same, i);
+		if (t->draft->bodies[c->body].uniform_operands >> i & 1)
+			fprintf(t->f, "\ts_mov_b32 s0, %#x\n%s\tv_writelane_b32 v%u, s0, %u\n", values[i], t->spelling->hazard_nop,
+				t->draft->uniform_reg, i);
 }
 
 static void write_call(struct hip_text *t, const struct call *c)
@@ -44,7 +44,7 @@ static void write_call(struct hip_text *t, const struct call *c)
 	uint32_t label = (*c->labels)++;
 
 	fprintf(t->f, "\ts_cbranch_execz gpubpf_skip_%u_%u\n", c->patch, label);
-	write_same(t, c);
+	write_uniform_operands(t, c);
 	fprintf(t->f, "\ts_call_b64 s[0:1], gpubpf_call_%u\ngpubpf_skip_%u_%u:\n", c->body, c->patch, label);
 }
 
@@ -83,10 +83,10 @@ static bool is_of_function(enum gpubpf_site kind)
 /* Returns true if a body runs at a place with a name at the instruction. Such a body uses other operand registers, so
  * it is called before the bodies at accesses, barriers and branches. Bodies at a function's entry or return are called
  * before both. */
-static bool is_named(const struct hip_text *t, uint32_t i)
+static bool has_named_body(const struct hip_text *t, uint32_t i)
 {
 	for (uint32_t kind = 0; kind < GPUBPF_NSITES; kind++)
-		if (t->draft->stands[i][0][kind].body && gpubpf_place_has_name(kind))
+		if (t->draft->site_body[i][0][kind].body && gpubpf_place_has_name(kind))
 			return true;
 	return false;
 }
@@ -95,16 +95,16 @@ static bool is_named(const struct hip_text *t, uint32_t i)
 static bool has_body(const struct hip_text *t, uint32_t i, uint32_t access, enum gpubpf_when when)
 {
 	for (uint32_t kind = 0; kind < GPUBPF_NSITES; kind++)
-		if (t->draft->stands[i][access][kind].body && gpubpf_place_kind(kind)->when == when && !gpubpf_place_has_name(kind) &&
+		if (t->draft->site_body[i][access][kind].body && gpubpf_place_kind(kind)->when == when && !gpubpf_place_has_name(kind) &&
 		    !is_of_function(kind))
 			return true;
 	return false;
 }
 
 /* Returns true if a body runs at a function's first instruction or its return. */
-static bool is_functions(const struct hip_text *t, uint32_t i)
+static bool has_function_body(const struct hip_text *t, uint32_t i)
 {
-	return t->draft->stands[i][0][GPUBPF_SITE_CALL].body || t->draft->stands[i][0][GPUBPF_SITE_CALL_EXIT].body;
+	return t->draft->site_body[i][0][GPUBPF_SITE_CALL].body || t->draft->site_body[i][0][GPUBPF_SITE_CALL_EXIT].body;
 }
 
 static void call_all(struct hip_text *t, uint32_t i, uint32_t access, enum gpubpf_when when, uint32_t *labels)
@@ -112,11 +112,11 @@ static void call_all(struct hip_text *t, uint32_t i, uint32_t access, enum gpubp
 	const struct hip_patch *patch = &t->draft->code->patches[i];
 
 	for (uint32_t kind = 0; kind < GPUBPF_NSITES; kind++) {
-		const struct hip_site_body *stand = &t->draft->stands[i][access][kind];
+		const struct hip_site_body *site = &t->draft->site_body[i][access][kind];
 		const struct gpubpf_place_kind *k = gpubpf_place_kind(kind);
-		struct call c = { .patch = i, .body = stand->body - 1, .id = stand->id, .labels = labels };
+		struct call c = { .patch = i, .body = site->body - 1, .id = site->id, .labels = labels };
 
-		if (!stand->body || k->when != when || gpubpf_place_has_name(kind) || is_of_function(kind))
+		if (!site->body || k->when != when || gpubpf_place_has_name(kind) || is_of_function(kind))
 			continue;
 		if (k->spaces) {
 			c.access = &patch->access[access];
@@ -138,15 +138,15 @@ static void write_named(struct hip_text *t, uint32_t i, uint32_t *labels)
 
 	hip_begin_stub(t);
 	for (uint32_t kind = 0; kind < GPUBPF_NSITES; kind++) {
-		const struct hip_site_body *stand = &t->draft->stands[i][0][kind];
+		const struct hip_site_body *site = &t->draft->site_body[i][0][kind];
 
-		if (!stand->body || !gpubpf_place_has_name(kind))
+		if (!site->body || !gpubpf_place_has_name(kind))
 			continue;
 		if (kind == GPUBPF_SITE_INSN)
 			hip_emit_register_operands(t, HIP_REGISTERS, patch->registers, HIP_MAX_REGISTERS);
 		if (kind == GPUBPF_SITE_MARK)
 			hip_emit_register_operands(t, HIP_MARKED, &patch->marked, 1);
-		write_call(t, &(struct call){ .patch = i, .body = stand->body - 1, .id = stand->id, .labels = labels });
+		write_call(t, &(struct call){ .patch = i, .body = site->body - 1, .id = site->id, .labels = labels });
 	}
 	hip_end_stub(t);
 }
@@ -158,16 +158,16 @@ static void write_function(struct hip_text *t, uint32_t i, uint32_t *labels)
 	uint32_t read = 0;
 
 	for (uint32_t b = 0; b < t->draft->nbodies; b++)
-		read |= is_of_function(t->draft->bodies[b].kind) ? t->draft->bodies[b].given : 0;
+		read |= is_of_function(t->draft->bodies[b].kind) ? t->draft->bodies[b].lane_operands : 0;
 	hip_begin_stub(t);
 	for (uint32_t reg = 0; reg < HIP_UNKNOWN_OPERAND; reg++)
 		if (read >> reg & 1)
-			fprintf(t->f, "\tv_mov_b32 v%u, v%u\n", t->draft->given[reg], reg);
+			fprintf(t->f, "\tv_mov_b32 v%u, v%u\n", t->draft->lane_reg[reg], reg);
 	for (uint32_t kind = 0; kind < GPUBPF_NSITES; kind++) {
-		const struct hip_site_body *stand = &t->draft->stands[i][0][kind];
+		const struct hip_site_body *site = &t->draft->site_body[i][0][kind];
 
-		if (stand->body && is_of_function(kind))
-			write_call(t, &(struct call){ .patch = i, .body = stand->body - 1, .id = stand->id, .labels = labels });
+		if (site->body && is_of_function(kind))
+			write_call(t, &(struct call){ .patch = i, .body = site->body - 1, .id = site->id, .labels = labels });
 	}
 	hip_end_stub(t);
 }
@@ -219,7 +219,7 @@ static void write_branch(struct hip_text *t, uint32_t i, uint32_t *labels)
 }
 
 /* Emits the stub of an instruction that narrows EXEC (HIP_PATCH_NARROW_EXEC). */
-static void write_part(struct hip_text *t, uint32_t i, uint32_t *labels)
+static void write_exec_narrowing(struct hip_text *t, uint32_t i, uint32_t *labels)
 {
 	const struct hip_patch *patch = &t->draft->code->patches[i];
 
@@ -230,7 +230,7 @@ static void write_part(struct hip_text *t, uint32_t i, uint32_t *labels)
 	hip_begin_stub(t);
 	hip_restore_exec(t, HIP_SAVED_ARRIVED);
 	hip_restore_mask(t, HIP_SAVED_NARROWED);
-	hip_emit_branch_operands(t, !patch->loops);
+	hip_emit_branch_operands(t, !patch->at_loop_end);
 	call_all(t, i, 0, GPUBPF_WHEN_BEFORE, labels);
 	hip_restore_exec(t, HIP_SAVED_NARROWED);
 	hip_end_stub(t);
@@ -239,9 +239,9 @@ static void write_part(struct hip_text *t, uint32_t i, uint32_t *labels)
 static void write_around(struct hip_text *t, uint32_t i, uint32_t *labels)
 {
 	const struct hip_patch *patch = &t->draft->code->patches[i];
-	bool behind = has_bodies(t, i, GPUBPF_WHEN_AFTER), before = has_bodies(t, i, GPUBPF_WHEN_BEFORE);
+	bool after = has_bodies(t, i, GPUBPF_WHEN_AFTER), before = has_bodies(t, i, GPUBPF_WHEN_BEFORE);
 
-	if (before || behind)
+	if (before || after)
 		hip_begin_stub(t);
 	for (uint32_t access = HIP_MAX_ACCESSES; access-- > 0;) /* access 0 is last, since its operands are used again
 								 * after the instruction */
@@ -249,13 +249,13 @@ static void write_around(struct hip_text *t, uint32_t i, uint32_t *labels)
 			hip_emit_operands_before(t, patch, access);
 			call_all(t, i, access, GPUBPF_WHEN_BEFORE, labels);
 		}
-	if (behind && (!before || !has_body(t, i, 0, GPUBPF_WHEN_BEFORE)))
+	if (after && (!before || !has_body(t, i, 0, GPUBPF_WHEN_BEFORE)))
 		hip_emit_operands_before(t, patch, 0);
-	if (before || behind)
+	if (before || after)
 		hip_end_stub(t);
 	write_instruction(t, i);
-	if (behind) {
-		fputs(t->say->wait, t->f);
+	if (after) {
+		fputs(t->spelling->wait, t->f);
 		hip_begin_stub(t);
 		emit_after(t, i, labels);
 		hip_end_stub(t);
@@ -265,18 +265,18 @@ static void write_around(struct hip_text *t, uint32_t i, uint32_t *labels)
 static void write_place(struct hip_text *t, uint32_t i)
 {
 	enum hip_patch_kind kind = t->draft->code->patches[i].kind;
-	bool branch = t->draft->stands[i][0][GPUBPF_SITE_BRANCH].body;
+	bool branch = t->draft->site_body[i][0][GPUBPF_SITE_BRANCH].body;
 	uint32_t labels = 0;
 
-	fprintf(t->f, "gpubpf_place_%u:\n%s%s", i, t->say->wait, t->draft->code->matrix ? t->say->drain : "");
-	if (is_functions(t, i))
+	fprintf(t->f, "gpubpf_place_%u:\n%s%s", i, t->spelling->wait, t->draft->code->matrix ? t->spelling->drain : "");
+	if (has_function_body(t, i))
 		write_function(t, i, &labels);
-	if (is_named(t, i))
+	if (has_named_body(t, i))
 		write_named(t, i, &labels);
 	if (branch && kind == HIP_PATCH_BRANCH)
 		write_branch(t, i, &labels);
 	else if (branch)
-		write_part(t, i, &labels);
+		write_exec_narrowing(t, i, &labels);
 	else
 		write_around(t, i, &labels);
 	fprintf(t->f, "\ts_branch gpubpf_back_%u\n", i);
@@ -284,18 +284,18 @@ static void write_place(struct hip_text *t, uint32_t i)
 
 static bool has_probes(const struct hip_text *t, uint32_t i)
 {
-	return is_functions(t, i) || is_named(t, i) || has_bodies(t, i, GPUBPF_WHEN_BEFORE) || has_bodies(t, i, GPUBPF_WHEN_AFTER);
+	return has_function_body(t, i) || has_named_body(t, i) || has_bodies(t, i, GPUBPF_WHEN_BEFORE) || has_bodies(t, i, GPUBPF_WHEN_AFTER);
 }
 
 void hip_write_place(struct hip_text *t, uint32_t i)
 {
-	if (t->draft->stands && has_probes(t, i))
+	if (t->draft->site_body && has_probes(t, i))
 		write_place(t, i);
 }
 
 bool hip_write_place_branch(struct hip_text *t, uint32_t i)
 {
-	if (!t->draft->stands)
+	if (!t->draft->site_body)
 		return false;
 	if (has_probes(t, i))
 		fprintf(t->f, "\ts_branch gpubpf_place_%u\ngpubpf_back_%u:\n", i, i);

@@ -82,19 +82,19 @@ static int add_probe_branches(struct branches *b, const struct hip_draft *draft,
 static int find_branches(const struct hip_draft *draft, const struct hip_probes *probes, const struct hip_elf *stubs,
 			 struct branches *b, struct gpubpf_diag *diag)
 {
-	static const char *const ways[HIP_NWHOLE][2] = { /* a probe that does not return ends the twin */
+	static const char *const ways[HIP_NKERNEL_PROBES][2] = { /* a probe that does not return ends the twin */
 		[HIP_AT_ENTRY] = { HIP_STUB_TO_ENTRY, HIP_STUB_ENTERED }, [HIP_AT_BEGIN] = { HIP_STUB_TO_BEGIN, HIP_STUB_BEGUN },
 		[HIP_AT_EXIT] = { HIP_STUB_TO_EXIT, HIP_STUB_LEFT }, [HIP_AT_END] = { HIP_STUB_TO_END, NULL },
 	};
 	char to[32], back[32];
 	int err = 0;
 
-	b->names = calloc(2 * (draft->nbodies + HIP_NWHOLE), sizeof(*b->names));
+	b->names = calloc(2 * (draft->nbodies + HIP_NKERNEL_PROBES), sizeof(*b->names));
 	if (!b->names)
 		return -ENOMEM;
-	for (uint32_t i = 0; !err && i < HIP_NWHOLE; i++)
+	for (uint32_t i = 0; !err && i < HIP_NKERNEL_PROBES; i++)
 		if (hip_has(draft, i))
-			err = add_probe_branches(b, draft, probes, stubs, draft->whole[i].site, ways[i][0],
+			err = add_probe_branches(b, draft, probes, stubs, draft->kernel_probe[i].site, ways[i][0],
 						 i == HIP_AT_EXIT && !hip_has(draft, HIP_AT_END) ? NULL : ways[i][1], diag);
 	for (uint32_t i = 0; !err && i < draft->nbodies; i++) {
 		snprintf(to, sizeof(to), HIP_STUB_TO_BODY, i);

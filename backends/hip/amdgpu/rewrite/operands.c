@@ -36,8 +36,9 @@ const struct hip_operand *hip_operand_of(const char *field)
 /* state while the instructions of a probe are scanned or rewritten */
 struct visit {
 	const uint32_t *registers; /* NULL: do not rewrite */
-	uint32_t same_register;
-	uint32_t given, same;      /* operands that the probe reads, as bits: enum hip_lane_operand, hip_uniform_operand */
+	uint32_t uniform_register;
+	uint32_t lane_operands, uniform_operands; /* operands that the probe reads, as bits: enum hip_lane_operand,
+						   * hip_uniform_operand */
 	uint32_t end;              /* one more than the highest vector register that is used for anything except
 				    * operands */
 };
@@ -64,7 +65,7 @@ static void visit_insn(struct visit *v, const char *text, uint8_t *at, size_t n)
 	text += strspn(text, "\t ");
 	if (sscanf(text, "v_mov_b32_e32 v%u, v%u", &to, &from) == 2 && from >= HIP_FIRST_OPERAND &&
 	    from < HIP_FIRST_OPERAND + HIP_NLANE_OPERANDS) {
-		v->given |= 1u << (from - HIP_FIRST_OPERAND);
+		v->lane_operands |= 1u << (from - HIP_FIRST_OPERAND);
 		v->end = max(v->end, to + 1);
 		if (v->registers)
 			write_source(at, v->registers[from - HIP_FIRST_OPERAND]);
@@ -72,9 +73,9 @@ static void visit_insn(struct visit *v, const char *text, uint8_t *at, size_t n)
 	}
 	if (sscanf(text, "v_readlane_b32 %*[^,], v%u, %u", &from, &lane) == 2 && from == HIP_UNIFORM_REGISTER &&
 	    lane < HIP_NUNIFORM) {
-		v->same |= 1u << lane;
+		v->uniform_operands |= 1u << lane;
 		if (v->registers)
-			write_source(at + n - 4, v->same_register);
+			write_source(at + n - 4, v->uniform_register);
 		return;
 	}
 	for (text += strcspn(text, " \t"); *text; text++)
@@ -98,22 +99,22 @@ static void visit_all(const struct hip_isa *isa, bool wave32, uint8_t *text, siz
 		LLVMDisasmDispose(disasm);
 }
 
-int hip_operands_read(const struct hip_isa *isa, bool wave32, const uint8_t *text, size_t size, uint32_t *given, uint32_t *same,
+int hip_operands_read(const struct hip_isa *isa, bool wave32, const uint8_t *text, size_t size, uint32_t *lane_operands, uint32_t *uniform_operands,
 		      uint32_t *vectors)
 {
 	struct visit v = { 0 };
 
 	visit_all(isa, wave32, (uint8_t *)text, size, &v);
-	*given = v.given;
-	*same = v.same;
+	*lane_operands = v.lane_operands;
+	*uniform_operands = v.uniform_operands;
 	*vectors = v.end;
 	return v.end > HIP_UNIFORM_REGISTER ? -EINVAL : 0;
 }
 
-void hip_operands_place(const struct hip_isa *isa, bool wave32, uint8_t *text, size_t size, const uint32_t given[HIP_NLANE_OPERANDS],
-			uint32_t same)
+void hip_operands_place(const struct hip_isa *isa, bool wave32, uint8_t *text, size_t size, const uint32_t lane_reg[HIP_NLANE_OPERANDS],
+			uint32_t uniform_reg)
 {
-	struct visit v = { .registers = given, .same_register = same };
+	struct visit v = { .registers = lane_reg, .uniform_register = uniform_reg };
 
 	visit_all(isa, wave32, text, size, &v);
 }

@@ -35,7 +35,7 @@ enum hip_uniform_operand {
 /* the operand that provides a field of the context */
 struct hip_operand {
 	const char *field;
-	bool same;                 /* equal in all lanes: enum hip_uniform_operand; it is a lane mask from
+	bool is_uniform;           /* equal in all lanes: enum hip_uniform_operand; it is a lane mask from
 				    * HIP_NCONSTANTS on */
 	uint32_t at;               /* enum hip_uniform_operand, or the first hip_lane_operand, with two registers for
 				    * each element of the field */
@@ -44,11 +44,11 @@ const struct hip_operand *hip_operand_of(const char *field);
 
 /* Finds the operands that a probe reads, as bits, and how many other vector registers it uses. Returns -EINVAL if no
  * registers are left for the operands. */
-int hip_operands_read(const struct hip_isa *isa, bool wave32, const uint8_t *text, size_t size, uint32_t *given, uint32_t *same,
+int hip_operands_read(const struct hip_isa *isa, bool wave32, const uint8_t *text, size_t size, uint32_t *lane_operands, uint32_t *uniform_operands,
 		      uint32_t *vectors);
-/* Rewrites the probe to read per-lane operand i from vector register given[i], and uniform operands from the lanes of
- * vector register `same`. */
-void hip_operands_place(const struct hip_isa *isa, bool wave32, uint8_t *text, size_t size, const uint32_t given[HIP_NLANE_OPERANDS],
-			uint32_t same);
+/* Rewrites the probe to read per-lane operand i from vector register lane_reg[i], and uniform operands from the lanes
+ * of vector register `uniform_reg`. */
+void hip_operands_place(const struct hip_isa *isa, bool wave32, uint8_t *text, size_t size, const uint32_t lane_reg[HIP_NLANE_OPERANDS],
+			uint32_t uniform_reg);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Saves and restores the kernel's registers around the bodies of instruction probes, in the lanes of the draft's vector
- * register `saved`.
+ * register `saved_reg`.
  *
  *   gpubpf_call_<b>: calls body b. It saves the scalar registers, SCC, VCC, M0, EXEC, the floating-point mode and the
  *   vector registers that bodies use. Then it sets up the body's own state as a kernel.
@@ -14,7 +14,7 @@ static void lane_of(const struct hip_text *t, uint32_t at, uint32_t *reg, uint32
 {
 	uint32_t lanes = t->draft->wave32 ? 32 : 64;
 
-	*reg = t->draft->saved + at / lanes;
+	*reg = t->draft->saved_reg + at / lanes;
 	*lane = at % lanes;
 }
 
@@ -122,7 +122,7 @@ static void save_all(struct hip_text *t)
 
 static void restore_all(struct hip_text *t)
 {
-	fputs(t->say->wait, t->f);
+	fputs(t->spelling->wait, t->f);
 	copy_vectors(t, true);
 	restore_register(t, "s0", saved_at(t, HIP_SAVED_MODE));
 	restore_register(t, "s1", saved_at(t, HIP_SAVED_M0));

@@ -3,7 +3,7 @@
  * Does: selects the probe of each place of a kernel, and refuses places at which no probe can run.
  * Before: the kernel's code and patches, with the parts of the twin.
  * After: the draft has the sites of the kernel's entry and ends, and a body for each site at single instructions.
- * Requires: draft->stands and draft->bodies, if the job has sites at single instructions or in functions.
+ * Requires: draft->site_body and draft->bodies, if the job has sites at single instructions or in functions.
  */
 #include "select_sites.h"
 
@@ -43,7 +43,7 @@ static const char *refusal_reason(const struct hip_patch *patch, enum gpubpf_sit
 {
 	if (kind == GPUBPF_SITE_CALL_EXIT && patch->kind == HIP_PATCH_TAIL)
 		return "it ends in a tail call, so its callee returns";
-	if (kind == GPUBPF_SITE_CALL && patch->again)
+	if (kind == GPUBPF_SITE_CALL && patch->has_back_branch)
 		return "a loop branches to its first instruction";
 	return patch->kind != HIP_PATCH_ACCESS || gpubpf_place_has_name(kind) ? patch->why : NULL;
 }
@@ -75,7 +75,7 @@ static int select_bodies(struct hip_app_kernel *app, struct gpubpf_inserting *at
 				return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
 						       "probes cannot observe %s (at byte %u of its code)",
 						       patch->access[access].why, patch->off);
-			draft->stands[i][access][kind] = (struct hip_site_body){ body_of(draft, at->job, site), id };
+			draft->site_body[i][access][kind] = (struct hip_site_body){ body_of(draft, at->job, site), id };
 		}
 	return 0;
 }
@@ -92,14 +92,14 @@ static int select_end(struct hip_patch *patch, struct gpubpf_inserting *at, stru
 	patch->counted = end != UINT32_MAX;
 	if ((patch->probed || patch->counted) && patch->why)
 		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "it ends where %s (at byte %u of its code)", patch->why, patch->off);
-	if (patch->probed && hip_has(draft, HIP_AT_EXIT) && draft->whole[HIP_AT_EXIT].site != exit)
+	if (patch->probed && hip_has(draft, HIP_AT_EXIT) && draft->kernel_probe[HIP_AT_EXIT].site != exit)
 		return hip_refuse(diag, "its exits need different probes, but all exits share one");
-	if (!first && end != draft->whole[HIP_AT_END].site)
+	if (!first && end != draft->kernel_probe[HIP_AT_END].site)
 		return hip_refuse(diag, "its ends need different probes of gpu/block_end/, or some none, but all ends "
 					"share one");
 	if (patch->probed)
-		draft->whole[HIP_AT_EXIT].site = exit;
-	draft->whole[HIP_AT_END].site = end;
+		draft->kernel_probe[HIP_AT_EXIT].site = exit;
+	draft->kernel_probe[HIP_AT_END].site = end;
 	return 0;
 }
 
@@ -111,13 +111,13 @@ int hip_select_sites(struct hip_app_kernel *app, const struct gpubpf_lower_job *
 	bool first = true;
 	int err = 0;
 
-	draft->whole[HIP_AT_ENTRY].site = gpubpf_site_at(&at, GPUBPF_SITE_ENTRY, "", 0);
-	draft->whole[HIP_AT_BEGIN].site = gpubpf_site_at(&at, GPUBPF_SITE_BLOCK_BEGIN, "", 0);
-	draft->whole[HIP_AT_EXIT].site = draft->whole[HIP_AT_END].site = UINT32_MAX;
+	draft->kernel_probe[HIP_AT_ENTRY].site = gpubpf_site_at(&at, GPUBPF_SITE_ENTRY, "", 0);
+	draft->kernel_probe[HIP_AT_BEGIN].site = gpubpf_site_at(&at, GPUBPF_SITE_BLOCK_BEGIN, "", 0);
+	draft->kernel_probe[HIP_AT_EXIT].site = draft->kernel_probe[HIP_AT_END].site = UINT32_MAX;
 	for (uint32_t i = 0; !err && i < app->code.npatches; i++) {
 		while (c.in && app->code.patches[i].off >= c.in->off + c.in->size)
 			c = (struct site_selection){ .in = c.in + 1 };
-		if (draft->stands)
+		if (draft->site_body)
 			err = select_bodies(app, &at, i, &c, draft, diag);
 		if (!err && app->code.patches[i].kind == HIP_PATCH_END) {
 			err = select_end(&app->code.patches[i], &at, &c, first, draft, diag);

@@ -49,7 +49,7 @@ static void save_state(struct hip_text *t)
 	char reg[16];
 
 	fprintf(t->f, "\tv_mov_b32 v%u, v0\n", t->draft->items);
-	for (uint32_t i = 0; i < t->kept.end; i++) {
+	for (uint32_t i = 0; i < t->initial_state.end; i++) {
 		snprintf(reg, sizeof(reg), "s%u", i);
 		save_lane(t, reg, i);
 	}
@@ -79,14 +79,14 @@ static void move_state(struct hip_text *t, bool back)
 {
 	const struct hip_draft *draft = t->draft;
 
-	if (draft->aside == UINT32_MAX)
+	if (draft->spill_accum == UINT32_MAX)
 		return;
-	fprintf(t->f, "\ts_mov_b64 exec, -1\n%s", t->say->settle);
+	fprintf(t->f, "\ts_mov_b64 exec, -1\n%s", t->spelling->hazard_nop);
 	for (uint32_t i = 0; i < 2; i++) {
 		if (back)
-			fprintf(t->f, "\tv_accvgpr_read_b32 v%u, a%u\n", draft->state + i, draft->aside + i);
+			fprintf(t->f, "\tv_accvgpr_read_b32 v%u, a%u\n", draft->state + i, draft->spill_accum + i);
 		else
-			fprintf(t->f, "\tv_accvgpr_write_b32 a%u, v%u\n", draft->aside + i, draft->state + i);
+			fprintf(t->f, "\tv_accvgpr_write_b32 a%u, v%u\n", draft->spill_accum + i, draft->state + i);
 	}
 	hip_emit_hazard_wait(t);
 }
@@ -100,7 +100,7 @@ void hip_restore_state(struct hip_text *t, const struct hip_descriptor *d)
 	for (int f = 0; f < HIP_NFIELDS; f++)
 		for (int i = 0; want.at[f] >= 0 && i < want.n[f]; i++) {
 			snprintf(reg, sizeof(reg), "s%d", want.at[f] + i);
-			read_lane(t, reg, t->kept.at[f] + i);
+			read_lane(t, reg, t->initial_state.at[f] + i);
 		}
 	/* one register holds all three ids, ten bits each; ids that were not requested read 0 */
 	if (items == 2)
@@ -122,12 +122,12 @@ static void set_first_lane(struct hip_text *t)
  * last four bytes. */
 static void find_wave_counter(struct hip_text *t)
 {
-	int at = t->kept.at[HIP_DISPATCH];
+	int at = t->initial_state.at[HIP_DISPATCH];
 
 	read_lane(t, "s0", at);
 	read_lane(t, "s1", at + 1);
 	hip_emit_hazard_wait(t);
-	fprintf(t->f, "\t%s s2, s[0:1], 28\n%s\ts_sub_u32 s2, s2, 4\n\ts_and_b32 s2, s2, -4\n", t->say->load, t->say->wait);
+	fprintf(t->f, "\t%s s2, s[0:1], 28\n%s\ts_sub_u32 s2, s2, 4\n\ts_and_b32 s2, s2, -4\n", t->spelling->load, t->spelling->wait);
 	hip_emit_hazard_wait(t);
 	save_lane(t, "s2", LANE_WAVES);
 }
@@ -142,19 +142,19 @@ static void emit_wave_count(struct hip_text *t)
 	fprintf(t->f, "\tv_mov_b32 v0, s2\n\tv_readlane_b32 s0, v%u, 0\n", t->draft->items);
 	hip_emit_hazard_wait(t);
 	fprintf(t->f, "\ts_and_b32 s0, s0, %#x\n\ts_cbranch_scc1 gpubpf_meet\n\tv_mov_b32 v1, 0\n\t%s v0, v1\n%s", ITEM_IDS,
-		t->say->store, t->say->wait);
-	fprintf(t->f, "gpubpf_meet:\n%s\tv_mov_b32 v1, 1\n\tds_add_u32 v0, v1\n%s%s", t->say->meet, t->say->wait, t->say->meet);
+		t->spelling->store, t->spelling->wait);
+	fprintf(t->f, "gpubpf_meet:\n%s\tv_mov_b32 v1, 1\n\tds_add_u32 v0, v1\n%s%s", t->spelling->barrier, t->spelling->wait, t->spelling->barrier);
 	restore_exec(t);
 }
 
 /* Emits a branch to a probe, which runs in the lanes of EXEC. If `back` is set, the probe returns to that label; else
  * it ends the twin. */
-static void emit_probe_jump(struct hip_text *t, enum hip_whole_kind kind, const char *to, const char *back)
+static void emit_probe_jump(struct hip_text *t, enum hip_kernel_probe_kind kind, const char *to, const char *back)
 {
-	hip_restore_state(t, &t->draft->whole[kind].descriptor);
+	hip_restore_state(t, &t->draft->kernel_probe[kind].descriptor);
 	fprintf(t->f, "%s:\n\ts_nop 0\n", to);
 	if (back)
-		fprintf(t->f, "%s:\n%s", back, t->say->wait);
+		fprintf(t->f, "%s:\n%s", back, t->spelling->wait);
 }
 
 /* Emits the call of the block-begin probe, with the group's first lane only in EXEC. Waves that do not have this lane
@@ -183,7 +183,7 @@ static void write_entry(struct hip_text *t)
 		restore_exec(t);
 	}
 	write_begin(t);
-	if (draft->aside != UINT32_MAX) {
+	if (draft->spill_accum != UINT32_MAX) {
 		move_state(t, false);
 		restore_exec(t);
 	}
@@ -195,7 +195,7 @@ static void write_entry(struct hip_text *t)
  * `state`. */
 static void write_leaving(struct hip_text *t, const char *label)
 {
-	fprintf(t->f, "%s:\n%s%s", label, t->say->wait, t->say->drain);
+	fprintf(t->f, "%s:\n%s%s", label, t->spelling->wait, t->spelling->drain);
 	move_state(t, true);
 }
 
@@ -219,7 +219,7 @@ static void write_end(struct hip_text *t)
 	read_lane(t, "s0", LANE_WAVES);
 	hip_emit_hazard_wait(t);
 	fprintf(t->f, "\tv_mov_b32 v0, s0\n\tv_mov_b32 v1, 1\n\tds_sub_rtn_u32 v1, v0, v1\n%s\tv_readfirstlane_b32 s0, v1\n",
-		t->say->wait);
+		t->spelling->wait);
 	hip_emit_hazard_wait(t);
 	fputs("\ts_cmp_eq_u32 s0, 1\n\ts_cbranch_scc1 gpubpf_last\n\ts_endpgm\ngpubpf_last:\n", t->f);
 	restore_exec(t);
@@ -245,10 +245,10 @@ bool hip_write_replacement(struct hip_text *t, const struct hip_patch *patch)
 		fputs("\ts_branch gpubpf_ending\n", t->f);
 	else if (patch->kind == HIP_PATCH_DEALLOC && (hip_has(t->draft, HIP_AT_EXIT) || hip_has(t->draft, HIP_AT_END)))
 		fputs("\ts_nop 0\n", t->f);
-	else if (patch->kind == HIP_PATCH_CALL && t->draft->stands)
+	else if (patch->kind == HIP_PATCH_CALL && t->draft->site_body)
 		fprintf(t->f, "\ts_call_b64 s[%u:%u], " HIP_STUB_WORD "\n", patch->registers[0].first, patch->registers[0].first + 1,
 			patch->target);
-	else if (patch->kind == HIP_PATCH_FAR_JUMP || (patch->kind == HIP_PATCH_TAIL && t->draft->stands))
+	else if (patch->kind == HIP_PATCH_FAR_JUMP || (patch->kind == HIP_PATCH_TAIL && t->draft->site_body))
 		fprintf(t->f, "\ts_branch " HIP_STUB_WORD "\n", patch->target);
 	else
 		return false;
@@ -389,11 +389,11 @@ static void write_all(struct hip_text *t)
 
 int hip_stub_write(const struct hip_draft *draft, struct gpubpf_blob *out)
 {
-	struct hip_text t = { .draft = draft, .say = &spellings[draft->isa->family] };
+	struct hip_text t = { .draft = draft, .spelling = &spellings[draft->isa->family] };
 	char *data = NULL;
 	int err;
 
-	t.kept = hip_start_of(draft->isa, &draft->twin);
+	t.initial_state = hip_start_of(draft->isa, &draft->twin);
 	err = write_places(&t);
 	if (t.f && fclose(t.f))
 		err = -ENOMEM;

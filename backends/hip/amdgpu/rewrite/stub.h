@@ -48,14 +48,15 @@ struct hip_kernel_probe {
 	uint32_t site;             /* in the job; UINT32_MAX: none */
 	struct hip_descriptor descriptor;
 };
-enum hip_whole_kind { HIP_AT_ENTRY, HIP_AT_BEGIN, HIP_AT_EXIT, HIP_AT_END, HIP_NWHOLE };
+enum hip_kernel_probe_kind { HIP_AT_ENTRY, HIP_AT_BEGIN, HIP_AT_EXIT, HIP_AT_END, HIP_NKERNEL_PROBES };
 
 /* a probe at single instructions */
 struct hip_body {
 	uint32_t site;             /* in the job */
 	enum gpubpf_site kind;
 	struct hip_descriptor descriptor;
-	uint32_t given, same;      /* operands that it reads, enum hip_lane_operand and hip_uniform_operand as bits */
+	uint32_t lane_operands, uniform_operands; /* operands that it reads, enum hip_lane_operand and
+						   * hip_uniform_operand as bits */
 };
 
 /* The input from which the text of a twin is written. */
@@ -68,22 +69,21 @@ struct hip_draft {
 	const struct hip_code *code;
 	const struct gpubpf_function **functions; /* [site of the job] the function at which the site is; NULL: unknown */
 	struct hip_descriptor kernel, twin;
-	struct hip_kernel_probe whole[HIP_NWHOLE]; /* probes at the kernel's entry and ends, compiled as kernels
-						    * gpubpf_inline_<site> */
+	struct hip_kernel_probe kernel_probe[HIP_NKERNEL_PROBES]; /* probes at the kernel's entry and ends, compiled as
+								   * kernels gpubpf_inline_<site> */
 	uint32_t state, items;     /* vector registers that hold the state at entry (see the top of this file) */
-	uint32_t aside;            /* first of two accumulation registers that hold `state` and `items` while the kernel
+	uint32_t spill_accum;      /* first of two accumulation registers that hold `state` and `items` while the kernel
 				    * runs; UINT32_MAX: not needed */
 
 	/* The bodies at single instructions and in functions, or NULL: [patch of the code][access of the
 	 * instruction][kind]. A body is a probe that the twin contains once and that stubs call. */
-	struct hip_site_body (*stands)[HIP_MAX_ACCESSES][GPUBPF_NSITES];
+	struct hip_site_body (*site_body)[HIP_MAX_ACCESSES][GPUBPF_NSITES];
 	struct hip_body *bodies;
 	uint32_t nbodies;
-	/* Vector registers: the lanes of the first one hold the kernel's scalar registers while a probe runs. The lanes
-	 * of the second one hold the operands equal in all lanes. The array has the registers of the other operands
-	 * (UINT32_MAX: no probe reads it). `ncopies` registers from `copies` on hold the kernel's vector registers that
-	 * a probe uses. */
-	uint32_t saved, same, given[HIP_NLANE_OPERANDS], copies, ncopies;
+	/* Vector registers. The lanes of `saved_reg` hold the kernel's scalar registers while a probe runs. Operands
+	 * equal in all lanes are in the lanes of `uniform_reg`, the others in `lane_reg` (UINT32_MAX: no probe reads
+	 * it). `ncopies` registers from `copies` on hold the kernel's vector registers that a probe uses. */
+	uint32_t saved_reg, uniform_reg, lane_reg[HIP_NLANE_OPERANDS], copies, ncopies;
 	uint32_t scalars, vectors; /* number of scalar and of vector registers that the bodies use */
 	uint32_t arguments;        /* bytes of the kernel's arguments and of the words after them for probes */
 	uint32_t reach;            /* maximum distance of a branch in bytes */
@@ -91,15 +91,14 @@ struct hip_draft {
 
 #define HIP_BRANCH_RANGE_BYTES 131068       /* 16 bits that count words from the next one (ISA guides, "SOPP") */
 
-/* Lanes of the vector register with the kernel's scalar registers. The first lanes hold s0 and up; after these, each
- * value here adds a lane. */
+/* Lanes of `saved_reg`. The first lanes hold s0 and up; after these, each value here adds a lane. */
 enum hip_saved_lane {
 	HIP_SAVED_RETURN, HIP_SAVED_SCC = 2, HIP_SAVED_MODE, HIP_SAVED_M0, HIP_SAVED_VCC, HIP_SAVED_EXEC = 7, HIP_SAVED_ARRIVED = 9,
 	HIP_SAVED_NARROWED = 11, HIP_NSAVED = 13,
 };
 
 /* Labels that the linker needs. At each TO label is a branch to a probe that LLVM compiled; the probe returns to the
- * label that follows in this list. */
+ * next label of this list, or ends the twin. */
 #define HIP_STUB_TO_ENTRY "gpubpf_to_entry"
 #define HIP_STUB_ENTERED "gpubpf_entered"
 #define HIP_STUB_TO_BEGIN "gpubpf_to_begin"
@@ -121,9 +120,9 @@ enum { HIP_STUB_PC_LO = 4, HIP_STUB_PC_HI = 12 };
  * launch's memory. */
 #define HIP_STUB_GROUP_BYTES 8
 
-static inline bool hip_has(const struct hip_draft *draft, enum hip_whole_kind kind)
+static inline bool hip_has(const struct hip_draft *draft, enum hip_kernel_probe_kind kind)
 {
-	return draft->whole[kind].site != UINT32_MAX;
+	return draft->kernel_probe[kind].site != UINT32_MAX;
 }
 
 /* Writes the twin's text, which hip_listing_read() parses. */
