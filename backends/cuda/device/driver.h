@@ -153,8 +153,8 @@ void cuda_leave(const struct cuda_driver *driver, int *mode);
 CUresult cuda_copy_to(const struct cuda_driver *driver, CUdeviceptr to, const void *from, size_t size);
 
 /*
- * A call that waits for a context breaks the captures of its streams. Our threads therefore wait only after
- * cuda_wait_begin(), which returns false while a capture is open. cuda_capture_begin() counts a capture, then sleeps
+ * A call that waits for a context breaks the captures of its streams. Our threads wait only if cuda_wait_begin()
+ * returns true, which it does while no capture is open. The function cuda_capture_begin() counts a capture, then sleeps
  * for at most 2 ms while one of our waits is in progress. A wait that has just begun thus reaches the driver before the
  * capture begins.
  */

@@ -105,7 +105,7 @@ static int compare_source(void *arg, const struct fatbin_entry *entry)
 	return 0;
 }
 
-/* the suffix of the entry's architecture as a string, such as the "a" of sm_90a; "" if it has none */
+/* the suffix of the entry's architecture as a string, such as the "a" of sm_90a; "": no suffix */
 #define SUFFIX(entry) ((const char[2]){ fatbin_suffix(entry) })
 
 static int refuse_source(const struct fatbin_chosen *chosen, uint32_t arch, struct gpubpf_diag *diag)

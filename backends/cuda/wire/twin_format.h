@@ -17,7 +17,7 @@
 enum cuda_twin_part { CUDA_TWIN_WHOLE, CUDA_TWIN_LOW, CUDA_TWIN_HIGH };
 
 /* A position in the cubin at which the agent stores the address of a variable of the application's module, plus
- * `addend`: all 8 bytes of the sum, or its low or high 4 bytes. */
+ * `addend`. It stores all 8 bytes of the sum, or its low or high 4 bytes. */
 struct cuda_twin_address {
 	const char *name;
 	uint64_t off;              /* bytes from the start of the cubin */

@@ -78,8 +78,8 @@ static uint32_t intern_name(struct reading_shared *shared, const char *name)
 	return shared->nnames++;
 }
 
-/* Sets the name of the place with index `place` and returns the next index, or more than MAX_PLACES if the list of
- * names is full. */
+/* Sets the name of the place with index `place`. Returns the next index, or more than MAX_PLACES if the list of names
+ * is full. */
 static uint32_t add_named(const struct reading *r, uint32_t place, enum gpubpf_site kind, const struct hip_patch *insn)
 {
 	char name[NAME_BYTES];

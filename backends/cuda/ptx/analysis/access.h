@@ -8,8 +8,8 @@
 
 #define PTX_MAX_ACCESSES 2
 
-/* where the number of accessed bytes is stated: by type and vector, in an operand, in the operands of cp.async, 16 for
- * a matrix row, or nowhere (PTX_BYTES_UNKNOWN) */
+/* what states the number of accessed bytes: type and vector, an operand, the operands of cp.async, 16 for a row of a
+ * matrix, nothing */
 enum ptx_bytes { PTX_BYTES_TYPE, PTX_BYTES_OPERAND, PTX_BYTES_COPIED, PTX_BYTES_ROW, PTX_BYTES_UNKNOWN };
 
 /* one access by a lane; if `unseen` is set, an access that cannot be described exactly */

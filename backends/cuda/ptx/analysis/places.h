@@ -28,7 +28,7 @@ struct ptx_place {
 int ptx_places(const struct ptx_module *module, uint32_t function, uint32_t kinds, struct ptx_place **places, uint32_t *n);
 
 #define PTX_NAME_SIZE 256
-/* Writes the name of a place that has one (gpubpf_place_has_name()), else "". Of a longer name it writes the last
+/* Writes the name of a place that has one (gpubpf_place_has_name()), else "". If the name is longer, it writes the last
  * `size` - 1 bytes. */
 void ptx_place_name(const struct ptx_module *module, const struct ptx_place *place, char *name, size_t size);
 

@@ -26,8 +26,8 @@ int ptx_has_cycle(const struct ptx_module *module, uint32_t block);
  * Only instructions without side effects may precede it, which any lane may execute at any time. PTX_NONE: there is no
  * such branch. */
 uint32_t ptx_head_branch(const struct ptx_module *module, uint32_t block);
-/* Returns true if only a few straight-line instructions lie between the branch of ptx_head_branch() and the block's
- * end, so that predicates can replace it. */
+/* Returns true if predicates can replace the branch of ptx_head_branch(): only a few straight-line instructions lie
+ * between it and the block's end. */
 bool ptx_can_guard(const struct ptx_module *module, uint32_t branch);
 /* Returns true if the instruction accesses memory, so that it needs the predicate after the branch was removed. */
 bool ptx_needs_guard(const struct ptx_module *module, const struct ptx_node *insn);

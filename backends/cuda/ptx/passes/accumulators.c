@@ -5,8 +5,8 @@
  * After: the function zeroes them at its top and adds them to the maps at every exit.
  * Requires: the places of the function with their probes (splice.c).
  *
- * If a fault or trap ends the kernel, lanes inside the function lose their accumulators: for each place in a loop, the
- * sum since the key last changed.
+ * If a fault or trap ends the kernel, lanes inside the function lose their accumulators. For each place in a loop, this
+ * is the sum since the key last changed.
  * CUDA_ACC_MODE is 1 at a place that has its own accumulators, which every lane uses. It is 2 at a place whose adds
  * single lanes accumulate for their warp. It is 0 at a place where each add goes to the map at once.
  */
@@ -87,8 +87,8 @@ static uint32_t *count_loop_depths(struct ptx_splice *in, uint32_t function)
 	return loops;
 }
 
-/* Assigns accumulators (CUDA_ACC_MODE 1) to the first MAX_KEYED_PLACES places in loops whose probes compute at run time
- * to which value of a map they add. */
+/* Assigns accumulators (CUDA_ACC_MODE 1) to the first MAX_KEYED_PLACES places in loops whose probes have keys: they
+ * compute the offset of the map value at run time. */
 static void assign_keys(struct ptx_splice *in, uint32_t function, const uint32_t *loops)
 {
 	for (uint32_t i = 0; i < in->nplaced && in->nkeyed < MAX_KEYED_PLACES; i++) {

@@ -4,7 +4,7 @@
  * Before: each probe that needs the active mask reads it at its place.
  * After: the mask is read once, before the first place of a run; the others use the same register.
  * Requires: a run is straight-line code without branches, calls, exits and labels. A place joins a run only if every
- * lane that reaches it runs its probe; other places read the mask themselves.
+ * lane that reaches it runs its probe; other places read the mask themselves. The file
  * core/lower/llvm/passes/nvptx_activemask_cse.c states what the mask is used for.
  */
 #include "insn_probe.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does: adds the probes at a block's begin and end, each of which one lane of the block runs.
+ * Does: adds the probes at a block's begin and end. One lane of the block runs each probe.
  *
  * 1. The block-begin probe runs in the first lane, whose indices are all 0; every block has it.
- * 2. If ptx_can_sync_before_exit() holds, the first lane also runs the block-end probe: the lanes of a block wait at a
- * barrier before they exit. In a one-dimensional launch only the first warp waits for the others.
+ * 2. If ptx_can_sync_before_exit() holds, the first lane also runs the block-end probe. All lanes of the block wait at
+ * a barrier before they exit. In a one-dimensional launch only the first warp waits for the others.
  * 3. Otherwise the last lane to leave runs the block-end probe. A word in shared memory counts the lanes that have not
  * left.
  * 4. All lanes of the block wait once at the kernel's top, after the first lane sets that word.

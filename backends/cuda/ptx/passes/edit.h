@@ -84,24 +84,23 @@ void ptx_add_converged(struct ptx_splice *in, struct ptx_text *text, const struc
 uint32_t ptx_begin_reconverge(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe);
 void ptx_end_reconverge(struct ptx_splice *in, struct ptx_text *text, uint32_t meeting);
 /* Returns true if lanes may diverge in the probe and continue after it. The code of ptx_begin_reconverge() then uses
- * the predicate that ptx_declare_opaque_false() declares; for probes at single instructions it is declared once, at the
+ * the predicate that ptx_declare_opaque_false() declares. For probes at single instructions it is declared once, at the
  * function's top. */
 bool ptx_needs_reconvergence(const struct cuda_probe *probe);
 void ptx_declare_opaque_false(struct ptx_splice *in, struct ptx_text *text);
 /* Refuses a probe that reads arguments if, at that node, a block redeclares the name of a parameter of the function. */
 void ptx_check_params(struct ptx_splice *in, const struct cuda_probe *probe, uint32_t function, uint32_t node);
 
-/* place_probes.c. ptx_requested_kinds() returns the kinds of the job's sites, GPUBPF_SITE_BIT. ptx_find_probes() finds
- * the places of a function and the probes that run there. */
+/* place_probes.c: ptx_requested_kinds() returns the kinds of the job's sites, GPUBPF_SITE_BIT. The function
+ * ptx_find_probes() finds the places of a function and the probes that run there. */
 uint32_t ptx_requested_kinds(const struct ptx_splice *in);
 void ptx_find_probes(struct ptx_splice *in, uint32_t function);
 /* edit_function.c: edits a function of the twin. `function` is one of its nodes, perhaps a declaration; symbol->node is
  * its definition. */
 void ptx_edit_function(struct ptx_splice *in, const struct ptx_symbol *symbol, uint32_t function);
 
-/* accumulators.c. ptx_assign_accumulators() selects accumulators for the probes in a function. ptx_begin_accumulators()
- * emits code at the function's top, ptx_flush_accumulators() at each exit, ptx_load_accumulators() and
- * ptx_store_accumulators() before and after a probe. */
+/* accumulators.c: ptx_assign_accumulators() selects accumulators for the probes in a function. The others emit code:
+ * `begin` at the function's top, `flush` at each exit, `load` before and `store` after a probe. */
 void ptx_assign_accumulators(struct ptx_splice *in, uint32_t function);
 bool ptx_has_accumulators(const struct ptx_splice *in);
 void ptx_begin_accumulators(struct ptx_splice *in, struct ptx_text *text);
@@ -114,8 +113,8 @@ bool ptx_is_short(const struct ptx_splice *in);
 bool ptx_can_sync_before_exit(struct ptx_splice *in);
 /* Returns true if the place is a branch to another place at which blocks end. */
 bool ptx_is_branch_to_exit(const struct ptx_place *place);
-/* The counter of a block's lanes that have not left, in shared memory. ptx_declare_lane_count() declares it,
- * ptx_init_lane_count() sets it at the kernel's top. */
+/* The counter of a block's lanes that have not left, in shared memory. The first function declares it, the second sets
+ * it at the kernel's top. */
 void ptx_declare_lane_count(struct ptx_splice *in, struct ptx_text *text);
 void ptx_init_lane_count(struct ptx_splice *in, struct ptx_text *text);
 /* Emits code at the kernel's top, before that of ptx_init_lane_count(): it computes the values that the block probes

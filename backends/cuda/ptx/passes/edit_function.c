@@ -26,8 +26,8 @@ static void read_special_registers(struct ptx_splice *in, struct ptx_text *text)
 		ptx_declare_opaque_false(in, text);
 }
 
-/* Where and how the probe of each site kind is added: at the top of a body, or at each of its exits. insn_probe.c adds
- * probes at single instructions. */
+/* Where and how the probe of each site kind is added: at the top of a body, or at each of its exits. The file
+ * insn_probe.c adds probes at single instructions. */
 static const struct site_rule {
 	bool at_entry, at_exit;
 	void (*add)(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe);

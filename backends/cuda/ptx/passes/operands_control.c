@@ -61,7 +61,7 @@ void ptx_emit_taken(struct insn_place *a, uint32_t word, uint32_t i)
 	put(a, "selp.b64 " PTX_OPERAND "%u, %d, %d, %.*s;\n", word, !negated, negated, len, name);
 }
 
-/* Computes the mask of the lanes that branch in this lane's direction, by activemask under the branch's predicate: its
+/* Computes the mask of the lanes that branch in this lane's direction, by activemask under the branch's predicate. Its
  * result has the lanes whose predicate is true (PTX ISA, activemask). A vote would need all lanes converged, and a test
  * for that. */
 static void emit_side_mask(struct insn_place *a, const char *to)

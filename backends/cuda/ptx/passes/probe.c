@@ -140,8 +140,8 @@ static void edit_ctaid(const struct ptx_module *m, uint32_t token, struct cuda_p
 		}
 }
 
-/* Folds the test of CUDA_NOT_LEADER into the branch to the end with which the probe begins, so that one branch skips
- * the probe for both reasons. */
+/* Folds the test of CUDA_NOT_LEADER into the probe's first branch, which goes to its end. One branch then skips the
+ * probe for both reasons. */
 static void edit_head(const struct ptx_module *m, uint32_t body, struct extraction *ex, struct edits *e)
 {
 	bool skips_lanes = ex->probe->is_last_lane_probe || (ex->probe->is_block_probe && ex->probe->flat);

@@ -13,9 +13,9 @@
 #include "backends/cuda/wire/twin_format.h"
 #include "edit.h"
 
-/* Returns true if the twin has this node of a symbol: its definition, and nodes before it or without a definition.
- * ptx_edit_function() turns a weak definition before the strong one into a declaration. Nodes after the definition are
- * dropped, since assemblers reject them as a second definition. */
+/* Returns true if the twin has this node of a symbol: its definition, and nodes before it or without a definition. The
+ * function ptx_edit_function() turns a weak definition before the strong one into a declaration. Nodes after the
+ * definition are dropped, since assemblers reject them as a second definition. */
 static bool keeps_node(const struct ptx_splice *in, const struct ptx_symbol *symbol, uint32_t node)
 {
 	if (!symbol || !symbol->needed || !(symbol->function || symbol->shared))

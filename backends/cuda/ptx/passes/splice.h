@@ -28,25 +28,25 @@ struct gpubpf_lower_job;
 					 * inlined */
 /*
  * Registers in the text of a twin, for readers of dumped twins. The names are fixed, since twins must stay byte-identical.
- *   %gpubpf_sum<name>     CUDA_ACC          the sum for one value at a fixed offset
- *   %gpubpf_key<name>     CUDA_ACC_OFFSET   the offset of the value that the next register accumulates
- *   %gpubpf_kept<name>    CUDA_ACC_VALUE    the sum for the value at that offset
- *   %gpubpf_keeps         CUDA_ACC_MODE     which lanes accumulate: 0 none, 1 each for itself, 2 one for its warp
- *   %gpubpf_keeper<n>     CUDA_ACC_LANE     the lane that accumulates add n for its warp
- *   %gpubpf_first<map>    CUDA_MAP_BASE     the address of the map's first value
+ *   %gpubpf_sum<name>     CUDA_ACC          the sum for one value at a fixed offset.
+ *   %gpubpf_key<name>     CUDA_ACC_OFFSET   the offset of the value that the next register accumulates.
+ *   %gpubpf_kept<name>    CUDA_ACC_VALUE    the sum for the value at that offset.
+ *   %gpubpf_keeps         CUDA_ACC_MODE     which lanes accumulate: 0 none, 1 each for itself, 2 one for its warp.
+ *   %gpubpf_keeper<n>     CUDA_ACC_LANE     the lane that accumulates add n for its warp.
+ *   %gpubpf_first<map>    CUDA_MAP_BASE     the address of the map's first value.
  *   %gpubpf_told          CUDA_PLACE_CONST  is the number of accessed bytes a constant of the place?
- *   %gpubpf_came          CUDA_ACTIVE       the active mask
+ *   %gpubpf_came          CUDA_ACTIVE       the active mask.
  *   %gpubpf_whole         CUDA_FULL_WARP    are all lanes of the warp active?
- *   %gpubpf_side          CUDA_TAKEN        the lanes that branch in this lane's direction
- *   %gpubpf_sm, _lane     CUDA_SM, _LANE    copies of %smid, %laneid
- *   %gpubpf_ctaid_<axis>  CUDA_CTAID        copies of %ctaid
+ *   %gpubpf_side          CUDA_TAKEN        the lanes that branch in this lane's direction.
+ *   %gpubpf_sm, _lane     CUDA_SM, _LANE    copies of %smid, %laneid.
+ *   %gpubpf_ctaid_<axis>  CUDA_CTAID        copies of %ctaid.
  *   %gpubpf_others        CUDA_NOT_LEADER   does another lane run the block's probe?
- *   %gpubpf_result        CUDA_RESULT       the function's return value
- *   %gpubpf_o<word>       CUDA_OPERAND      an operand of the place
- *   %gpubpf_v<i>                            the address of binding i (edit_function.c)
- *   %gpubpf_in, _g, _at                     WITHIN, GUARD, PTX_AT (insn_probe.c, operands.h)
- *   %gpubpf_here, _nobody                   ACTIVE_LANES, OPAQUE_FALSE (reconverge.c)
- *   %gpubpf_out                             SKIP_PRED (probe.c)
+ *   %gpubpf_result        CUDA_RESULT       the function's return value.
+ *   %gpubpf_o<word>       CUDA_OPERAND      an operand of the place.
+ *   %gpubpf_v<i>                            the address of binding i (edit_function.c).
+ *   %gpubpf_in, _g, _at                     WITHIN, GUARD, PTX_AT (insn_probe.c, operands.h).
+ *   %gpubpf_here, _nobody                   ACTIVE_LANES, OPAQUE_FALSE (reconverge.c).
+ *   %gpubpf_out                             SKIP_PRED (probe.c).
  */
 #define CUDA_MAX_ACCS 8
 #define CUDA_ACC "%gpubpf_sum" /* .b64: an accumulator for one value of a map */
@@ -100,9 +100,9 @@ struct cuda_probe {
 	bool reads_ctaid;        /* reads CUDA_CTAID */
 	bool reads_not_leader;        /* its text tests CUDA_NOT_LEADER: all lanes may enter it, and the other lanes
 				       * branch to its end */
-	struct cuda_sum {        /* The probe uses the registers CUDA_ACC <name of a sum>, CUDA_ACC_OFFSET and
-				  * CUDA_ACC_VALUE <name of a key>, and CUDA_MAP_BASE <number of a map>
-				  * (core/lower/llvm/accumulators.c). */
+	struct cuda_sum {        /* Registers that the probe uses (core/lower/llvm/accumulators.c). A sum is CUDA_ACC
+				  * <name>. A key is CUDA_ACC_OFFSET <name> and CUDA_ACC_VALUE <name>. The base of a map
+				  * is CUDA_MAP_BASE <number>. */
 		char name[32];   /* "<bytes>_<map>_<offset>"; without the offset in keys */
 	} sums[CUDA_MAX_ACCS], keys[CUDA_MAX_ACC_OFFSETS], map_bases[CUDA_MAX_MAP_BASES];
 	uint32_t nsums, nkeys, nmap_bases;

@@ -19,8 +19,8 @@
 
 enum { NOTHING, LOW, HIGH, DESCRIPTOR };
 
-/* the value of a register: nothing, the low or high half of address `at` in the file, or word `at` of the descriptor of
- * private memory */
+/* the known value of a register. LOW, HIGH: half of address `at` in the file. DESCRIPTOR: word `at` of the descriptor
+ * of private memory */
 struct known {
 	uint64_t half : 2, at : 62;
 };

@@ -125,8 +125,8 @@ static uint32_t target_of(const struct reader *r, uint32_t off)
 	return hip_code_target(off, word_at(r, off));
 }
 
-/* Marks an instruction's words, and refuses overlapping instructions, which a twin could not replace. *clause is the
- * number of instructions left in the current clause (ISA guides, "S_CLAUSE"). */
+/* Marks an instruction's words, and refuses overlapping instructions, which a twin could not replace. The current
+ * clause has *clause more instructions (ISA guides, "S_CLAUSE"). */
 static int mark_words(struct reader *r, const char *name, uint32_t off, uint32_t size, uint32_t *clause)
 {
 	uint8_t *words = r->code->words + off / 4;

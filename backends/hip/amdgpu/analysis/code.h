@@ -48,7 +48,7 @@ struct hip_patch {
 	bool probed, counted;      /* END, in a twin: the exit probe runs here; the waves that end are counted here, to
 				    * find the block's last lane */
 	uint32_t target;           /* offset of the target: BRANCH, JUMP, FAR_JUMP, and in a twin CALL and TAIL */
-	uint64_t callee;           /* CALL, TAIL: the function's address in the file; UINT64_MAX: unknown */
+	uint64_t callee;           /* CALL, TAIL: the function's address in the file, or UINT64_MAX if it is unknown */
 	bool begins_function;      /* a function's first instruction */
 	bool has_back_branch;      /* a branch goes back to the function's first instruction */
 	bool at_loop_end;          /* NARROW_EXEC: the remaining lanes branch back to the loop's head; else the removed

@@ -19,7 +19,7 @@ static const struct unit_row {
 #include "memory.def"
 };
 
-#define UNIT 0x80000000u /* a row's spaces: those of its unit, and these */
+#define UNIT 0x80000000u /* in a row's spaces: add the spaces of its unit */
 #define GPUBPF_RMW_NONE 0
 
 static const struct row {

@@ -32,8 +32,8 @@ void hip_emit_branch_operands(struct hip_text *t, bool others);
 void hip_emit_register_operands(struct hip_text *t, enum hip_lane_operand first, const struct hip_reg *registers, uint32_t n);
 /* Removes the lanes from EXEC whose address is not in that space. It clobbers s1. */
 void hip_emit_space_filter(struct hip_text *t, uint32_t space);
-/* Removes the lanes from EXEC whose address lies in memory that the runtime allocated for the launch: `bytes` bytes
- * from the address that the initial registers of `field` hold. */
+/* Removes the lanes from EXEC whose address lies in memory that the runtime allocated for the launch. This memory has
+ * `bytes` bytes from the address that the initial registers of `field` hold. */
 void hip_emit_outside_filter(struct hip_text *t, enum hip_field field, uint32_t bytes);
 /* Reduces EXEC to its first lane. */
 void hip_emit_first_lane(struct hip_text *t);

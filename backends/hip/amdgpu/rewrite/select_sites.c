@@ -81,7 +81,7 @@ static int select_bodies(struct hip_app_kernel *app, struct gpubpf_inserting *at
 }
 
 /* Selects the probes at one s_endpgm of the kernel. All ends share one stub, so they need the same probes, and every
- * wave of a block must be counted. first: this is the kernel's first end. */
+ * wave of a block must be counted. The caller sets `first` for the kernel's first end. */
 static int select_end(struct hip_patch *patch, struct gpubpf_inserting *at, struct site_selection *c, bool first, struct hip_draft *draft,
 		      struct gpubpf_diag *diag)
 {

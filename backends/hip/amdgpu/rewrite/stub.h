@@ -97,7 +97,7 @@ enum hip_saved_lane {
 	HIP_SAVED_NARROWED = 11, HIP_NSAVED = 13,
 };
 
-/* Labels that the linker needs. At each TO label is a branch to a probe that LLVM compiled; the probe returns to the
+/* Labels that the linker needs. At each TO label is a branch to a probe that LLVM compiled. The probe returns to the
  * next label of this list, or ends the twin. */
 #define HIP_STUB_TO_ENTRY "gpubpf_to_entry"
 #define HIP_STUB_ENTERED "gpubpf_entered"

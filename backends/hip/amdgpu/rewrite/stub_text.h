@@ -28,7 +28,7 @@ struct hip_text {
 	FILE *f;
 	const struct hip_draft *draft;
 	const struct hip_spelling *spelling;
-	uint8_t *labelled;         /* [word of the kernel] 1: a branch goes there, so it gets a label */
+	uint8_t *labelled;         /* [word of the kernel] 1: the target of a branch, so it gets a label */
 	char *places;              /* text of the stubs of all places */
 	size_t nplaces, *ends;     /* bytes of this text; [patch] offset in the text where the patch's stub ends */
 	struct hip_start initial_state; /* initial registers that the twin's descriptor requests; register i is saved in
@@ -51,8 +51,8 @@ void hip_restore_state(struct hip_text *t, const struct hip_descriptor *d);
 
 /* saved_state.c: emits the code that calls bodies. */
 void hip_write_calls(struct hip_text *t);
-/* insn_probe.c. hip_write_place() emits the stub of patch number `place`, if it has probes. hip_write_place_branch()
- * emits the instruction that replaces it in the kernel, or returns false to keep it. */
+/* insn_probe.c: hip_write_place() emits the stub of patch number `place`, if it has probes. The other function emits
+ * the instruction that replaces it in the kernel, or returns false to keep it. */
 void hip_write_place(struct hip_text *t, uint32_t place);
 bool hip_write_place_branch(struct hip_text *t, uint32_t place);
 
