@@ -87,8 +87,8 @@ static uint32_t *count_loop_depths(struct ptx_splice *in, uint32_t function)
 	return loops;
 }
 
-/* Assigns accumulators (CUDA_ACC_MODE 1) to the first MAX_KEYED_PLACES places in loops whose probes have keys: they
- * compute the offset of the map value at run time. */
+/* Assigns accumulators (CUDA_ACC_MODE 1) to the first MAX_KEYED_PLACES places in loops whose probes have keys. A key is
+ * the offset of a map value, computed at run time. */
 static void assign_keys(struct ptx_splice *in, uint32_t function, const uint32_t *loops)
 {
 	for (uint32_t i = 0; i < in->nplaced && in->nkeyed < MAX_KEYED_PLACES; i++) {

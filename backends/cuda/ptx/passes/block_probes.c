@@ -84,7 +84,7 @@ static bool never_syncs(const struct ptx_splice *in)
 
 bool ptx_can_sync_before_exit(struct ptx_splice *in)
 {
-	/* a probe at any other place may itself end lanes, or wait for them */
+	/* a probe at any other place may itself be the point at which lanes leave */
 	const uint32_t allowed = GPUBPF_SITE_BIT(ENTRY) | BLOCK_SITES;
 
 	for (uint32_t i = 0; i < in->at.job->nsites; i++)

@@ -23,8 +23,8 @@ struct ptx_splice {
 	const struct cuda_probe *probes; /* indexed by the job's sites */
 	struct gpubpf_inserting at;
 	struct gpubpf_diag *diag;
-	uint32_t nbindings, exits, probed_exits, labels, version; /* numbers used so far; version: highest PTX ISA
-								   * version that the twin needs */
+	uint32_t nbindings, exits, probed_exits, labels, version; /* counts so far; version: highest PTX ISA version
+								   * that the twin needs */
 	struct ptx_site {          /* a place of the function under edit, and its probe (NULL: none) */
 		struct ptx_place place;
 		const struct cuda_probe *probe;

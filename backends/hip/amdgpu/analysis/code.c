@@ -146,7 +146,7 @@ static int mark_words(struct reader *r, const char *name, uint32_t off, uint32_t
 	return overlaps ? refuse(r, "a branch goes to the middle of an instruction", off) : 0;
 }
 
-/* Adds a far jump, which becomes a branch in the twin. No branch may go to the instructions that compute its target. */
+/* Adds a far jump, which becomes a branch in the twin. No branch may go to its instructions, except to the first. */
 static int add_far_jump(struct reader *r, uint32_t off)
 {
 	struct hip_patch *patch = add_patch(r, HIP_PATCH_FAR_JUMP, off);

@@ -21,8 +21,8 @@ enum hip_addressing {
 	HIP_AT_VECTOR,             /* 64 bits of vector registers */
 	HIP_AT_SCALAR,             /* 64 bits of scalar registers, plus one register of either kind */
 	HIP_AT_OFFSET,             /* 32 bits from the space's start: a vector and a scalar register, if present */
-	HIP_AT_BUFFER,             /* 32 bits likewise, through a descriptor of private memory; a scalar register counts
-				    * for the wave */
+	HIP_AT_BUFFER,             /* like HIP_AT_OFFSET, through a descriptor of private memory; the scalar register
+				    * counts the bytes of all lanes */
 };
 
 struct hip_access {

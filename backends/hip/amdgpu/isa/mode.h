@@ -8,11 +8,11 @@
 
 #include "isa.h"
 
-/* Returns true if it skips vector instructions, or indexes registers by other means than s_set_gpr_idx_on. Both are
- * bits of MODE from 27 on. */
+/* Returns true if the instruction makes the wave skip vector instructions, or index vector registers by other means
+ * than s_set_gpr_idx_on. Both are bits of MODE from 27 on. */
 bool hip_changes_vectors(const struct hip_isa *isa, const char *name, const char *operands);
-/* Returns true if it enables arithmetic exceptions: bits 12 to 20 of MODE, from gfx12 on a separate register. A probe
- * relies on there being none. */
+/* Returns true if the instruction enables arithmetic exceptions: bits 12 to 20 of MODE, from gfx12 on a separate
+ * register. Probes rely on disabled exceptions. */
 bool hip_enables_exceptions(const char *name, const char *operands);
 
 #endif
