@@ -72,7 +72,7 @@ hipError_t hip_enter(const struct hip_driver *driver, int device, struct hip_vis
 {
 	hipError_t error;
 
-	visit->clean = !driver->peek_error();
+	visit->had_no_error = !driver->peek_error();
 	visit->capture_mode = 2; /* hipStreamCaptureModeRelaxed */
 	if (driver->capture_mode)
 		driver->capture_mode(&visit->capture_mode);
@@ -89,6 +89,6 @@ void hip_leave(const struct hip_driver *driver, int device, const struct hip_vis
 		driver->capture_mode(&mode);
 	if (visit->device != device)
 		driver->set_device(visit->device);
-	if (visit->clean && driver->peek_error())
+	if (visit->had_no_error && driver->peek_error())
 		driver->last_error();
 }

@@ -117,7 +117,7 @@ const char *hip_error(const struct hip_driver *driver, hipError_t error); /* nev
  */
 struct hip_visit {
 	int device, capture_mode;
-	bool clean;                  /* the thread had no error before */
+	bool had_no_error;           /* the thread had no error before */
 };
 
 hipError_t hip_enter(const struct hip_driver *driver, int device, struct hip_visit *visit);

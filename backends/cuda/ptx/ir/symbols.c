@@ -156,7 +156,7 @@ int ptx_symbols_init(struct ptx_symbols *symbols, const struct ptx_module *modul
 
 		b = nunique ? &module->tokens[all[nunique - 1].name] : NULL;
 		if (b && !compare_names(module->text + a->off, a->len, module->text + b->off, b->len)) {
-			all[nunique - 1].twice |= is_conflict(&all[nunique - 1], &all[i]);
+			all[nunique - 1].is_ambiguous |= is_conflict(&all[nunique - 1], &all[i]);
 			continue;
 		}
 		all[nunique++] = all[i];

@@ -10,7 +10,7 @@ struct ptx_symbol {
 	uint32_t node, name;     /* node of the definition, or else of a declaration; token of its name */
 	bool function, defined;
 	bool weak, visible;      /* linkage; a definition with neither is private to its module */
-	bool twice;              /* several linked modules define it, and it is not clear which definition the linker
+	bool is_ambiguous;       /* several linked modules define it, and it is not clear which definition the linker
 				  * chose */
 	bool hidden;             /* a function declares the same name */
 	bool needed;             /* by the kernel */

@@ -29,7 +29,7 @@ static void need_symbol(struct ptx_splice *in, struct ptx_symbol *symbol, uint32
 	if (symbol->needed)
 		return;
 	symbol->needed = true;
-	if (symbol->twice)
+	if (symbol->is_ambiguous)
 		ptx_refuse(in, "it needs %.*s, which several of the linked modules define", len, name);
 	else if (symbol->handle)
 		ptx_refuse(in, "it uses the texture or surface reference %.*s, which is bound to its original module",

@@ -165,7 +165,7 @@ int cuda_inject(const struct ptx_module *module, const struct gpubpf_lower_job *
 	uint32_t own = cuda_ptx_version(module);
 	const char *kernel = job->sites[0].kernel;
 	struct ptx_splice in = { .version = probes->version > own ? probes->version : own, .m = module, .kernel = kernel,
-				 .probes = probes->of_sites, .at = { .job = job, .kernel = kernel }, .diag = diag,
+				 .probes = probes->by_site, .at = { .job = job, .kernel = kernel }, .diag = diag,
 				 .kernel_node = PTX_NONE };
 	struct cuda_twin made = { 0 };
 	struct ptx_text text = { 0 };

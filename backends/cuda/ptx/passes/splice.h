@@ -124,7 +124,7 @@ struct cuda_twin {
 
 /* The probes that are inlined into a twin. */
 struct cuda_probes {
-	const struct cuda_probe *of_sites; /* [site of the job] */
+	const struct cuda_probe *by_site;  /* [site of the job] */
 	const struct cuda_probe *flat;     /* [site of the job], for one-dimensional launches; NULL: that form would
 					    * save no time */
 	const char *prelude;               /* PTX for the top level of the twin's module, which the probes refer to */

@@ -141,9 +141,9 @@ int hip_steps_add(struct hip_steps *steps, const char *name, const char *operand
 	if (has_prefix(name, "s_movreld"))
 		step.nto = REGISTERS - step.to;
 	if (vector && second)
-		read_register(second + 1, &step.also, &step.nalso);
+		read_register(second + 1, &step.second_to, &step.nsecond_to);
 	if (step.what == HIP_STEP_BUFFER) {
-		step.also = 0;
+		step.second_to = 0;
 	} else if (step.what == HIP_STEP_CALL && !second) {
 		step.from = step.to; /* s_setpc_b64 writes nothing */
 		step.nfrom = step.nto;
@@ -258,7 +258,7 @@ static void apply_step(const struct trace *t, struct hip_step *step, struct stat
 	if (step->what == HIP_STEP_CALL)
 		step->callee = address_in(s, step);
 	if (step->what == HIP_STEP_BUFFER)
-		step->own = descriptor_in(s, step);
+		step->is_private = descriptor_in(s, step);
 	if (step->what == HIP_STEP_WAIT || step->what == HIP_STEP_BUFFER || is_noop_extension(step, s))
 		return;
 	if (step->what == HIP_STEP_COMPLETE) {
@@ -269,7 +269,7 @@ static void apply_step(const struct trace *t, struct hip_step *step, struct stat
 	}
 	s->has_sum = false;
 	clear_registers(s, step->to, step->nto);
-	clear_registers(s, step->also, step->nalso);
+	clear_registers(s, step->second_to, step->nsecond_to);
 	if (step->what == HIP_STEP_PC && step->nto == 2) {
 		set_address(s, step->to, t->address + step->off + 4);
 	} else if (step->what == HIP_STEP_ADD && step->nto == 1 && step->nfrom == 1 && before.reg[step->from].half == LOW) {

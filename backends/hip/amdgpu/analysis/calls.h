@@ -21,7 +21,7 @@ struct hip_step {
 				    * instruction */
 	enum hip_flow flow;
 	enum {
-		HIP_STEP_OTHER,    /* writes `to` and `also` */
+		HIP_STEP_OTHER,    /* writes `to` and `second_to` */
 		HIP_STEP_WAIT,     /* no effect */
 		HIP_STEP_PC,       /* to = the address after the instruction */
 		HIP_STEP_ADD, HIP_STEP_ADD_CARRY, /* to = from + literal, of 32 bits */
@@ -32,10 +32,10 @@ struct hip_step {
 		HIP_STEP_COMPLETE, /* adds the wave's offset to a word of the descriptor */
 		HIP_STEP_BUFFER,   /* accesses memory through the descriptor in `from` */
 	} what;
-	uint8_t to, nto, also, nalso, from, nfrom; /* scalar registers: index of the first, and how many */
+	uint8_t to, nto, second_to, nsecond_to, from, nfrom; /* scalar registers: index of the first, and how many */
 	uint32_t literal;
 	uint64_t callee;           /* out, of CALL: the function's address, or UINT64_MAX */
-	bool own;                  /* out, of BUFFER: the descriptor is that of the lane's private memory */
+	bool is_private;           /* out, of BUFFER: the descriptor is that of the lane's private memory */
 };
 
 struct hip_steps {

@@ -340,7 +340,7 @@ static void set_buffer_space(struct hip_access *a, const struct hip_step *step)
 {
 	if (a->why || a->by != HIP_AT_BUFFER)
 		return;
-	if (step->own)
+	if (step->is_private)
 		a->spaces = GPUBPF_IN(LOCAL);
 	else
 		a->why = "a buffer with an unknown descriptor";

@@ -203,11 +203,11 @@ static int add_function(struct hip_app_kernel *app, uint64_t address, struct hip
 
 static int join_bytes(struct hip_app_kernel *app, struct hip_code *all)
 {
-	app->joined = malloc(all->size + 4);
-	if (!app->joined)
+	app->part_bytes = malloc(all->size + 4);
+	if (!app->part_bytes)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < app->nparts; i++)
-		memcpy(app->joined + app->parts[i].off, app->parts[i].bytes, app->parts[i].size);
+		memcpy(app->part_bytes + app->parts[i].off, app->parts[i].bytes, app->parts[i].size);
 	for (uint32_t i = 0; i < all->npatches; i++)
 		for (uint32_t p = 0; p < app->nparts; p++)
 			if (all->patches[i].callee == app->parts[p].address)
@@ -232,7 +232,7 @@ int hip_app_kernel_add_callees(struct hip_app_kernel *app, struct gpubpf_diag *d
 		err = join_bytes(app, &all);
 	app->code = all;
 	app->address = app->parts ? app->parts[0].address : 0;
-	app->bytes = app->joined;
+	app->bytes = app->part_bytes;
 	return err;
 }
 
@@ -240,9 +240,9 @@ void hip_app_kernel_finish(struct hip_app_kernel *app)
 {
 	hip_code_finish(&app->code);
 	free(app->parts);
-	free(app->joined);
+	free(app->part_bytes);
 	app->parts = NULL;
-	app->joined = NULL;
+	app->part_bytes = NULL;
 	app->nparts = 0;
 }
 

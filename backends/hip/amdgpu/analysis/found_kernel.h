@@ -30,7 +30,7 @@ struct hip_app_kernel {
 	struct hip_part *parts;    /* parts of the twin, the kernel first; NULL: the twin calls the functions of the
 				    * original code object */
 	uint32_t nparts;
-	uint8_t *joined;           /* bytes of all parts */
+	uint8_t *part_bytes;       /* bytes of all parts */
 	bool wave32;
 	uint32_t insns;            /* kinds of instruction places for which the code is read, GPUBPF_SITE_BIT */
 	uint32_t words;            /* words that each launch of the twin fills: enum hip_bind_args */

@@ -395,12 +395,12 @@ static int write_branch(struct linker *ln, const struct hip_branch *branch)
 	return 0;
 }
 
-static int find_spot(struct linker *ln, struct hip_link_position *spot)
+static int find_position(struct linker *ln, struct hip_link_position *position)
 {
-	spot->off = find_named(ln, spot->symbol);
-	if (spot->off == NONE)
-		return refuse(ln, "there is no ", spot->symbol);
-	spot->off += spot->plus;
+	position->off = find_named(ln, position->symbol);
+	if (position->off == NONE)
+		return refuse(ln, "there is no ", position->symbol);
+	position->off += position->bytes_after;
 	return 0;
 }
 
@@ -437,8 +437,8 @@ static int build(struct linker *ln)
 		err = relocate(ln, o);
 	for (uint32_t i = 0; !err && i < ln->job->nbranches; i++)
 		err = write_branch(ln, &ln->job->branches[i]);
-	for (uint32_t i = 0; !err && i < ln->job->nspots; i++)
-		err = find_spot(ln, &ln->job->spots[i]);
+	for (uint32_t i = 0; !err && i < ln->job->npositions; i++)
+		err = find_position(ln, &ln->job->positions[i]);
 	return err;
 }
 

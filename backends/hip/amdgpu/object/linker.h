@@ -21,7 +21,7 @@ struct hip_branch {
 /* a position that the caller needs in the result */
 struct hip_link_position {
 	char symbol[32];
-	uint64_t plus;             /* bytes after the symbol */
+	uint64_t bytes_after;      /* bytes after the symbol */
 	uint64_t off;              /* out: in the file */
 };
 
@@ -34,8 +34,8 @@ struct hip_link {
 	size_t metadata_size;
 	const struct hip_branch *branches;
 	uint32_t nbranches;
-	struct hip_link_position *spots;
-	uint32_t nspots;
+	struct hip_link_position *positions;
+	uint32_t npositions;
 };
 
 /* Links the objects. The result exports global symbols that are not hidden, except gpubpf_site_* and

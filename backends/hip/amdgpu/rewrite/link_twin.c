@@ -112,22 +112,22 @@ static int find_binds(const struct hip_draft *draft, struct hip_link *job, struc
 	Elf64_Sym arena;
 
 	*binds = calloc(2 * code->npatches + 2, sizeof(**binds));
-	job->spots = calloc(2 * code->npatches + 1, sizeof(*job->spots));
-	if (!*binds || !job->spots)
+	job->positions = calloc(2 * code->npatches + 1, sizeof(*job->positions));
+	if (!*binds || !job->positions)
 		return -ENOMEM;
 	if (hip_elf_find(&symbols, "gpubpf_arena", &arena)) {
-		strcpy(job->spots[job->nspots].symbol, "gpubpf_arena");
-		(*binds)[job->nspots++] = (struct hip_bind){ .what = HIP_BIND_ARENA, .part = HIP_BIND_U64 };
+		strcpy(job->positions[job->npositions].symbol, "gpubpf_arena");
+		(*binds)[job->npositions++] = (struct hip_bind){ .what = HIP_BIND_ARENA, .part = HIP_BIND_U64 };
 	}
 	for (uint32_t i = 0; i < 2 * code->npatches; i++) {
 		const struct hip_patch *patch = &code->patches[i / 2];
-		struct hip_link_position *spot = &job->spots[job->nspots];
+		struct hip_link_position *position = &job->positions[job->npositions];
 
 		if (patch->kind != HIP_PATCH_PC)
 			continue;
-		snprintf(spot->symbol, sizeof(spot->symbol), "gpubpf_pc_%u", i / 2);
-		spot->plus = i % 2 ? HIP_STUB_PC_HI : HIP_STUB_PC_LO;
-		(*binds)[job->nspots++] = (struct hip_bind){ .what = HIP_BIND_IMAGE,
+		snprintf(position->symbol, sizeof(position->symbol), "gpubpf_pc_%u", i / 2);
+		position->bytes_after = i % 2 ? HIP_STUB_PC_HI : HIP_STUB_PC_LO;
+		(*binds)[job->npositions++] = (struct hip_bind){ .what = HIP_BIND_IMAGE,
 			.part = i % 2 ? HIP_BIND_HI32 : HIP_BIND_LO32, .addend = patch->address + 4 };
 	}
 	return 0;
@@ -137,7 +137,7 @@ static int find_binds(const struct hip_draft *draft, struct hip_link *job, struc
 static int publish(const struct hip_app_kernel *app, const struct hip_draft *draft, const struct hip_link *job,
 		   struct hip_bind *binds, struct gpubpf_blob *out)
 {
-	uint32_t count = job->nspots + (app->words ? 1 : 0);
+	uint32_t count = job->npositions + (app->words ? 1 : 0);
 	size_t size = count * sizeof(*binds);
 	uint8_t *grown = realloc(out->data, out->size + size + HIP_BIND_TAIL);
 
@@ -145,12 +145,12 @@ static int publish(const struct hip_app_kernel *app, const struct hip_draft *dra
 		free(out->data);
 		return -ENOMEM;
 	}
-	for (uint32_t i = 0; i < job->nspots; i++)
-		binds[i].offset = job->spots[i].off;
+	for (uint32_t i = 0; i < job->npositions; i++)
+		binds[i].offset = job->positions[i].off;
 	if (app->words) {
-		binds[job->nspots] = (struct hip_bind){ .what = HIP_BIND_ARGS, .part = app->words,
+		binds[job->npositions] = (struct hip_bind){ .what = HIP_BIND_ARGS, .part = app->words,
 							.offset = hip_arguments_end(app) };
-		snprintf(binds[job->nspots].kernel, sizeof(binds->kernel), "%s", draft->name);
+		snprintf(binds[job->npositions].kernel, sizeof(binds->kernel), "%s", draft->name);
 	}
 	memcpy(grown + out->size, binds, size);
 	memcpy(grown + out->size + size, &count, sizeof(count));
@@ -189,7 +189,7 @@ int hip_link_twin(const struct hip_app_kernel *app, const struct hip_probes *pro
 	if (!err)
 		err = publish(app, draft, &job, binds, out);
 	free(binds);
-	free(job.spots);
+	free(job.positions);
 	free(branches.list);
 	free(branches.names);
 	free(metadata.data);
