@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The arena in a CUDA device's memory. All copies use the copy engines on separate streams, so that they and the
- * application's kernels do not wait for each other. Zeros are copied too: the driver fills memory, and copies within a
- * device, by kernels, which a persistent kernel of the application would delay.
+ * application's kernels do not wait for each other. The arena is zeroed by such copies too. The driver fills memory,
+ * and copies within a device, by kernels, which a persistent kernel of the application would delay.
  * Copies to the device have one stream. Copies from it have several, chosen by thread. The bus transfers in both
  * directions at once.
  */
@@ -222,7 +222,8 @@ int cuda_arena_push(struct gpubpf_device *device, size_t offset, const void *fro
 	return copy(device, offset, (uintptr_t)from, size, push);
 }
 
-/* Several threads may call it at once. The pointer is published only after the memory is zeroed. */
+/* Allocates device->zeros. Several threads may call the function at once, so it sets the pointer only after it has
+ * zeroed the memory. */
 static CUresult make_zeros(struct gpubpf_device *device)
 {
 	char *zeros = NULL, *none = NULL;

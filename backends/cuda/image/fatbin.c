@@ -89,8 +89,8 @@ struct source {
 
 /*
  * Accepts PTX for the same virtual architecture only: __CUDA_ARCH__ may select other code in PTX for another one. The
- * architecture that a cubin states has no suffix. nvcc gives machine code for the same number the suffix of the PTX
- * (compute_90a: sm_90a).
+ * virtual architecture that a cubin states has no suffix. If its number is that of the machine code, the suffix of the
+ * machine code's entry decides, since nvcc gives both the same suffix (compute_90a: sm_90a).
  */
 static int compare_source(void *arg, const struct fatbin_entry *entry)
 {
