@@ -25,7 +25,7 @@ struct gpubpf_allocation {
 	gpubpf_u64 size;           /* bytes */
 	gpubpf_u32 kind;           /* enum gpubpf_allocation_kind */
 	gpubpf_u32 number;         /* from 0, in the order in which the process made the allocations; never reused */
-	gpubpf_stack_number stack; /* of the allocating thread, if programs that query allocations were loaded then */
+	gpubpf_stack_number stack; /* stack of the allocating thread; 0 if no loaded program queried allocations then */
 	gpubpf_u32 unused;
 };
 

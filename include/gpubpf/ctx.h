@@ -141,7 +141,7 @@ struct gpubpf_ctx {
 	gpubpf_u32 site;           /* enum gpubpf_site */
 	gpubpf_u32 nargs;          /* number of the kernel's parameters */
 	gpubpf_u32 work_dim;       /* 1, 2 or 3: as launched; on CUDA, the last dimension with more than one thread */
-	gpubpf_u32 device;         /* ordinal of the device, as from helper 512 */
+	gpubpf_u32 device;         /* number of the device in its process, as helper 512 returns it */
 	gpubpf_u64 grid_dim[3];    /* blocks (work-groups) in each dimension */
 	gpubpf_u64 block_dim[3];   /* threads per block; in an uneven last work-group, the real size */
 	gpubpf_u64 block_idx[3];

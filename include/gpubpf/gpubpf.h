@@ -72,7 +72,8 @@ struct gpubpf_event {
 	uint32_t size;             /* bytes */
 	uint32_t copy;             /* the multiprocessor whose ring held the record */
 	uint32_t process, device;
-	/* as above. "linux": from a program of the Linux kernel; copy is then the CPU, 0 for a ring buffer */
+	/* runtime of the device, as in struct gpubpf_print_record. "linux": a program of the Linux kernel wrote the
+	 * record, and `copy` is the CPU, or 0 for a ring buffer */
 	const char *backend;
 	/* CLOCK_MONOTONIC, if programs of the Linux kernel also put records into the ring: the record's own time
 	 * (docs/reference/maps.md), or the time when it was read; else 0 */
@@ -126,8 +127,8 @@ struct gpubpf_session_opts {
 	uint8_t unused5[6];
 };
 
-/* opts may be NULL for all defaults. Returns NULL and sets errno on failure: EINVAL (opts->sz, see above), ENOMEM. The
- * caller frees the session with gpubpf_session__free(). */
+/* opts may be NULL for all defaults. Returns NULL and sets errno on failure: EINVAL for opts->sz (see the top of this
+ * file), ENOMEM. The caller frees the session with gpubpf_session__free(). */
 GPUBPF_API struct gpubpf_session *gpubpf_session__new(const struct gpubpf_session_opts *opts);
 /* Stops the session if it is started. s may be NULL. */
 GPUBPF_API void gpubpf_session__free(struct gpubpf_session *s);
@@ -156,9 +157,9 @@ GPUBPF_API int gpubpf_session__add_object_mem(struct gpubpf_session *s, const ch
  * ".bss". `size` covers the whole map. The last call for a map counts. Load refuses (-EINVAL) data that the object does
  * not have, data of another size, and a name that no object has.
  *
- * After load, the call is for an object that joins; add_object() then refuses in the same cases. Returns -EBUSY if the
- * session has an object of that name or was stopped. In this case add_object() also returns -EBUSY if the session has
- * an object of the same bytes under another name. Returns -ENOMEM if memory runs out. */
+ * After load, the call is for an object that is added later: then gpubpf_session__add_object() refuses in the same
+ * cases. Returns -EBUSY if the session has an object of that name or was stopped. In this case add_object() also
+ * returns -EBUSY if the session has an object of the same bytes under another name. Returns -ENOMEM if memory runs out. */
 GPUBPF_API int gpubpf_session__set_initial_value(struct gpubpf_session *s, const char *object, const char *map, const void *data,
 						 size_t size);
 /* Bind a program to other kernels than its section names: a name or a glob. Returns -EBUSY after load, or -ENOMEM. */
@@ -237,8 +238,8 @@ struct gpubpf_attach_opts {
 };
 
 /* Attach the program to the kernels that its section names. The link lives until gpubpf_session__free(). On failure
- * returns NULL and sets errno. EEXIST if the program is already attached to this pattern. EINVAL for opts->sz (see
- * above) or the pattern. ENOSPC after 1,024 programs and patterns. EBUSY if the session was stopped. */
+ * returns NULL and sets errno. EEXIST if the program is already attached to this pattern. EINVAL for opts->sz (see the
+ * top of this file) or the pattern. ENOSPC after 1,024 programs and patterns. EBUSY if the session was stopped. */
 GPUBPF_API struct gpubpf_link *gpubpf_program__attach(const struct gpubpf_prog *prog);
 /* The same with options; opts may be NULL. */
 GPUBPF_API struct gpubpf_link *gpubpf_program__attach_opts(const struct gpubpf_prog *prog,
@@ -255,7 +256,7 @@ GPUBPF_API struct gpubpf_link *gpubpf_session__next_link(const struct gpubpf_ses
 GPUBPF_API uint32_t gpubpf_link__id(const struct gpubpf_link *link);
 /* The link's program; its gpubpf_prog__pattern() is the link's pattern. */
 GPUBPF_API const struct gpubpf_prog *gpubpf_link__program(const struct gpubpf_link *link);
-/* Number of launches whose twin contained the program, in all processes, over all times when it was attached. The maps
+/* Number of launches whose twin contained the program, in all processes, whenever the link was attached. The maps
  * include each of them. For a program on device functions, launches of the kernels that may call them. */
 GPUBPF_API uint64_t gpubpf_link__launches(const struct gpubpf_link *link);
 
@@ -310,7 +311,7 @@ GPUBPF_API int gpubpf_map__lookup_elem(const struct gpubpf_map *map, const void 
 GPUBPF_API int gpubpf_map__update_elem(const struct gpubpf_map *map, const void *key, size_t key_sz,
 				       const void *value, size_t value_sz, uint64_t flags);
 /* Returns -ENOENT if there is no such key. Returns -EINVAL for an array, and -EOPNOTSUPP for a bloom filter: their
- * elements cannot be deleted. Returns -EPERM and -EBUSY as above. */
+ * elements cannot be deleted. Returns -EPERM and -EBUSY as gpubpf_map__update_elem() does. */
 GPUBPF_API int gpubpf_map__delete_elem(const struct gpubpf_map *map, const void *key, size_t key_sz,
 				       uint64_t flags);
 /* Copy the value and delete the key. If several callers race, only one gets the value. Errors are as for look-ups and
@@ -373,7 +374,7 @@ struct gpubpf_kernel_stats {
 	const char *name;
 	const char *reason;        /* "" if there is nothing to explain */
 	enum gpubpf_kernel_outcome outcome;
-	uint32_t dim;
+	uint32_t dim; /* dimensions of the last launch */
 	uint64_t launches;
 	uint64_t probed, missed;   /* subsets of launches */
 	uint64_t grid[3], block[3]; /* of the last launch: blocks, threads per block (0: unknown) */
@@ -381,7 +382,7 @@ struct gpubpf_kernel_stats {
 	uint32_t registers, twin_registers; /* per thread, of the kernel and of its twin; 0: unknown */
 	uint64_t twin_load_ns;     /* time that the runtime needed to compile and load the twin */
 	const char *backend;       /* runtime that launched it: "opencl", "cuda", ... */
-	uint64_t threads[3];       /* of the last launch, in all */
+	uint64_t threads[3];       /* of the last launch: threads in each dimension */
 	uint64_t id;               /* same value as ctx->kernel and gpubpf_kernel of <gpubpf/probe.h> */
 	const char *route;         /* the form of code of its twin: "ptx", "sass", "wrap", ...; "": there is no twin */
 	/* compiler of its twin's machine code: "driver", or a program of the user and its version, "ptxas 13.0.88"; "":
@@ -408,12 +409,13 @@ struct gpubpf_cost_stats {
 	uint8_t unused2[4];
 };
 
-/* The i-th launched kernel, by name, summed over all processes and devices of a runtime. i 0 takes a new snapshot;
- * strings live until the next snapshot. Returns -ENOENT past the end, -EINVAL for stats->sz (see above), or -ENOMEM. */
+/* Store the statistics of launched kernel number i, in the order of their names, summed over all processes and devices
+ * of a runtime. A call with i == 0 takes a new snapshot, which later calls read; strings live until the next snapshot.
+ * Returns -ENOENT past the end, -EINVAL for stats->sz (see the top of this file), or -ENOMEM. */
 GPUBPF_API int gpubpf_session__kernel(struct gpubpf_session *s, size_t i, struct gpubpf_kernel_stats *stats);
 /* The full name of the kernel with that id; NULL if there is none. It lives as long as the session. */
 GPUBPF_API const char *gpubpf_session__kernel_name(const struct gpubpf_session *s, uint64_t id);
-/* Total costs of the session. Returns -EINVAL for stats->sz (see above). */
+/* Total costs of the session. Returns -EINVAL for stats->sz (see the top of this file). */
 GPUBPF_API int gpubpf_session__cost(const struct gpubpf_session *s, struct gpubpf_cost_stats *stats);
 
 struct gpubpf_report_opts {
@@ -430,8 +432,8 @@ struct gpubpf_report_opts {
 };
 
 /* Write the report: kernels, maps typed through BTF, events, drops, cost. opts may be NULL for text with everything.
- * Returns -EINVAL before load or for opts->sz (see above). Returns -ENOENT if no map has the name opts->map, -EIO if
- * writing failed, or -ENOMEM. */
+ * Returns -EINVAL before load, or for opts->sz (see the top of this file). Returns -ENOENT if no map has the name
+ * opts->map, -EIO if writing failed, or -ENOMEM. */
 GPUBPF_API int gpubpf_session__report(struct gpubpf_session *s, FILE *out,
 				      const struct gpubpf_report_opts *opts);
 

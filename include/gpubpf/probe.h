@@ -204,7 +204,7 @@ struct gpubpf_times {
  * size of all threads' records. */
 #define GPUBPF_FEW __attribute__((btf_decl_tag("gpubpf:few")))
 
-/* After SEC() of a program: what the object shows, for `gpubpf probes`. */
+/* After SEC() of a program: the text in which `gpubpf probes` says what the object shows. */
 #define GPUBPF_ABOUT(text) __attribute__((btf_decl_tag("gpubpf:about=" text)))
 
 /* --- helpers --- */
@@ -408,7 +408,8 @@ static __always_inline void gpubpf_observe_quantile(struct gpubpf_quantiles *q, 
 	gpubpf_count(&q->slot[i], 1);
 }
 
-/* Threads in the lane's block, and the block's linear number in the launch. */
+/* The first function returns the number of threads in the lane's block, the second the block's linear number in the
+ * launch. */
 static __always_inline __u64 gpubpf_block_threads(const struct gpubpf_ctx *ctx)
 {
 	return ctx->block_dim[0] * ctx->block_dim[1] * ctx->block_dim[2];
@@ -428,7 +429,8 @@ static __always_inline gpubpf_kernel gpubpf_kernel_of(const struct gpubpf_ctx *c
 	return ctx->kernel;
 }
 
-/* The same as an index of arrays: arrays are faster than hash tables, and work on devices where hash tables do not. */
+/* A kernel's id as an index of an array. Arrays are faster than hash tables, and work on devices where hash tables do
+ * not. */
 typedef __u32 gpubpf_kernel_index;
 
 /* The stack of a kernel's launch, as bpf_get_stackid() returns it. If the session has exactly one STACK_TRACE map, the
