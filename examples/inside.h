@@ -85,7 +85,7 @@ static inline int inside_run(int argc, char **argv, const char *name, size_t wor
 }
 #endif
 
-/* The same with OpenCL C source. */
+/* Build the program from OpenCL C source instead. */
 static inline int inside_source(const char *source, const char *name, size_t words, size_t threads, size_t block)
 {
 	struct opencl cl = opencl_start(source);

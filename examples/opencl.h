@@ -23,7 +23,7 @@ static inline void check(cl_int err, const char *what)
 	exit(1);
 }
 
-/* The first device of any platform. */
+/* Returns the first device of any platform. */
 static inline cl_device_id first_device(void)
 {
 	cl_platform_id platforms[16];
@@ -69,7 +69,7 @@ static inline cl_kernel opencl_kernel(const struct opencl *cl, const char *name)
 	return kernel;
 }
 
-/* A buffer that contains a copy of `data`, or zeros. */
+/* Returns a buffer that contains a copy of `data`, or zeros if `data` is NULL. */
 static inline cl_mem opencl_buffer(const struct opencl *cl, const void *data, size_t size)
 {
 	void *zeros = data ? NULL : calloc(1, size);

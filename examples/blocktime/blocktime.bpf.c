@@ -49,7 +49,8 @@ int block_enter(struct gpubpf_ctx *ctx)
 	}
 	if (gpubpf_fetch_add(&group->arrived, 1) == 0) {
 		group->start = bpf_ktime_get_ns();
-		bpf_gpu_membar(); /* before this lane counts as left, and so before another lane reads it */
+		/* order the write of `start` before this lane counts as left, so that the last lane reads it */
+		bpf_gpu_membar();
 	}
 	return 0;
 }

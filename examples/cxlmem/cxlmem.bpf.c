@@ -16,7 +16,7 @@
 #define WINDOW 14 /* the link's utilisation is measured in windows of this many bits of ns: 16 us */
 #define PLACES 8  /* places per thread whose strides are tracked separately */
 
-/* 0 selects the default that the comment names. */
+/* Set by the user. 0 selects the default, which ends each comment. */
 struct settings {
 	__u64 off;                    /* 1: no memory is far */
 	__u64 least, most;            /* bytes: range of sizes of far allocations; 1 MiB, unlimited */

@@ -20,7 +20,8 @@ struct GPUBPF_ROW threads {
 };
 GPUBPF_ARRAY(threads, struct threads, 1);
 GPUBPF_ARRAY(changed, __u64, BLOCKS) GPUBPF_SCRATCH; /* last launch in which a block changed a number, plus 1 */
-GPUBPF_ARRAY(probed, __u64, 4) GPUBPF_SCRATCH;       /* last probed launches, plus 1: others may change numbers */
+/* numbers of the last probed launches, plus 1; other launches may have changed numbers unseen */
+GPUBPF_ARRAY(probed, __u64, 4) GPUBPF_SCRATCH;
 
 /* Has block b changed a number in one of the last two launches? */
 static __always_inline int moves(struct gpubpf_ctx *ctx, __u32 b)

@@ -28,7 +28,8 @@ static __always_inline int is_inside(__u64 addr, __u64 bytes)
 	return !gpubpf_allocation(addr, &of) && addr - of.base + bytes <= of.size;
 }
 
-/* For an access that leaves an allocation, or begins shortly after one. */
+/* Returns how many bytes after the end of the preceding allocation an address lies. 0: it is inside one; ~0: none is
+ * near. */
 static __always_inline __u64 past(__u64 addr)
 {
 	struct gpubpf_allocation of;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Blocks that are running. */
+/* Tracks the blocks that run at the moment, to measure a block from its first thread's entry to the exit of its first
+ * and last thread. */
 #ifndef GPUBPF_EXAMPLES_BLOCK_H
 #define GPUBPF_EXAMPLES_BLOCK_H
 
 #include "by_kernel.h"
 
-/* More than a device runs at once. A later block in the same place replaces the earlier one, which is not measured. */
+/* Places in the table: more than the number of blocks that a device runs at once. A later block in the same place
+ * replaces the earlier one, which is not measured. */
 #define PLACES 16384
 
 struct block {
@@ -13,11 +15,12 @@ struct block {
 #ifdef BLOCK_KEEPS_SM
 	__u64 sm; /* the multiprocessor at the block's entry; on a CPU it may change */
 #endif
-	__u64 gone; /* number of the block's ends so far */
+	__u64 gone; /* how many of the block's ENDS threads (its first and its last) have left */
 };
 GPUBPF_ARRAY(running, struct block, PLACES) GPUBPF_SCRATCH;
 
-/* Blocks of overlapping launches, of one kernel or several, may have the same number. */
+/* The block's number in the launch is not unique when launches overlap, so the number also holds the launch and the
+ * kernel. */
 static __always_inline __u64 block_number(const struct gpubpf_ctx *ctx)
 {
 	return gpubpf_block_linear(ctx) | (ctx->launch & 0xffff) << 32 | (ctx->kernel + 1) << 48;
@@ -44,7 +47,7 @@ static __always_inline void block_comes(const struct gpubpf_ctx *ctx)
 	bpf_gpu_membar(); /* order these writes before this thread counts as gone */
 }
 
-/* The block's place, for the thread that ends the block; NULL for all other threads. */
+/* Count a thread's exit. Returns the block's place to the thread that ends the block, NULL to all other threads. */
 static __always_inline struct block *block_goes(const struct gpubpf_ctx *ctx)
 {
 	struct block *block = block_place(ctx);
@@ -57,7 +60,7 @@ static __always_inline struct block *block_goes(const struct gpubpf_ctx *ctx)
 	return block;
 }
 
-/* Does the place still belong to this block? True only once. */
+/* Does the place still belong to this block, and not to a later one? Returns true only once for each block. */
 static __always_inline int block_was_kept(const struct gpubpf_ctx *ctx, struct block *block)
 {
 	int kept = block->number == block_number(ctx);

@@ -18,8 +18,8 @@ static __always_inline void *of_kernel(const struct gpubpf_ctx *ctx, void *map)
 	return bpf_map_lookup_elem(map, &kernel);
 }
 
-/* A block is observed only through its first and its last thread, because that costs least. It begins with the first
- * one, and ends when both have left. A CPU runs them one after another. */
+/* A block is observed only through its first and its last thread, because that costs least. It begins when the first
+ * thread enters, and ends when both have left. A CPU runs the threads one after another. */
 static __always_inline int is_first_thread(const struct gpubpf_ctx *ctx)
 {
 	return !(ctx->thread_idx[0] | ctx->thread_idx[1] | ctx->thread_idx[2]);
@@ -31,7 +31,8 @@ static __always_inline int is_last_thread(const struct gpubpf_ctx *ctx)
 	       ctx->thread_idx[2] + 1 == ctx->block_dim[2];
 }
 
-/* Number of the block's ends that this thread is, of ENDS in total: one thread may be both. */
+/* A block has ENDS end threads, its first and its last. Returns how many of them this thread is: 0, 1, or 2 in a block
+ * of one thread. */
 #define ENDS 2
 static __always_inline __u64 ends_of(const struct gpubpf_ctx *ctx)
 {

@@ -11,7 +11,7 @@ BY_KERNEL(kerneltime, struct times);
 
 struct launch {
 	__u64 came; /* blocks that have begun */
-	__u64 gone; /* ends of blocks */
+	__u64 gone; /* first and last threads of blocks that have left */
 	__u64 start;
 };
 GPUBPF_ARRAY(launched, struct launch, KERNELS * AT_ONCE) GPUBPF_SCRATCH;

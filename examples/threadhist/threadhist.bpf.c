@@ -14,7 +14,8 @@ static __always_inline void add(void *map, __u64 n)
 		*mine += n;
 }
 
-/* Subtract the time of entry and add the time of exit: the sum is the time between them. */
+/* The program at the entry subtracts the time, and the program at the exit adds it: the sum is the time between
+ * them. */
 SEC("gpu/entry/*")
 int thread_enter(struct gpubpf_ctx *ctx)
 {
