@@ -14,9 +14,10 @@
 #include "backends/spirv/opencl_c/write/write.h"
 
 #define MAX_ANSWER (16u << 20) /* bytes of a compiler's log */
-#define MAX_REBUILDS 3 /* builds again while the binary lacks its code */
+#define MAX_REBUILDS 3 /* further builds while the binary lacks code (wire/hollow.h) */
 
-/* Copy the log's first line that names an error, searching from `from` or the start; "" if there is none. */
+/* Copy the first line of the log at or after `from` (NULL: the start) that contains "error" to line[]; "" if no line
+ * does. */
 static void find_error_line(const char *log, const char *from, char *line, size_t size)
 {
 	const char *at = strstr(from ? from : log, "error"), *end;
@@ -42,7 +43,8 @@ static void refuse(struct job *job, struct gpubpf_twin_image *out, uint32_t twin
 		 line[0] ? line : "it prints no error");
 }
 
-/* Refuse the twins into whose line numbers errors of the log point. Returns how many. */
+/* Refuse each twin whose wrapper's line numbers (GPUBPF_WRAP_LINE) appear in a line of the log with "error". Returns
+ * the number of refused twins. */
 static uint32_t refuse_by_log(struct job *job, struct gpubpf_twin_image *out)
 {
 	uint32_t found = 0;
@@ -112,7 +114,8 @@ static cl_int build_accepted_twins(struct job *job, struct gpubpf_twin_image *ou
 	return err;
 }
 
-/* Returns -EAGAIN if the binary lacks the code. */
+/* Store the program's binary in *blob. Returns -EAGAIN if the binary lacks code, -EINVAL if the runtime returns none,
+ * or -ENOMEM. */
 static int get_binary(struct job *job, cl_program program, struct gpubpf_blob *blob)
 {
 	const struct builder *b = job->builder;
@@ -152,7 +155,7 @@ static bool is_container(const struct gpubpf_twin_piece *piece)
 	return piece->kind == GPUBPF_IMAGE_OPENCL_PARTS || piece->kind == GPUBPF_IMAGE_OPENCL_QUERY;
 }
 
-/* Skip the twins that refused[] of the job names; the tool fills it in. */
+/* Skip the twins that the request lists in refused[], which the tool fills in. */
 static void skip_refused(struct job *job)
 {
 	const struct gpubpf_twin_image *pieces = job->pieces;

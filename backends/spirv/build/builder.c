@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The OpenCL device for which the worker builds: it is found by name and driver, and gets one context. */
+/* The OpenCL devices for which the worker builds. The worker finds each by its name and driver version, and creates one
+ * context for it. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>

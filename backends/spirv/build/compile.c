@@ -24,7 +24,8 @@ static void copy_log(struct job *job, cl_program program)
 	free(text);
 }
 
-/* The part's options and a -D for each twin that is left out. */
+/* Returns the part's options. For source, adds -DGPUBPF_SKIP_<site> for each excluded twin. malloc'd; NULL: no
+ * memory. */
 static char *compile_options(const struct job *job, const struct gpubpf_cl_part *part)
 {
 	char *text = NULL;

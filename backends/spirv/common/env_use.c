@@ -4,7 +4,8 @@
 #include "core/lower/ctx.h"
 #include "env_use.h"
 
-/* The helper's argument, a parameter's number, is a constant. */
+/* Add the kernel parameter whose number is argument `arg` (from 1) of a helper call. If the number is not constant, add
+ * all parameters. */
 static void add_call(const struct gpubpf_call_facts *call, uint32_t arg, struct gpubpf_env_use *use)
 {
 	if (call && call->konst_mask >> (arg - 1) & 1)

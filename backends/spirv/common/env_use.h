@@ -7,23 +7,24 @@
 #include "core/lower/lower.h"
 
 struct gpubpf_env_use {
-	uint64_t args;         /* bit i: arg[i] */
+	uint64_t args;         /* bit i: a program reads ctx->arg[i] */
 	uint64_t read;         /* bit i: helper 520 reads parameter i; bit 63: any parameter from 63 on */
 	bool ends_thread;      /* a program at the entry site may request the end of its thread, and is allowed to */
 };
 
-/* Add the members that the programs of a site read; UINT32_MAX: no site. */
+/* Add to *use the members that the programs of a site read. site: index in the job; UINT32_MAX adds nothing. */
 void gpubpf_env_use(const struct gpubpf_lower_job *job, uint32_t site, struct gpubpf_env_use *use);
 /* Bit i: a program of the site reads word i of the words that its places capture (core/lower/ctx.h). */
 uint64_t gpubpf_env_words(const struct gpubpf_lower_job *job, uint32_t site);
-/* A site on the same kernel whose parameters are the kernel's. The site itself, if all sites are on functions. */
+/* Returns the kernel's first site that is not on a function: its params[] are the kernel's. If there is none, returns
+ * the site itself. */
 const struct gpubpf_site_desc *gpubpf_env_site(const struct gpubpf_lower_job *job, uint32_t site);
 /* Does a program read the bytes of parameter i, and does the site reserve room for them? */
 bool gpubpf_env_reads_bytes(const struct gpubpf_env_use *use, const struct gpubpf_site_desc *site, uint32_t i);
 /* Does a program at a place other than the kernel's entry end threads? There one lane can leave while the others
  * continue. */
 bool gpubpf_env_ends_inside(const struct gpubpf_lower_job *job, const char *kernel);
-/* Bytes of arg_bytes, 0: none. */
+/* Returns the size of gpubpf_env.arg_bytes in bytes; 0: no program reads it. */
 uint32_t gpubpf_env_bytes(const struct gpubpf_env_use *use, const struct gpubpf_site_desc *site);
 
 #endif

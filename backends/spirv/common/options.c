@@ -77,7 +77,7 @@ static void write_folder(FILE *out, const char *option, const char *cwd, const c
 	fprintf(out, "%s%s%s/%s%s ", option, quote, cwd, folder, quote);
 }
 
-/* Concatenate in the pool what write() prints for each word of the options; NULL: no memory. */
+/* Call write() for each word of the options. Returns the whole output, in the pool; NULL: no memory. */
 static const char *rewrite_words(const char *options, struct gpubpf_pool *pool,
 				 void (*write)(FILE *out, const struct gpubpf_cl_word *w, const struct gpubpf_cl_word *before,
 					       const void *arg), const void *arg)
@@ -125,8 +125,8 @@ const char *gpubpf_cl_twin_options(const char *options, const char *cwd, struct 
 	return rewrite_words(options, pool, write_compile, &c);
 }
 
-/* OpenCL 3.0 specification, section 5.8.6.3. The other options constrain values, not the order in which they are
- * computed. */
+/* OpenCL 3.0 specification, section 5.8.6.3. The other math options restrict only the values, not the order of
+ * operations. */
 bool gpubpf_cl_has_loose_math(const char *options)
 {
 	return strstr(options, "-cl-fast-relaxed-math") || strstr(options, "-cl-unsafe-math-optimizations") ||

@@ -65,7 +65,7 @@ static int find_dialect(struct wrap_image *p, uint32_t i, const char *answer, co
 	return err;
 }
 
-/* For OpenCL's compilers a NUL byte ends a source; it does so here too. */
+/* Read part i of the image. A NUL byte ends a source, as for OpenCL's compilers. */
 static int read_part(struct wrap_image *p, uint32_t i, const struct gpubpf_image *image, uint32_t places,
 		     const struct gpubpf_device_caps *caps, struct gpubpf_diag *diag)
 {

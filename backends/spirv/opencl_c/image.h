@@ -11,7 +11,7 @@ struct wrap_image {
 	struct gpubpf_pool pool;
 	struct gpubpf_cl_parts parts;
 	struct gpubpf_cl_part single;
-	bool owned;                     /* parts came from a container */
+	bool owned;                     /* wrap_image_finish() frees `parts` */
 	struct gpubpf_cl_source *source;
 	struct gpubpf_cl_unit *unit;
 	struct cl_dialect **dialect;    /* of each part, NULL: unknown */
@@ -21,7 +21,7 @@ struct wrap_image {
 };
 
 /* Open an image, with the source's functions if places of instructions are requested (GPUBPF_SITE_BIT). 0, -ENOMEM, or
- * -EINVAL with a diagnostic. The caller calls finish in every case. */
+ * -EINVAL with a diagnostic. The caller calls wrap_image_finish() in every case. */
 int wrap_image_read(struct wrap_image *p, const struct gpubpf_image *image, uint32_t places,
 		    const struct gpubpf_device_caps *caps, struct gpubpf_diag *diag);
 void wrap_image_finish(struct wrap_image *p);
@@ -32,7 +32,7 @@ const char *wrap_reason(const struct wrap_image *p, const struct gpubpf_cl_kerne
 /* May the compiler compute other results for the same arithmetic when it is surrounded by other code? */
 bool wrap_has_loose_math(const struct wrap_image *p);
 
-/* Clang's complaint about a wrapper, unless the kernel that precedes it has an error itself; NULL: none. */
+/* Returns clang's first error in a wrapper. NULL: none, or the kernel that it wraps has an error itself. */
 const char *wrap_find_error(const struct gpubpf_cl_unit *unit, const struct gpubpf_cl_kernel *twin);
 
 /* the operations of struct gpubpf_target */

@@ -22,7 +22,7 @@ struct draft {
 	const struct gpubpf_lower_job *job;
 	struct wrap_image *p;
 	uint32_t kinds;                 /* GPUBPF_SITE_BIT of the kinds that the job inserts */
-	struct gpubpf_wrap **wraps;     /* [part] */
+	struct gpubpf_wrap **wraps;     /* [part]: the part's wrappers */
 	uint32_t *nwraps;
 	struct gpubpf_twin_image *out;
 };

@@ -24,7 +24,7 @@ struct list {
 	uint32_t *callee;
 };
 
-/* Is it listed as a function? A kernel that others call is listed as both. */
+/* Does the list contain it as a function? It contains a kernel that others call both as a kernel and as a function. */
 static bool is_listed(const struct gpubpf_cl_function *f)
 {
 	return (!f->kernel || f->called) && f->name && f->name[0];

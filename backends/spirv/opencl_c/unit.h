@@ -22,6 +22,9 @@
 #include "core/wire/pool.h"
 
 enum { CLREAD_MAX_PARTS = 6, CLREAD_MAX_ACCESSES = 2 };
+/* Values of the int members of struct cl_access that are no part's index. NONE: absent. HIDDEN: a value without a name
+ * in the source. RESULT: the expression's value. STEP_UP, STEP_DOWN: that value plus or minus 1. ONE: the constant
+ * 1. */
 enum { CLREAD_NONE = -1, CLREAD_HIDDEN = -2, CLREAD_RESULT = -3, CLREAD_STEP_UP = -4, CLREAD_STEP_DOWN = -5, CLREAD_ONE = -6 };
 
 enum cl_form {
@@ -40,7 +43,7 @@ enum cl_form {
 
 struct cl_part {
 	size_t start, end;
-	/* type of the variable that stores its value, or the lvalue's address; NULL: no variable */
+	/* type of the variable that stores the part's value, or an lvalue's address; NULL: no variable stores it */
 	const char *type;
 	/* `align`: the lvalue's alignment if it is lower than its type's, else 0; `pointed` is then the prefix of
 	 * `type` that names the lvalue's type */
@@ -48,15 +51,15 @@ struct cl_part {
 	uint32_t align;
 };
 
-/* int members are indices of parts, or CLREAD_NONE and so on */
+/* one access of an event; the int members are indices of parts, or CLREAD_NONE to CLREAD_ONE */
 struct cl_access {
 	enum gpubpf_mem_access access; /* 0: any kind, if the event is unseen */
 	uint32_t spaces;           /* GPUBPF_IN */
 	/* the access begins `index` times `stride` bytes after the pointer; it covers `many` times `bytes` */
 	int pointer, index, many;
 	uint32_t stride, offset;
-	uint32_t bytes, count;
-	/* CLREAD_RESULT: the expression's value. CLREAD_STEP_UP, CLREAD_STEP_DOWN: that plus or minus 1 */
+	uint32_t bytes, count; /* size in bytes; number of elements */
+	/* the value that is stored, or combined by an atomic */
 	int value;
 	enum gpubpf_rmw rmw;
 	int operand;
@@ -70,15 +73,18 @@ struct cl_event {
 	uint32_t order;            /* its position in the walk: an enclosing event precedes its parts */
 	struct cl_part part[CLREAD_MAX_PARTS];
 	uint32_t nparts;
-	const char *type;          /* type of its value; NULL if no code uses it or there is no value */
+	const char *type;          /* type of the expression's value; NULL if no code uses the value or there is none */
 	const char *member;        /* ASSIGN: "", or ".x" */
-	bool value_first;          /* ASSIGN: compilers evaluate part 1 before part 0. LINE: its value is used */
+	/* ASSIGN: compilers evaluate part 1 (the value) before part 0 (the target). LINE: code uses the statement's
+	 * value. */
+	bool value_first;
 	struct cl_access access[CLREAD_MAX_ACCESSES];
 	uint32_t naccesses;
 	enum gpubpf_barrier_kind barrier; /* 0: no barrier */
 	uint32_t function;         /* FUNCTION: index in the unit */
-	const char *name;          /* MARK, LINE */
-	const char *unseen;        /* what cannot be described exactly; NULL: nothing */
+	const char *name;          /* MARK: the mark's name. LINE: FILE:LINE */
+	/* the code that prevents an exact description of the event, as a phrase; NULL: none does */
+	const char *unseen;
 	bool by_macro;             /* unseen because a macro produces part of the text */
 };
 
@@ -87,8 +93,8 @@ struct gpubpf_cl_kernel;
 /* a function of the source, including kernels */
 struct gpubpf_cl_function {
 	const char *name;
-	bool kernel, called;       /* called: by another function, or kernel */
-	/* it, or a function that it calls, declares local variables: no other function may contain a copy of its
+	bool kernel, called;       /* called: another function or kernel calls it */
+	/* this function, or one that it calls, declares local variables: no other function may contain a copy of its
 	 * text */
 	bool local;
 	/* Only if places of functions are requested: its parameters, in a kernel's representation, its result, and the
@@ -108,7 +114,7 @@ struct gpubpf_cl_function {
 	 * params_end is 0. */
 	size_t start, name_at, name_end, params, params_end;
 	size_t at;                 /* where a copy may stand */
-	uint32_t line, column;     /* of the text that follows there */
+	uint32_t line, column;     /* of the source text at `at` */
 	uint32_t body_line, body_column;
 	/* the file's name by #line at the body's start; NULL: the name at the body's end is the same */
 	const char *body_file;
@@ -118,9 +124,9 @@ struct gpubpf_cl_function {
 /* A place in one function. One access is a place of several kinds if it matches them. */
 struct cl_place {
 	enum gpubpf_site kind;
-	uint32_t id, line;
-	uint32_t event, access;
-	uint32_t site;             /* index of its site in the job */
+	uint32_t id, line; /* number among the function's places of this kind; source line */
+	uint32_t event, access; /* index in the function; index in the event */
+	uint32_t site;             /* index of the place's site in the job; UINT32_MAX: it has none */
 };
 
 struct gpubpf_cl_kernel {
@@ -130,12 +136,12 @@ struct gpubpf_cl_kernel {
 	const char **type;               /* [nparams] complete text of each type */
 	const char **bare;               /* [nparams] the same without const and volatile at the top level */
 	size_t at;                       /* offset in the source where a wrapper may stand */
-	uint32_t line, column;           /* #line number and column of the text that follows there */
+	uint32_t line, column;           /* #line number and column of the source text at `at` */
 	/* the text between its braces in the source; both 0: the body cannot be repeated */
 	size_t body, body_end;
-	uint32_t body_line, body_column; /* of the first character there */
+	uint32_t body_line, body_column; /* of the first character of the body */
 	const char *body_file, *pretty;  /* as in struct gpubpf_cl_function */
-	const char *why;                 /* why it cannot be repeated: "code ..." */
+	const char *why;                 /* why the body cannot be repeated: "code ..." */
 	/* why the wrapper cannot be written, if it must repeat the body; NULL: it can */
 	const char *no_wrapper;
 	uint32_t function;               /* index in the unit */

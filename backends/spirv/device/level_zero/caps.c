@@ -99,7 +99,7 @@ void gpubpf_ze_fill_caps(struct gpubpf_device *d)
 	caps->max_alloc = p.maxMemAllocSize;
 	choose_arena(d, p.flags & ZE_DEVICE_PROPERTY_FLAG_INTEGRATED || p.type == ZE_DEVICE_TYPE_CPU);
 	fill_memory(d);
-	/* with a shared arena, the memory of CPU devices would be reported too */
+	/* not with a shared arena: the table of allocations would also list the memory of CPU devices */
 	if (!(caps->bits & GPUBPF_CAP_SHARED_ARENA))
 		caps->bits |= GPUBPF_CAP_ALLOCATIONS;
 }

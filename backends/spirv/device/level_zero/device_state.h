@@ -13,8 +13,10 @@ struct gpubpf_device {
 	ze_context_handle_t context;
 	bool owns_context;                 /* we created the context, and must destroy it */
 	ze_device_handle_t id;
-	ze_command_list_handle_t list;     /* immediate and synchronous */
+	ze_command_list_handle_t list;     /* an immediate command list in synchronous mode */
 	pthread_mutex_t lock;              /* protects `list`, which only one thread may use at a time */
+	/* memory of the arena: the device's, the host's (a copy of the session's arena), or the session's mapping
+	 * itself */
 	enum { ARENA_DEVICE, ARENA_HOST, ARENA_SYSTEM } where;
 	char *arena;
 	size_t arena_size;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Queries of the device address of a buffer, by a kernel that reads it. */
+/* Queries the device address of a buffer: a kernel stores the address that it receives. */
 #include <errno.h>
 #include <stdlib.h>
 #include <time.h>

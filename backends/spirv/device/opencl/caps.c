@@ -19,10 +19,11 @@
 #define GROUP_ITEMS 4u
 #define TEST_ITEMS 16u
 
-/* words of the buffer on which the test works */
+/* Words of the test's buffer. ADDS: number of atomic adds. CLOCK: the clock. SEEN: the value of HOST that the kernel
+ * read. HOST: the host writes it. */
 enum { WORD_ADDS, WORD_CLOCK, WORD_SEEN, WORD_HOST, WORDS };
 
-/* a kernel, its wrapper, and a kernel that reads the clock */
+/* a kernel, its wrapper, a kernel that stores a buffer's address, and a kernel that reads the clock */
 static const char test_source[] =
 	"int gpubpf_test_probe(__private const ulong *env);\n"
 	"ulong gpubpf_clock_read(void);\n"
@@ -36,7 +37,7 @@ static const char test_source[] =
 	"__kernel void gpubpf_test_where(__global uchar *p, __global ulong *w) { w[0] = (ulong)p; }\n"
 	"__kernel void gpubpf_test_clock(__global ulong *w) { w[1] = gpubpf_clock_read(); }\n";
 
-/* the function that takes the place of the probe */
+/* the function that the wrapper calls instead of a probe */
 static const char probe_source[] =
 	"#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable\n"
 	"int gpubpf_test_probe(__private const ulong *env);\n"
@@ -135,8 +136,8 @@ static int launch(struct gpubpf_device *d, cl_kernel kernel, cl_mem words, size_
 	return 0;
 }
 
-/* Run the wrapper on memory that the host shares. Copies the words as the device returns them, then as the host saw
- * them. */
+/* Run the wrapper twice on a buffer in the host's memory. read[] receives WORDS words that the runtime reads back, then
+ * WORDS words that the host found in its memory before that. */
 static int run_test(struct gpubpf_device *d, cl_program program, uint64_t *shared, uint64_t *read)
 {
 	cl_kernel kernel;
@@ -164,7 +165,7 @@ static int run_test(struct gpubpf_device *d, cl_program program, uint64_t *share
 	return ret;
 }
 
-/* Evaluate the words. read[]: WORDS words as the device returns them, then WORDS words as the host saw them before. */
+/* Set the caps that the test proves. read[] comes from run_test(). */
 static void evaluate_test(struct gpubpf_device *d, const uint64_t *read, bool host_side)
 {
 	const uint64_t *seen = read + WORDS;
@@ -256,7 +257,8 @@ static void choose_clock(struct gpubpf_device *d, const char *extensions, bool c
 	}
 }
 
-/* Record the sub-group sizes that a kernel may require, or-ed. A value that is no power of 2 is no size. */
+/* OR the sub-group sizes that a kernel may require into caps.sub_groups. Values that are not powers of two are no
+ * sizes. */
 static void query_sub_groups(struct gpubpf_device *d, const char *extensions)
 {
 	size_t sizes[16] = { 0 };

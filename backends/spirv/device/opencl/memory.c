@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory of an OpenCL device for maps outside of the arena. Twins access it by address. It is SVM that the runtime
- * knows for each kernel; or pinned host memory, if a buffer keeps the address that kernels see. On devices whose arena
- * is host memory, all maps lie in host memory.
+ * Memory of an OpenCL device for maps outside of the arena. Twins access it by address. The memory is SVM, which each
+ * launch passes to the runtime as execution info of the kernel. Or it is a pinned host buffer, on devices where the
+ * address of a buffer does not change. On devices whose arena is host memory, all maps lie in host memory.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ static void *map_buffer(struct gpubpf_device *d, cl_mem memory, size_t size)
 	return err ? NULL : at;
 }
 
-/* Does a kernel's write to such memory reach the host's mapping? */
+/* Does a kernel's write to a pinned host buffer reach the host's mapping? */
 static bool test_pinned(struct gpubpf_device *d)
 {
 	size_t one = 1;

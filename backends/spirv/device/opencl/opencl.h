@@ -55,9 +55,9 @@ struct gpubpf_device {
 	cl_program test;           /* the program that tested the caps; its kernels read the clock and addresses */
 	cl_kernel clock_kernel;
 	cl_mem clock_word;
-	cl_kernel address_kernel;    /* writes the address of a buffer to where_word */
+	cl_kernel address_kernel;    /* stores the address of a buffer in address_word */
 	cl_mem address_word;
-	cl_event address_event;      /* of a query that did not finish in time */
+	cl_event address_event;      /* completion of the running address query; NULL: none */
 	cl_ulong *address_result;    /* malloc'd; the device may still write it */
 	void *svm[OCL_MAX_SVM];    /* [nsvm]: memory of maps; set as execution info of kernels that we launch */
 	uint32_t nsvm;
@@ -72,18 +72,19 @@ void ocl_memory_test(struct gpubpf_device *device); /* tests that run kernels; c
 int ocl_memory_get(struct gpubpf_device *device, enum gpubpf_placement where, void *host, size_t size,
 		   struct gpubpf_device_memory *memory, struct gpubpf_reason *why);
 void ocl_memory_put(struct gpubpf_device *device, const struct gpubpf_device_memory *memory);
-cl_int ocl_set_svm_pointers(struct gpubpf_device *device, cl_kernel kernel); /* before each launch of our own */
+/* call it before each launch that we make */
+cl_int ocl_set_svm_pointers(struct gpubpf_device *device, cl_kernel kernel);
 /* address.c: buffer_address of struct gpubpf_device_ops */
 int ocl_buffer_address(struct gpubpf_device *device, void *buffer, uint64_t *address);
 /* Create the objects for address queries when the device opens, because applications can observe the context's
  * reference count. */
 void ocl_create_address_query(struct gpubpf_device *device);
-/* Is no query of a buffer's address pending, so that a new one may start? Frees the finished query. */
+/* Free a finished address query. False: a query still runs, so no other may start. */
 bool ocl_end_address_query(struct gpubpf_device *device);
 
-/* program_cache.c: cached binaries of CPU devices, in the user's cache. The key holds the texts, the options, the runtime and
- * the processor. GPU runtimes cache their binaries themselves. ocl_cache_load() returns NULL if there is none or it
- * cannot be loaded. */
+/* program_cache.c: cached binaries of CPU devices, in the user's cache. The key holds the texts, the options, the
+ * runtime and the processor. GPU runtimes cache their binaries themselves. ocl_cache_load() returns NULL if no binary
+ * is cached or the runtime cannot load it. */
 struct ocl_source {
 	const char *const *texts;
 	cl_uint ntexts;

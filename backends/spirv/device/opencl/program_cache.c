@@ -84,7 +84,8 @@ static bool is_cpu(struct gpubpf_device *d)
 	return (type & ~(cl_device_type)CL_DEVICE_TYPE_DEFAULT) == CL_DEVICE_TYPE_CPU;
 }
 
-/* Write the key: everything on which the binary depends. False if this device's program is not cached. */
+/* Write the key: everything on which the binary depends. False if this device's program is never cached, or memory runs
+ * out. */
 static bool make_key(struct gpubpf_device *d, const struct ocl_source *source, char folder[PATH_MAX],
 		     struct gpubpf_writer *key)
 {

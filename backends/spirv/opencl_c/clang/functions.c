@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of the functions of a source. */
+/* The table of a source's functions: an array, and a hash table over libclang's canonical cursors. */
 #include "reader.h"
 
 static bool rehash(struct reader *r)
@@ -26,7 +26,7 @@ static bool rehash(struct reader *r)
 	return true;
 }
 
-/* The function's bucket, or the free one for it. */
+/* Returns the index of the function's bucket. For a function that is not in the table, returns a free bucket. */
 static uint32_t bucket_of(const struct reader *r, CXCursor canonical)
 {
 	uint32_t at = clang_hashCursor(canonical) & (r->nbuckets - 1);

@@ -13,7 +13,7 @@ char *clread_text(struct reader *r, CXString s)
 	return copy ? copy : "";
 }
 
-/* Make room for one more element. The pool keeps the old array. */
+/* Make room for one more element. Returns the array, or NULL if memory runs out. The pool keeps the old array. */
 void *clread_grow(struct reader *r, void *array, uint32_t n, size_t size)
 {
 	void *bigger;

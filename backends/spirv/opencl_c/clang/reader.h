@@ -21,14 +21,15 @@ enum {
 	CLANG_AS_GENERIC,
 };
 
-struct span {                    /* offsets in the main file */
+struct span {                    /* a use of a macro, or an #include: offsets in the main file */
 	size_t start, end;
 	CXSourceLocation where;
 	CXCursor cursor;
-	/* of a macro's use: end of the following text that the macro may take as arguments; `end` if it takes none */
+	/* macro: end of the text that it may take as arguments, including text after `end`; `end` if it takes no
+	 * more */
 	size_t reach;
-	bool hides;              /* of a macro's use: it produces part of the text that a copy would replace */
-	/* known: keeps and shape are set. keeps: the macro does not change its arguments */
+	bool hides;              /* macro: it produces part of the text that a copy would replace */
+	/* known: keeps and shape are valid. keeps: the macro passes its arguments on unchanged */
 	bool known, keeps;
 	int shape;               /* form of the macro's replacement, backends/spirv/opencl_c/event/range.c */
 };
@@ -37,19 +38,21 @@ struct span {                    /* offsets in the main file */
 struct cl_body {
 	char **token;
 	CXTokenKind *kind;
-	/* first: the replacement's first token; parameters are the tokens from 2 to below `params` */
+	/* n: number of tokens. first: index of the replacement's first token. The parameters are among the tokens from
+	 * 2 to below `params`; 0: the macro takes none. */
 	unsigned n, first, params;
 };
 
-/* words whose value depends on their place in the text; a macro may lead to them */
+/* predefined names whose value depends on where they stand in the text */
 enum {
 	CLREAD_WORD_COUNTER, CLREAD_WORD_COLUMN, CLREAD_WORD_PLACE, CLREAD_WORD_PRETTY, CLREAD_WORD_FILE, CLREAD_WORD_BASE_FILE,
 	CLREAD_WORD_FILE_NAME, CLREAD_WORD_BUILTIN_FILE,
 };
 
+/* a macro whose expansion contains such names */
 struct telling {
 	uint32_t macro;          /* index in unit->macro before the final sort */
-	uint32_t words;
+	uint32_t words; /* bits 1 << CLREAD_WORD_ */
 };
 
 /* a string that the preprocessor creates */
@@ -65,7 +68,7 @@ struct cl_range {
 };
 
 struct function {
-	CXCursor cursor;         /* canonical */
+	CXCursor cursor;         /* libclang's canonical cursor */
 	uint32_t flags;          /* enum gpubpf_kernel_flags */
 	uint32_t *callee;        /* indices in reader.function */
 	uint32_t ncallees;
@@ -98,7 +101,7 @@ struct reader {
 	uint32_t nbuckets;
 	uint32_t current;        /* the function that the walk is in */
 	const char *newer;       /* an included file that changed after the build */
-	bool globals;            /* a writable program-scope variable was seen */
+	bool globals;            /* the source has a writable program-scope variable */
 };
 
 /* reader.c */
@@ -121,7 +124,7 @@ const char *clread_pointer_name(struct reader *r, CXType type);
  * name. */
 bool clread_is_array(CXType canonical);
 const char *clread_array_pointer(struct reader *r, CXType type);
-/* clread_spaces(): the memory in which objects of a type lie (GPUBPF_IN), or 0 if the type does not tell.
+/* clread_spaces(): the memory in which objects of a type lie (GPUBPF_IN), or 0 if the type has no address space.
  * clread_elements(): the number of a vector's elements, else 1. */
 uint32_t clread_spaces(CXType type);
 uint32_t clread_elements(CXType type);

@@ -20,7 +20,7 @@ static const struct {
 
 #define NSPACES (sizeof(address_spaces) / sizeof(*address_spaces))
 
-/* The type's row; NSPACES: none. libclang must not be called with invalid types. */
+/* Returns the row of the type's address space; NSPACES: none. libclang must not be called with invalid types. */
 static size_t address_space_row(CXType type)
 {
 	unsigned space = type.kind == CXType_Invalid ? CLANG_AS_DEFAULT : clang_getAddressSpace(type);
@@ -90,7 +90,7 @@ static bool is_at_file_scope(CXType type)
 	       clang_getCursorKind(clang_getCursorSemanticParent(declared)) == CXCursor_TranslationUnit;
 }
 
-/* The name of a declared type: a typedef, struct, union or enum. */
+/* Returns the name of a typedef, struct, union or enum; "" if it is not declared at file scope. */
 static const char *declared_name(struct reader *r, CXType type)
 {
 	CXType bare = clang_getUnqualifiedType(type);
@@ -142,7 +142,8 @@ bool clread_is_array(CXType canonical)
 	return canonical.kind == CXType_ConstantArray || canonical.kind == CXType_IncompleteArray;
 }
 
-/* libclang returns an array's elements without the qualifiers, which belong to them. */
+/* Returns the element type's name with the array's qualifiers: libclang reports these for the array and not for its
+ * elements. */
 static const char *qualified_element_name(struct reader *r, CXType array, CXType element)
 {
 	const char *name = clread_type_name(r, element);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Computes the alignment that compilers may assume for an lvalue. It is lower than its type's for members of packed
- * structs, or if a typedef lowers it. A pointer that a probed copy stores must have a type with the same alignment.
+ * Computes the alignment that compilers may assume for an lvalue. It is lower than the type's alignment for members of
+ * packed structs, or if a typedef lowers it. A pointer that a probed copy stores must have a type with the same
+ * alignment.
  */
 #include "walk.h"
 
@@ -38,8 +39,8 @@ static CXType pointee_of(CXType pointer)
 	return clang_getPointeeType(pointer);
 }
 
-/* The alignment of the memory to which a pointer leads. For an array, or an address taken by &, that of the object
- * itself. */
+/* The alignment of the memory to which a pointer leads. For an array, or an address taken by &, it is the object's own
+ * alignment. */
 static uint32_t pointee_align(CXCursor pointer)
 {
 	CXCursor c = pointer;

@@ -5,7 +5,10 @@
 
 #include "event.h"
 
+/* kinds of rows of builtin.def: CL_NO_ACCESS, CL_WAITS and CL_WAITS_UNSEEN, CL_VECTOR, CL_RMW, CL_ACCESS, CL_MANY,
+ * CL_UNSEEN */
 enum how { NOTHING, WAITS, VECTOR, RMW, WHOLE, MANY, UNSEEN };
+/* the parameter `how` of CL_VECTOR and CL_MANY */
 enum shape { PLAIN, HALF, ALIGNED, LANE, GROUP };
 
 #define NONE CLREAD_NONE
@@ -17,13 +20,13 @@ static const struct row {
 	const char *name;
 	enum how how;
 	enum gpubpf_mem_access access;
-	int pointer, index, value;
+	int pointer, index, value; /* argument numbers, or NONE, HIDDEN, RESULT or ONE */
 	enum gpubpf_rmw rmw;
 	int operand;
 	enum shape shape;
 	enum gpubpf_barrier_kind barrier;
 	const char *unseen;
-	uint32_t spaces;           /* UNSEEN: in addition to the spaces of its pointers */
+	uint32_t spaces;           /* UNSEEN: spaces that the function accesses in addition to those of its pointers */
 } rows[] = {
 #define CL_VECTOR(called, does, at, by, what, layout) \
 	{ called, VECTOR, GPUBPF_##does, at, by, what, .shape = layout },
@@ -55,7 +58,8 @@ static bool matches_name(const struct row *row, const char *name)
 	return !*name || ((row->how == RMW || row->how == WHOLE) && !strcmp(name, "_explicit"));
 }
 
-/* vload3 reads three adjacent elements, without padding. */
+/* Set the size and stride of a vector access. vload3 and vstore3 access three adjacent elements, without padding;
+ * vloada_half3 and vstorea_half3 step by four. */
 static void shape_vector(const struct row *row, const char *name, const struct cl_argument *arg, struct cl_access *a)
 {
 	uint32_t each = row->shape == PLAIN ? arg[row->pointer].bytes : 2, n = atoi(name + strlen(row->name));

@@ -44,7 +44,7 @@ static const char *variable_type(struct walk *w, CXCursor c)
 	return strstr(name, "(*)") ? "" : name;
 }
 
-/* Does an access refer to the argument? */
+/* Does an access of the event use argument i? */
 static bool is_used(const struct cl_event *e, int i)
 {
 	for (uint32_t a = 0; a < e->naccesses; a++) {
@@ -56,7 +56,8 @@ static bool is_used(const struct cl_event *e, int i)
 	return false;
 }
 
-/* Store an argument in a variable if an access uses it or a later argument: arguments are evaluated in order. */
+/* Must a variable store argument i? Yes if an access uses it or a later argument, because arguments are evaluated in
+ * order. */
 static bool needs_variable(const struct cl_event *e, int i, int nargs)
 {
 	while (i < nargs && !is_used(e, i))
@@ -107,7 +108,8 @@ void clread_add_unknown_access(struct walk *w, const struct node *n, const char 
 	e->barrier = GPUBPF_BARRIER_BLOCK;
 }
 
-/* The function's name must be the first token of the call's text, followed by a parenthesis. */
+/* Add a call of a function of the source. The function's name must be the first token of the call's text, followed by a
+ * parenthesis. */
 static void add_function(struct walk *w, const struct node *n, CXCursor callee)
 {
 	const char *name = clread_text(w->r, clang_getCursorSpelling(callee)), *text = w->r->source->text;

@@ -106,7 +106,7 @@ static void walk_conditional(struct walk *w, const struct node *n)
 		clread_walk(w, children.list[i], n, i ? n->want : VALUE);
 }
 
-/* Add p->x where p points to a vector. */
+/* Add an unseen event for p->x, where p points to a vector. */
 static void add_elements(struct walk *w, const struct node *n, CXCursor pointer)
 {
 	struct cl_event *e = clread_add_event(w, CLREAD_UNSEEN, n);

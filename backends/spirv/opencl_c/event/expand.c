@@ -7,10 +7,10 @@
  * Requires: clread_compute_reach() has run.
  *
  * Arguments are expanded first and then inserted into the definition, as the preprocessor does it (OpenCL C 6.10, C99
- * 6.10.3). Macros in the definition wait for the next pass; so does a use whose arguments still contain macros. A use
- * stays unchanged if its replacement might change the meaning, and its place is then refused as before. This holds for
- * macros with #, ## or "...", for macros that lead back to themselves, and for macros that the source does not define.
- * It also holds for uses that involve __LINE__ or __COUNTER__, and for arguments that a macro turns into several.
+ * 6.10.3). The next pass replaces macros in the definition, and a use whose arguments still contain macros. A use stays
+ * unchanged if its replacement might change the meaning, and programs at its place are refused. This holds for macros
+ * with #, ## or "...", for recursive macros, and for macros that the source does not define. It also holds for uses
+ * that involve __LINE__ or __COUNTER__, and for an argument that expands to several.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -36,7 +36,7 @@ static bool expand_use(struct expansion_state *x, struct span *s, FILE *out);
 
 /* -- definitions -- */
 
-/* Is it in the list, which ends with NULL? */
+/* Is the name of n bytes in the list, which ends with NULL? */
 static bool is_one_of(const char *const *names, const char *name, size_t n)
 {
 	while (*names && (strlen(*names) != n || memcmp(*names, name, n)))
@@ -77,8 +77,8 @@ static bool is_word(const struct cl_body *b, unsigned i)
 	return b->kind[i] == CXToken_Identifier || b->kind[i] == CXToken_Keyword;
 }
 
-/* Does the definition lead to the name, or treat blanks and lines specially? All definitions of a name are followed. A
- * search that takes too long counts as yes. */
+/* Can the macro's expansion contain the name, or does it treat blanks and lines specially (#, "...", __LINE__)? The
+ * search follows all definitions of each macro; beyond MAX_VISITS or MAX_DEPTH the answer is yes. */
 static bool leads_to(struct expansion_state *x, const struct cl_body *b, const char *name)
 {
 	bool found = ++x->visits > MAX_VISITS || ++x->depth > MAX_DEPTH;
@@ -139,7 +139,8 @@ static size_t name_end(const char *text, size_t at)
 	return at;
 }
 
-/* Split the arguments at commas, up to the last parenthesis. Returns their number, or -1. */
+/* Split the arguments at commas, up to the last parenthesis. Returns their number. Returns -1 if there are more than
+ * MAX_ARGUMENTS, or the use does not end at that parenthesis. */
 static int find_arguments(const char *text, const struct span *s, struct part *argument)
 {
 	size_t at = s->start, behind;
@@ -165,7 +166,8 @@ static int find_arguments(const char *text, const struct span *s, struct part *a
 	return -1;
 }
 
-/* The longest use that begins at `at`; others that begin there are in its arguments. */
+/* Returns the longest use of a macro that begins at `at` and ends at or before `end`; NULL: none. Shorter uses that
+ * begin there are parts of it. */
 static struct span *use_at(const struct expansion_state *x, size_t at, size_t end)
 {
 	struct span *longest = NULL;
@@ -196,7 +198,7 @@ static void copy_flat(const char *text, size_t *at, size_t end, FILE *out)
 	*at = behind > *at ? behind : *at + 1;
 }
 
-/* Would the text be several arguments? */
+/* Would a macro take the text as several arguments? Also true if its parentheses do not match. */
 static bool is_several_arguments(const char *text)
 {
 	size_t end = strlen(text), behind;
@@ -334,7 +336,7 @@ static bool expand_use(struct expansion_state *x, struct span *s, FILE *out)
 
 /* -- the source -- */
 
-/* Mark the outermost uses that hide the event. */
+/* Mark the uses that overlap the event's text, and all uses that overlap these. */
 static void mark_uses(struct reader *r, const struct cl_event *e)
 {
 	size_t start = e->start, end = e->end;
@@ -422,7 +424,7 @@ const char *clread_expanded(struct reader *r)
 	out = open_memstream(&made, &size);
 	for (uint32_t i = 0; i < n && out; i++) {
 		if (list[i]->start < at)
-			continue; /* it is in an argument of an earlier one */
+			continue; /* the use lies inside an earlier one */
 		fwrite(x.text + at, 1, list[i]->start - at, out);
 		at = list[i]->start;
 		if (!replace_use(&x, list[i], out))

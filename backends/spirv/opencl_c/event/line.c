@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lines of the source. The place is before the first statement that begins in the line and executes something. A probed
- * copy replaces the statement, with its semicolon, by the same statement in braces. If its value is used, it replaces
- * the expression by one in parentheses. For a declaration with an initialiser, the place is before the declaration.
+ * Does: adds one place for each source line, before the first statement that begins in the line and executes something.
+ * Before: the walk reaches a statement.
+ * After: the function has an event for the line. A probed copy puts the statement and its semicolon in braces. If code
+ * uses the statement's value, it puts the expression in parentheses. Before a declaration with an initialiser it
+ * inserts the programs.
+ * Requires: all uses of macros are known.
  */
 #include <ctype.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 
 #include "walk.h"
 
-/* Is it a pointer or, for libclang, an array? A parameter declared as an array is one too. */
+/* Is the expression a pointer or an array? libclang reports a parameter that is declared as an array as an array. */
 static bool leads_to_memory(CXCursor c)
 {
 	return clread_kind_of(c) == CXType_Pointer || clread_is_array_expr(c);
@@ -38,7 +38,8 @@ bool clread_is_memory(CXCursor c)
 	}
 }
 
-/* Bit fields have no address, nor do vector elements selected by number. Operators on atomics are excluded too. */
+/* Returns why an access cannot be observed: a bit-field has no address, and an operator on an _Atomic is one operation.
+ * NULL: it can. */
 static const char *reason_unseen(CXCursor c)
 {
 	CXCursor field = clang_getCursorKind(c) == CXCursor_MemberRefExpr ? clang_getCursorReferenced(c) : clang_getNullCursor();
@@ -69,7 +70,8 @@ static void set_whole_target(const struct node *n, struct access_target *t)
 				     reason_unseen(n->cursor) };
 }
 
-/* `at`: end of the base's text, including its parentheses. */
+/* Describe base.member, where the member selects elements of a vector. The target stays unseen if the elements are not
+ * contiguous. `at`: end of the base's text, including its parentheses. */
 static void set_element_target(struct walk *w, const struct node *n, const struct node *base, size_t at,
 			       struct access_target *t)
 {
@@ -158,7 +160,7 @@ static void add_store(struct walk *w, const struct node *n, const struct access_
 		e->member = t->member;
 		e->value_first = is_value_first(e, t->type);
 	} else if (op == CXUnaryOperator_Invalid && is_volatile) {
-		/* using its value would read the memory again */
+		/* using the assignment's value would read the memory again */
 		value = CLREAD_HIDDEN;
 		if (!dropped && !e->unseen)
 			e->unseen = "the value of an assignment to volatile memory";
@@ -182,7 +184,7 @@ static struct node without_parentheses(struct walk *w, struct node n)
 	return n;
 }
 
-/* Find the accessed target of an lvalue, and the nodes that represent it; false: it is no memory. */
+/* Find the memory that an access of the lvalue touches. *t points into nodes[]. False: the lvalue is not in memory. */
 static bool find_target(struct walk *w, const struct node *lvalue, struct node nodes[2], struct access_target *t)
 {
 	struct node child;

@@ -8,6 +8,9 @@
 
 #include "range.h"
 
+/* How tightly a macro's replacement binds, loosest first. OPEN: it may split an expression. BALANCED: brackets match,
+ * and no separator is outside of them. SIGNED: -token. POSTFIX: a postfix expression. ATOM: one token, or text in
+ * parentheses. */
 enum { OPEN, BALANCED, SIGNED, POSTFIX, ATOM };
 
 static size_t offset_of(struct reader *r, CXSourceLocation where, bool *in_main)
@@ -134,8 +137,8 @@ static unsigned offset_in_file(CXSourceLocation where)
 	return offset;
 }
 
-/* Does a parenthesis follow the name directly? If a macro is defined repeatedly, libclang only says whether the last
- * definition takes arguments. */
+/* Does a parenthesis follow the macro's name directly? libclang has a query for that, but it describes only a macro's
+ * last definition. */
 static bool takes_arguments(const struct reader *r, CXToken name, CXToken next)
 {
 	return offset_in_file(clang_getRangeEnd(clang_getTokenExtent(r->tu, name))) ==
@@ -183,7 +186,7 @@ static void read_macro(struct reader *r, struct span *s)
 
 /* -- the text after a use -- */
 
-/* Is it a macro of the source or of clang's headers, such as "as_float"? */
+/* Is the name of n bytes a macro of the source, or perhaps one of clang's headers, such as "as_float"? */
 static bool may_be_macro(const struct reader *r, const char *name, size_t n)
 {
 	for (uint32_t i = 0; i < r->unit->nmacros; i++)
@@ -278,7 +281,7 @@ static bool is_one_argument(const char *text, size_t at, size_t end)
 }
 
 /* libclang does not report a macro whose name another macro produces. Such a macro may take its arguments from the text
- * after the use. */
+ * after the reported use. */
 void clread_compute_reach(struct reader *r)
 {
 	const char *text = r->source->text;
@@ -322,13 +325,14 @@ static bool is_selected(const char *text, size_t at)
 	return at && (text[at - 1] == '.' || (at > 1 && text[at - 1] == '>' && text[at - 2] == '-'));
 }
 
-/* The form of one macro use that overlaps the text. *edge: the use produces the text's first or last token. */
+/* Returns how tightly one use of a macro that overlaps the text binds there. *edge: the use produces the text's first
+ * or last token. */
 static int shape_at(struct reader *r, struct span *s, const struct cl_range *range, bool *edge)
 {
 	bool left = range->start == s->start, right = range->end == s->reach;
 
 	if (range->start <= s->start && s->reach <= range->end && !left && !right)
-		return ATOM; /* inside the text */
+		return ATOM; /* the use lies inside the text */
 	if (!s->known)
 		read_macro(r, s);
 	if (s->start < range->start && range->end < s->end)
@@ -378,7 +382,7 @@ static int unclosed_parentheses(const char *text, const struct cl_range *range, 
 	return depth;
 }
 
-/* For a vector literal with one value. */
+/* Counts the parentheses that are open at the end of the text, and extends the text to where they close. */
 bool clread_extend_to_parenthesis(const struct reader *r, struct cl_range *range)
 {
 	const char *text = r->source->text;

@@ -55,7 +55,8 @@ bool clread_is_short_conditional(const char *text, const struct cl_range *range)
 	return !range->exact;
 }
 
-/* Skip designators, and constants before or after the evaluated operands. */
+/* Skip designators, and constants before or after the evaluated operands. rows: how the expression's text begins; index
+ * of its first evaluated child, or only the last child; maximum number of evaluated children. */
 void clread_select_evaluated(const struct walk *w, const struct node *n, uint32_t *first, uint32_t *end)
 {
 	static const struct {

@@ -9,7 +9,7 @@
 /* how the enclosing code uses an expression: its value, not at all, or its address */
 enum want { VALUE, NOTHING, ADDRESS };
 
-/* one expression or statement on the way down */
+/* one expression or statement that the walk visits */
 struct node {
 	CXCursor cursor;
 	enum want want;
@@ -40,14 +40,14 @@ enum CXTypeKind clread_kind_of(CXCursor c);
 bool clread_is_array_expr(CXCursor c);
 bool clread_is_vector(CXCursor c);
 void clread_children_of(struct walk *w, CXCursor c, struct children *children);
-/* The null cursor unless there is exactly one child. */
+/* Returns the only child; the null cursor if there are none or several. */
 CXCursor clread_only_child(CXCursor c);
-/* The null cursor if there is no child. */
+/* Returns the first child; the null cursor if there is none. */
 CXCursor clread_first_child(CXCursor c);
 /* Create the node of an expression, with the text that belongs to it alone. */
 struct node clread_node_of(struct walk *w, CXCursor cursor, const struct node *around, enum want want);
 
-/* event.c: walk an expression or statement, and all children of one. */
+/* event.c: walk an expression or statement; walk all children of a node. */
 void clread_walk(struct walk *w, CXCursor cursor, const struct node *around, enum want want);
 void clread_walk_children(struct walk *w, const struct node *n, enum want want);
 
@@ -83,17 +83,18 @@ void clread_add_unknown_access(struct walk *w, const struct node *n, const char 
 bool clread_has_directive(const char *text, size_t from, size_t to);
 /* Parse the elements that ".xy" names. False if they are no contiguous range. */
 bool clread_read_member(const char *name, size_t n, uint32_t elements, uint32_t *first, uint32_t *count);
-/* Is this GNU C's a ?: b, for which libclang has no kind? Also true for a text that contains one or is not exact. */
+/* Is the text GNU C's a ?: b, for which libclang has no kind? Also true if the text only contains one, or is not
+ * exact. */
 bool clread_is_short_conditional(const char *text, const struct cl_range *range);
-/* Select the children of an expression, of *end, that are evaluated at run time; others are constants for the
- * compiler. */
+/* Set *first and *end to the range of an expression's *end children that is evaluated at run time. The others are
+ * constants for the compiler. */
 void clread_select_evaluated(const struct walk *w, const struct node *n, uint32_t *first, uint32_t *end);
 /* align.c: alignment of an lvalue in bytes, or UINT32_MAX if unknown. */
 uint32_t clread_align_of(CXCursor lvalue);
 /* mark.c: if the loop is a mark, add its event. False for an ordinary loop. */
 bool clread_walk_mark(struct walk *w, const struct node *n);
-/* line.c: add the event of a statement that begins a line. value: the expression in its place has a value that is
- * used. */
+/* line.c: add the event of a statement that begins a line. value: code uses the value of the statement, the last one in
+ * GNU C's ({ }). */
 void clread_walk_line(struct walk *w, CXCursor cursor, const struct node *around, bool value);
 /* statement.c: walk a statement. False if the cursor is no statement with special rules. */
 bool clread_walk_statement(struct walk *w, const struct node *n);

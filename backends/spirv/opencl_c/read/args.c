@@ -19,7 +19,8 @@ static const struct vendor {
 	const char *match;
 	const char *triple;
 	const char *define[3];
-	const char *before, *after; /* folders that it searches before the -I folders, and after them */
+	/* options for folders that it searches before and after the application's -I folders; NULL: none */
+	const char *before, *after;
 } vendors[] = {
 	/* PoCL on a CPU compiles for the host */
 	{ "pthread", "x86_64-unknown-linux-gnu", { "-DPOCL_DEVICE_ADDRESS_BITS=64", "-D__USE_CLANG_OPENCL_C_H" } },

@@ -119,7 +119,7 @@ static bool is_harmless_directive(char *const *token, unsigned i, unsigned n)
 	return i < n && is_one_of(token[i], harmless);
 }
 
-/* Does a directive test whether a macro is defined that copies define? */
+/* Does the directive's word i test whether a macro of clread_copy_macros, which copies define, is defined? */
 static bool tests_own_name(char *const *token, unsigned i, unsigned n)
 {
 	static const char *const looks[] = { "ifdef", "ifndef", "elifdef", "elifndef", "defined", NULL };

@@ -69,8 +69,8 @@ static bool is_persistent(CXCursor c)
 	return clang_getCursorKind(parent) == CXCursor_TranslationUnit || clang_Cursor_getStorageClass(c) == CX_SC_Static;
 }
 
-/* The kernels of a program share such a variable unless it is constant or a sampler. If clang rejects a variable, it
- * assigns no address space to it; the device's compiler has accepted it. */
+/* Note a variable that the kernels of a program share, which is neither constant nor a sampler. A persistent variable
+ * without an address space counts too: clang rejected it, but the device's compiler has accepted it. */
 void clread_variable(struct reader *r, CXCursor c)
 {
 	CXType type = element_type(c);

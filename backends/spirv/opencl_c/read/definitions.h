@@ -38,7 +38,8 @@ const char *clread_find_body(struct reader *r, CXCursor c, bool moved, struct gp
 /* kernel.c: add the kernel to the unit, unless the unit has it. */
 void clread_add_kernel(struct reader *r, CXCursor c);
 /* read.c. clread_offset_in_main(): the offset in a file; *in_main: the file is the main one. clread_find_place(): the
- * offset after a definition at which a wrapper or copy may stand. */
+ * offset after a definition at which a wrapper or copy may stand. clread_in_expansion(): does a use of a macro cover
+ * the offset? clread_line(): line number, by #line, and column of an offset. */
 size_t clread_offset_in_main(struct reader *r, CXSourceLocation where, bool *in_main);
 bool clread_find_place(struct reader *r, CXCursor c, size_t *at);
 bool clread_in_expansion(const struct reader *r, size_t at);
@@ -47,7 +48,7 @@ void clread_line(struct reader *r, size_t at, uint32_t *line, uint32_t *column);
 /* call_graph.c: barriers, local variables and program-scope variables, followed through calls. */
 void clread_variable(struct reader *r, CXCursor c);
 void clread_function(struct reader *r, CXCursor c);
-/* Returns its function's index. */
+/* Returns the index of the kernel's function. */
 uint32_t clread_note_kernel(struct reader *r, CXCursor c, uint32_t kernel);
 void clread_propagate_flags(struct reader *r);
 /* At the end of the walk, copy all functions to the unit. */

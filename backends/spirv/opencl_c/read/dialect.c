@@ -18,7 +18,7 @@ struct answer {
 
 /* -- answers -- */
 
-/* Find the answer about name i at or after `at`. Returns the position of "@i=" or "@i-". */
+/* Find the answer about name i at or after `at`. Returns the position of "@i=" or "@i-"; NULL: there is none. */
 static const char *find_entry(const char *at, uint32_t i)
 {
 	char mark[16];
@@ -29,7 +29,7 @@ static const char *find_entry(const char *at, uint32_t i)
 	return at;
 }
 
-/* False: the text is no answer to this query, or is truncated. */
+/* Parse an answer. False: the text is no answer to this query, or is truncated. */
 static bool read_answer(const char *text, const struct cl_query *q, struct gpubpf_pool *pool, struct answer *a)
 {
 	const char *end, *at = text ? find_entry(text, 0) : NULL;
@@ -120,7 +120,8 @@ static const char *query_clang(const struct cl_query *q, const struct cl_dialect
 
 /* -- the language -- */
 
-/* clang 22 supports no OpenCL C after 3.0; use 3.0 as the nearest. */
+/* Returns clang's option for the device's language; NULL: unknown. clang 22 supports no OpenCL C after 3.0; 3.0 is the
+ * nearest. */
 static const char *find_standard(const struct cl_query *q, const struct answer *a)
 {
 	static const struct {
@@ -139,9 +140,9 @@ static const char *find_standard(const struct cl_query *q, const struct answer *
 }
 
 /*
- * Features that change the meaning of the same text: overloads, address spaces of pointers and variables. clang refuses
- * some of them without another (clang/lib/Basic/OpenCLOptions.cpp). All other features are enabled: a source that the
- * device accepts uses only the device's own.
+ * Features that change the meaning of the same text: overloads, address spaces of pointers and variables. clang accepts
+ * some of them only together with another, needs[] (clang/lib/Basic/OpenCLOptions.cpp). All other features are enabled:
+ * a source that the device accepts uses only the device's own.
  */
 static const struct {
 	const char *name, *needs[2];
@@ -152,7 +153,8 @@ static const struct {
 	{ "__opencl_c_device_enqueue", { "__opencl_c_generic_address_space", "__opencl_c_program_scope_global_variables" } },
 };
 
-/* OpenCL C 3.0 makes optional what 2.0 always has; only then features are listed. */
+/* Returns clang's option -cl-ext. It lists features only for OpenCL C 3.0 and C++ for OpenCL 2021, where they are
+ * optional; 2.0 always has them. */
 static const char *list_features(const struct cl_query *q, const struct answer *a, const char *standard, struct gpubpf_pool *pool)
 {
 	static const char all[] = "-cl-ext=+all";
@@ -229,7 +231,7 @@ static const char *write_macros(const struct cl_query *q, const struct answer *d
 
 /* -- branches -- */
 
-/* The first branch that only one of the two compilers takes. */
+/* Returns the first branch that only one of the two compilers takes; q->nbranches: none. */
 static uint32_t first_difference(const struct cl_query *q, const char *a, const char *b)
 {
 	while (*a && *b && atoi(a) == atoi(b)) {
@@ -267,8 +269,8 @@ static const char *describe_unknown(struct gpubpf_pool *pool, const char *why)
 }
 
 /*
- * In a query, __COUNTER__ has other values than in the source. The two compilers still decide alike if all values that
- * such conditions test are equal. Lines have the same numbers as in the source.
+ * In a query, __COUNTER__ has other values than in the source. The two compilers still take the same branches if all
+ * values that are tested together with __COUNTER__ are equal. Lines have the same numbers as in the source.
  */
 static bool tests_differing_values(const struct cl_query *q, const struct answer *a, const struct answer *b)
 {
@@ -281,7 +283,7 @@ static bool tests_differing_values(const struct cl_query *q, const struct answer
 	return false;
 }
 
-/* A header that the device's compiler needs and does not find, although it has built the program. */
+/* Returns a header that the device's compiler no longer finds, although it has built the program; NULL: none. */
 static const char *find_missing_header(const struct cl_query *q, const char *branches)
 {
 	for (; *branches; branches += strcspn(branches, ".") + (strchr(branches, '.') != NULL)) {

@@ -12,7 +12,8 @@ struct cl_dialect {
 	const char *differs;         /* why the device's compiler may see another text; NULL: it sees this one */
 };
 
-/* The file with these macros. The reader treats files with this prefix (/opencl-c) as the compiler's own. */
+/* The file that contains cl_dialect.macros. The reader treats files with this prefix (/opencl-c) as the compiler's
+ * own. */
 #define GPUBPF_CL_MACROS GPUBPF_CL_FOLDER "/opencl-c-device.h"
 
 /*

@@ -138,7 +138,7 @@ static bool find_braces(struct reader *r, CXSourceRange range, size_t *body, siz
 	return true;
 }
 
-/* The file's name by #line; NULL: no #line sets one. */
+/* Returns the file name that #line sets for an offset; NULL: no #line sets one. */
 static const char *named_file(struct reader *r, size_t at)
 {
 	CXString name, own = clang_getFileName(r->main);

@@ -44,7 +44,7 @@ static void add_path(struct include_search *l, const char *folder, const char *n
 	l->path[l->npaths++] = path;
 }
 
-/* -I; its folder may be the next word. */
+/* Collect the folders of -I. A folder is joined to -I or is the next word. */
 static void find_folders(struct include_search *l)
 {
 	struct gpubpf_cl_words words;

@@ -70,7 +70,7 @@ static void blank_splices(struct scan *r, size_t next)
 			r->text[r->at] = ' ';
 }
 
-/* Skip a comment, or a string, which ends at the latest with its line. */
+/* Skip to `end`, which closes a comment or a string. A string also ends where its line ends. */
 static void skip_to(struct scan *r, const char *end)
 {
 	bool string = *end == '"' || *end == '\'';

@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <string.h>
 
+/* NAME: an array of characters with the function's name. STRING: a pointer to such characters. PRETTY: an array with
+ * __PRETTY_FUNCTION__. */
 enum { NAME, STRING, PRETTY };
 
 static const struct {

@@ -21,8 +21,8 @@ static void write_branch(struct builder *b, struct cl_branch branch)
 	fprintf(b->out, "\"%u.\"\n", q->nbranches++);
 }
 
-/* The answer shows whether the device's compiler reaches an #include whose header is in no known folder, and whether it
- * has such a header itself. */
+/* Write an #include whose header is in no known folder, with two branches. The answer shows whether the device's
+ * compiler reaches it, and whether it has such a header itself. */
 static void write_missing(struct builder *b, const struct cl_line *line, const char *quoted, const char *header)
 {
 	fprintf(b->out, "#ifndef __has_include\n#include %s\n#elif __has_include(%s)\n", quoted, quoted);
@@ -118,7 +118,7 @@ static void write_end(struct builder *b)
 	b->depth -= b->depth != 0;
 }
 
-/* Is the file in one of the source's folders? The answer does not depend on the compiler. */
+/* Is the file in one of the source's folders? Sets *sure to false if compilers may disagree. */
 static bool has_file(struct builder *b, const struct file *from, const char *operand, size_t size, bool *sure)
 {
 	const char *name = gpubpf_pool_strndup(b->pool, operand + 1, size - 2);
@@ -210,7 +210,7 @@ static void write_directive(struct builder *b, const struct file *from, const st
 		write_branch(b, (struct cl_branch){ line->number });
 }
 
-/* Does it look like a macro that a compiler predefines? */
+/* Does the identifier look like a macro that a compiler predefines? */
 static bool looks_predefined(const char *at, size_t size)
 {
 	if (size < 3 || (at[0] == '_' && (at[1] == '_' || isupper((unsigned char)at[1]))))
@@ -327,7 +327,7 @@ static void write_names(const struct builder *b, FILE *out)
 	}
 }
 
-/* The output of `write`, copied to the pool. */
+/* Returns the output of write(), in the pool; NULL: write() failed or memory ran out. */
 static char *write_to_pool(struct builder *b, int (*write)(struct builder *b, const void *arg), const void *arg)
 {
 	char *text = NULL, *result = NULL;

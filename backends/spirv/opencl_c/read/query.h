@@ -23,7 +23,7 @@ struct cl_name {
 struct cl_branch {
 	uint32_t line;               /* in its file */
 	const char *header;          /* NULL: a branch of #if */
-	bool found;
+	bool found; /* of a header's branch: the compiler finds the header */
 };
 
 struct cl_query {

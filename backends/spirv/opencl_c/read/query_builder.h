@@ -12,7 +12,7 @@
 
 enum { MAX_FILES = 512, MAX_FILE_BYTES = 8 << 20, MAX_NAMES = 50000, MAX_DEPTH = 1000 };
 
-/* names whose value depends on the code that precedes them */
+/* predefined macros whose value depends on the preceding text */
 enum moving { LINE, COUNTER, MOVING };
 
 /* a file of the source: index 0 is the main one */
@@ -44,7 +44,7 @@ struct builder {
 	uint32_t nweighed;
 	struct use *use;
 	uint32_t nuses;
-	/* sorted: the name itself and all macros that mention it, directly or indirectly */
+	/* sorted: the predefined macro itself, and all macros that mention it, directly or indirectly */
 	const char **moving[MOVING];
 	uint32_t nmoving[MOVING];
 	/* nesting depth of conditions in the file; depth of the condition that tests __COUNTER__, 0: none */
@@ -80,7 +80,8 @@ void clquery_list_moving(const struct builder *from, struct builder *to, enum mo
 
 /* The path of a file in a folder, in the pool. NULL: no memory. */
 const char *clquery_join(struct builder *b, const char *folder, const char *name);
-/* Search in the order of clang's command line (args.c). 0: there is no such file. */
+/* Find an included file, in the order of clang's command line (args.c). Returns its index in b->file; 0: there is no
+ * such file. */
 uint32_t clquery_find_included(struct builder *b, const struct file *from, const char *name, bool quoted);
 
 #endif

@@ -41,7 +41,7 @@ static void add_span(struct reader *r, CXCursor c)
 		*s = (struct span){ start, end, clang_getRangeStart(range), c, end };
 }
 
-/* Does clang's own OpenCL C header define it? */
+/* Does clang's own OpenCL C header contain this declaration or macro? */
 static bool is_of_clang(struct reader *r, CXCursor c)
 {
 	unsigned line, column, offset;
@@ -193,7 +193,7 @@ static void refuse_local_variables(struct reader *r)
 	}
 }
 
-/* The first error anywhere, as "line 12: what". */
+/* Returns the first error anywhere, as "line 12: what"; NULL: none. */
 static const char *any_error(struct reader *r)
 {
 	for (unsigned i = 0; i < clang_getNumDiagnostics(r->tu); i++) {
@@ -289,7 +289,7 @@ static struct CXUnsavedFile *unsaved_files(const struct gpubpf_cl_source *source
 	return files;
 }
 
-/* *expanded: the source for another pass, or NULL. */
+/* Read the source once. *expanded: the source for another pass, or NULL. */
 static int read_once(const struct gpubpf_cl_source *source, const struct gpubpf_device_caps *caps, struct gpubpf_pool *pool,
 		     struct gpubpf_cl_unit *unit, const char **expanded, struct gpubpf_diag *diag)
 {

@@ -236,8 +236,8 @@ static bool is_split(const struct gpubpf_weave *w, const struct cl_event *e)
 	return e->value_first && memchr(w->source->text + e->part[0].start, '\n', e->part[1].start - e->part[0].start);
 }
 
-/* Keep the text's order: the code stays an assignment, whose right side is evaluated first. So the value is stored
- * before the program before the access runs. */
+/* Write the assignment in the order of its text. Compilers evaluate the right side first, so its variable holds the
+ * value when the program before the access runs. */
 static void put_split(const struct gpubpf_weave *w, uint32_t event, FILE *out)
 {
 	const struct cl_event *e = event_of(w, event);
@@ -352,7 +352,7 @@ static void put_condition(const struct gpubpf_weave *w, uint32_t event, FILE *ou
 	fprintf(out, "gpubpf_x%u_0)", event);
 }
 
-/* Write a statement, as the macro is one. */
+/* Write an expression, which the semicolon after the macro's use completes to a statement. */
 static void put_mark(const struct gpubpf_weave *w, uint32_t event, FILE *out)
 {
 	const struct cl_event *e = event_of(w, event);
@@ -365,8 +365,8 @@ static void put_mark(const struct gpubpf_weave *w, uint32_t event, FILE *out)
 	fprintf(out, "(void)0)");
 }
 
-/* Write the statement in braces, or in parentheses for its value. A declaration must keep its scope, so the call
- * precedes it. */
+/* Write the statement in braces, or in parentheses if code uses its value. A declaration must keep its scope, so the
+ * call precedes it. */
 static void put_line(const struct gpubpf_weave *w, uint32_t event, FILE *out)
 {
 	const struct cl_event *e = event_of(w, event);
@@ -402,7 +402,7 @@ void gpubpf_weave_copy_name(const struct gpubpf_weave *w, uint32_t function, FIL
 		gpubpf_weave_name(w, function, out);
 }
 
-/* Is there no argument or parameter, so that no comma is needed? */
+/* Is the argument list that begins at `from` empty, so that no comma is needed? */
 static bool is_empty(const struct gpubpf_weave *w, size_t from)
 {
 	const char *at = w->source->text + from;

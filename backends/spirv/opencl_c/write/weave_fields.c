@@ -13,7 +13,7 @@ struct field_writer {
 	const struct cl_event *event;
 	const struct cl_access *access;
 	FILE *out;
-	uint64_t reads;
+	uint64_t reads; /* bit i: a program of the place reads word i */
 };
 
 static void write_number(struct field_writer *g, uint32_t word, unsigned long long n)
@@ -104,7 +104,7 @@ static void write_bits(struct field_writer *g, uint32_t word, uint32_t words, in
 	fprintf(g->out, " }");
 }
 
-/* Write both words at once; the first word that programs read triggers it. */
+/* Write both words of mem.value, in the call for the first of them that programs read. */
 static void write_value(struct field_writer *g, uint32_t word)
 {
 	uint32_t first = ctx_word_of("mem.value", g->place->kind);
@@ -182,7 +182,7 @@ static const struct {
 
 #define NFIELDS (sizeof(fields) / sizeof(*fields))
 
-/* Fields of this kind without a row were refused earlier. */
+/* Write element i of a field, if programs read it. Programs that read a field without a row were refused earlier. */
 static void write_field(struct field_writer *g, const struct ctx_field *field, uint32_t i)
 {
 	uint32_t word = ctx_field_word(field, i, g->place->kind), f = 0;

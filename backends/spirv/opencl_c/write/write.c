@@ -28,7 +28,7 @@ static int compare_pieces(const void *a, const void *b)
 	return x->wrap < y->wrap ? -1 : x->wrap > y->wrap;
 }
 
-/* A repeated body that uses __PRETTY_FUNCTION__ needs a check. */
+/* A repeated body that uses __PRETTY_FUNCTION__ needs a check of this name's value. */
 static void add_check(struct piece *list, size_t *n, const struct gpubpf_wrap *wrap, const struct gpubpf_cl_kernel *k)
 {
 	if (k->pretty && repeats_body(wrap))

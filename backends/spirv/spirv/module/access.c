@@ -9,15 +9,16 @@
 
 #define MAX_STEPS 64 /* length of the chain from a pointer to its origin */
 
+/* how to compute the size of an access; each rule is the macro of this name in isa.def */
 enum size_rule { HOW_NONE, HOW_TYPE, HOW_OF, HOW_AT, HOW_SIZED, HOW_MANY, HOW_HALVES, HOW_HALVES_OF, HOW_INTS };
 
 struct row {
-	const char *name;          /* of a called function; NULL in rows for instructions */
+	const char *name;          /* name of a called function; NULL in rows for instructions */
 	uint32_t first, last;      /* range of opcodes */
 	enum gpubpf_mem_access access; /* 0: no access */
 	uint8_t pointer;
-	uint16_t bytes;            /* enum how << 8 | word */
-	int value, index, operand; /* words, NONE, HIDDEN or ONE */
+	uint16_t bytes;            /* enum size_rule << 8 | index of a word */
+	int value, index, operand; /* indices of words, or NONE, HIDDEN or ONE */
 	enum gpubpf_rmw rmw;
 	bool aligned, group;
 	uint32_t spaces;           /* of an access that cannot be described exactly */
@@ -113,7 +114,8 @@ const char *gpubpf_spv_linked_name(const struct gpubpf_spv *m, uint32_t id)
 	return "";
 }
 
-/* A mangled name, such as "_Z10atomic_incPU3AS1Vi": the length of the function's name and the name follow _Z. */
+/* Returns the row for a called function. Its name is mangled, such as "_Z10atomic_incPU3AS1Vi": the length of the
+ * function's name and the name follow _Z. */
 static const struct row *find_call(const struct gpubpf_spv *m, uint32_t function)
 {
 	const char *name;
@@ -162,7 +164,8 @@ static uint32_t elements_of(const struct gpubpf_spv *m, uint32_t type)
 	return t && t->op == SpvOpTypeVector ? gpubpf_spv_word(m, t, 3) : 1;
 }
 
-/* A vector's size is the sum of its elements: one of three elements does not include the fourth's room. */
+/* Set the access's size and number of elements from its type. A vector of three elements has the size of three, without
+ * the unused room of a fourth. */
 static bool size_of(const struct gpubpf_spv *m, uint32_t type, struct spv_access *a)
 {
 	const struct gpubpf_spv_insn *t = gpubpf_spv_def(m, type);
@@ -206,7 +209,8 @@ static uint32_t class_of(const struct gpubpf_spv *m, uint32_t pointer)
 	return t && t->op == SpvOpTypePointer ? gpubpf_spv_word(m, t, 2) : UINT32_MAX;
 }
 
-/* GPUBPF_IN of a pointer. For a generic pointer, that of its origin. 0: it points to no memory. */
+/* Returns the spaces to which a pointer may point (GPUBPF_IN); for a generic pointer, the spaces of the pointer from
+ * which it was derived. 0: it points to no memory. */
 static uint32_t spaces_of(const struct gpubpf_spv *m, uint32_t pointer)
 {
 	uint32_t at = pointer;
@@ -237,8 +241,8 @@ static uint32_t spaces_of(const struct gpubpf_spv *m, uint32_t pointer)
 	}
 }
 
-/* Work-item functions read built-in variables, which are no memory. Some translators place them in constant or global
- * memory. */
+/* Does the pointer lead to a built-in variable, which work-item functions read? Such variables are no memory, although
+ * some translators place them in constant or global memory. */
 static bool is_built_in(const struct gpubpf_spv *m, uint32_t pointer)
 {
 	uint32_t base = pointer, next;
@@ -300,7 +304,7 @@ static uint32_t stride_of(const struct row *row, const struct spv_access *a)
 	return row->aligned && a->count == 3 ? a->bytes / 3 * 4 : a->bytes;
 }
 
-/* False if the row describes no access. */
+/* Describe the access of a row. False: it accesses no memory. */
 static bool read_access(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *insn, const struct row *row,
 			struct spv_access *a)
 {
@@ -353,7 +357,7 @@ static const struct {
 #include "isa.def"
 };
 
-/* Section 3.27. A barrier of one invocation waits for no other lane. */
+/* Section 3.27. Returns 0 for other scopes: a barrier of one invocation waits for no other lane. */
 static enum gpubpf_barrier_kind kind_of_scope(uint32_t scope)
 {
 	switch (scope) {

@@ -22,7 +22,8 @@ struct spv_access {
 	bool one;
 	bool hidden;               /* the stored data is no value of the module */
 	bool group;                /* the whole block makes the access; its first lane reports it */
-	const char *unseen;        /* a clause that names the memory; NULL: the access is described exactly */
+	/* a phrase that names the memory or the instruction; NULL: the access is described exactly */
+	const char *unseen;
 };
 
 /* List the accesses of an instruction inside a function; returns how many. */

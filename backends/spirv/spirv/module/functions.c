@@ -118,11 +118,11 @@ struct list {
 	const struct gpubpf_spv *m;
 	struct gpubpf_pool *pool;
 	struct gpubpf_spv_kernel *all;
-	/* number of functions; requested kinds, without those that only functions have for a kernel */
+	/* n: number of functions, kernels included. kinds: requested kinds of places (GPUBPF_SITE_BIT) */
 	uint32_t n, kinds;
 	uint32_t *index;       /* [bound]: index + 1 of a function that is listed */
 	uint32_t *linked;      /* [bound]: index + 1 of the instruction that decorates the id with its Linkage name */
-	uint32_t *seen;        /* [n]: index + 1 of the last function that was seen to call it */
+	uint32_t *seen;        /* [n]: index + 1 of the last function that was found to call it */
 };
 
 static bool has_body(const struct gpubpf_spv *m, uint32_t insn)
@@ -256,7 +256,7 @@ uint32_t gpubpf_spv_kinds_of(const struct gpubpf_kernel_info *info, uint32_t kin
 	return info->flags & GPUBPF_KINFO_FUNCTION && !info->reason[0] ? kinds : kinds & gpubpf_places_of(GPUBPF_WHERE_INSN);
 }
 
-/* Append to the places that are already listed. */
+/* Append the places in a function's code to its list of places. */
 static int find_places(struct list *l, uint32_t f)
 {
 	char name[GPUBPF_PLACE_NAME];

@@ -312,7 +312,7 @@ struct module {
 	uint32_t flags;
 };
 
-/* The function itself becomes the twin. It must return void, have a body, and belong to only this entry point. */
+/* Can the kernel's function become the twin? It must return void, have a body, and belong to only this entry point. */
 static bool has_body(const struct gpubpf_spv *m, const struct gpubpf_spv_kernel *k)
 {
 	const struct gpubpf_spv_insn *function = gpubpf_spv_def(m, k->function);

@@ -15,7 +15,7 @@
 #include "access.h"
 
 #define MARK "gpubpf_mark"
-enum { MARK_NAME, MARK_VALUE, MARK_STORES }; /* parameters of gpubpf_mark */
+enum { MARK_NAME, MARK_VALUE, MARK_STORES }; /* parameters of gpubpf_mark, and the number of its stores */
 #define MAX_STEPS 16 /* length of the chain from a pointer to its string */
 
 /* -- opcodes -- */

@@ -60,10 +60,11 @@ const char *gpubpf_spv_string(const struct gpubpf_spv *m, const struct gpubpf_sp
  * malformed. */
 bool gpubpf_spv_layout(const struct gpubpf_spv *m, uint32_t type, uint32_t *size, uint32_t *align);
 
-/* A kernel: an entry point with the execution model Kernel. If info.flags says so, a function that kernels may call. */
+/* A kernel: an entry point with the execution model Kernel. If info.flags has GPUBPF_KINFO_FUNCTION, a function that
+ * kernels may call. */
 struct gpubpf_spv_kernel {
 	uint32_t entry;                /* index of its OpEntryPoint, if it is a kernel */
-	uint32_t function;             /* id */
+	uint32_t function;             /* id of its OpFunction */
 	uint32_t first_param;          /* index of the first OpFunctionParameter */
 	uint32_t *param_type;          /* [info.nparams] ids */
 	bool local;                    /* its module has local variables, or it has local parameters */
@@ -142,14 +143,15 @@ struct gpubpf_spv_image {
 	struct gpubpf_cl_part single;  /* the only part, if the image is a module */
 	struct gpubpf_cl_parts parts;
 	bool owned;                    /* gpubpf_spv_image_finish() frees `parts` */
-	uint32_t part;                 /* index of the module's part */
+	uint32_t part;                 /* index in `parts` of the part that is the module */
 	struct gpubpf_spv module;
 	struct gpubpf_spv_kernel *kernels;
 	uint32_t nkernels, nfunctions; /* nfunctions counts the kernels and the functions that follow them */
 };
 
 /* Open an image; *p must be zeroed. kinds: GPUBPF_SITE_BIT of the requested places. 0, -ENOMEM, -ENOENT (no part has
- * kernels in IL), -EBADMSG, or -EINVAL with a diagnostic. The caller calls finish in every case (image.c). */
+ * kernels in IL), -EBADMSG, or -EINVAL with a diagnostic. The caller calls gpubpf_spv_image_finish() in every case
+ * (image.c). */
 int gpubpf_spv_image_read(struct gpubpf_spv_image *p, const struct gpubpf_image *image, uint32_t kinds,
 			  struct gpubpf_diag *diag);
 void gpubpf_spv_image_finish(struct gpubpf_spv_image *p);

@@ -4,7 +4,8 @@
 #include "insn_probe.h"
 #include "place_values.h"
 
-/* The module's three-element variable with this decoration, else a new one. */
+/* Returns the id of the module's three-element variable with this BuiltIn decoration. Creates the variable if there is
+ * none. */
 static uint32_t built_in_variable(struct inject *in, enum spv_input which)
 {
 	static const SpvBuiltIn decorations[] = {
@@ -62,7 +63,7 @@ uint32_t spv_is_first_lane(struct inject *in, struct spv_words *out)
 	return spv_emit_binary(in, out, SpvOpIEqual, spv_type(&in->b, SpvOpTypeBool, NULL, 0), all, zero);
 }
 
-/* The word that counts the block's lanes. */
+/* Returns the id of the word in the block's memory that counts the lanes. */
 static uint32_t lane_count_variable(struct inject *in)
 {
 	struct spv_build *b = &in->b;

@@ -24,7 +24,7 @@ struct spv_call_sites {
 /* Prepare the functions named by in->body. 0 or -ENOMEM. */
 int spv_calls_init(struct inject *in);
 void spv_calls_finish(struct inject *in);
-/* The added code of a function; NULL if the function has no such programs. */
+/* Returns the code that is added to a function; NULL: no program is at its calls or returns. */
 struct spv_call_sites *spv_call_sites(const struct inject *in, uint32_t function);
 
 #endif

@@ -72,7 +72,7 @@ void spv_copy_bytes(struct inject *in, struct spv_words *out, uint32_t to, uint3
 	SPV_OP(out, SpvOpCopyMemorySized, to, from, n, SpvMemoryAccessAlignedMask, 1);
 }
 
-/* An unsigned 64-bit integer; a function may have boolean parameters. */
+/* Convert an argument to an unsigned 64-bit integer. Functions, unlike kernels, may have boolean parameters. */
 static uint32_t widen_arg(struct spv_fill *f, uint32_t i, uint32_t bits)
 {
 	const struct gpubpf_spv_insn *type = gpubpf_spv_def(f->in->b.m, f->of->param_type[i]);
@@ -85,7 +85,7 @@ static uint32_t widen_arg(struct spv_fill *f, uint32_t i, uint32_t bits)
 	return id;
 }
 
-/* The representation is that of include/gpubpf/ctx.h. */
+/* Store argument i in the representation of include/gpubpf/ctx.h. */
 static void store_arg(struct spv_fill *f, uint32_t i)
 {
 	const struct gpubpf_param *p = &f->of->info.params[i];

@@ -169,7 +169,7 @@ static void store_as(struct spv_place_writer *a, uint32_t word, uint32_t value, 
 	SPV_OP(a->out, SpvOpStore, at, value, SpvMemoryAccessAlignedMask, 8);
 }
 
-/* Zero both words, then store the value. One call writes both words; the first word that programs read triggers it. */
+/* Zero both words, then store the value. The call for the first of the two words that programs read writes both. */
 static void put_value(struct spv_place_writer *a, uint32_t word, uint32_t i)
 {
 	uint32_t first = ctx_word_of("mem.value", a->place->kind), value = a->access.value;
@@ -339,7 +339,7 @@ static const struct {
 
 #define NFIELDS (sizeof(fields) / sizeof(*fields))
 
-/* Fields of this kind without a row were refused earlier. */
+/* Store element i of a field, if programs read it. Programs that read a field without a row were refused earlier. */
 static void put_field(struct spv_place_writer *a, const struct ctx_field *field, uint32_t i)
 {
 	uint32_t word = ctx_field_word(field, i, a->place->kind), f = 0;

@@ -23,7 +23,7 @@ struct spv_body {
 	uint32_t twin;                     /* the twin's number */
 };
 
-/* input variables that a twin may read; its entry point must list them */
+/* variables that a twin may read; the twin's entry point must list them */
 enum spv_input { SPV_LOCAL_ID, SPV_BLOCK_SIZE, SPV_LANES, SPV_NINPUTS };
 
 struct inject {
@@ -40,15 +40,16 @@ struct inject {
 	uint32_t *env;
 	uint8_t *takes_env;                /* [bound]: by function id: the environment is its last parameter */
 	struct spv_body *body;             /* sorted by their order in the code */
-	uint32_t nbodies, next;            /* number of bodies; where the last search ended */
+	uint32_t nbodies, next;            /* number of bodies; index of the body at which the next search begins */
 	uint32_t words;                    /* number of words after struct gpubpf_env, the maximum over all places */
 	struct spv_call_sites *called;         /* functions with programs at their calls or returns */
 	uint32_t ncalled;
-	uint64_t *reads;                   /* [nsites]: which of those words the site's programs read */
-	uint32_t index[ENV_WORDS + 64];    /* ids of constants, 0: not created yet */
+	/* [nsites]: bit i: the site's programs read word i after struct gpubpf_env */
+	uint64_t *reads;
+	uint32_t index[ENV_WORDS + 64];    /* [i]: id of the 64-bit constant i, 0: not created yet */
 	uint32_t undef;                    /* id of an undefined value, passed where a function has no environment */
 	uint32_t input[SPV_NINPUTS];       /* ids of the variables, 0: not read */
-	struct spv_words definitions;      /* functions that we define */
+	struct spv_words definitions;      /* code of the functions that we add */
 };
 
 /* a twin being built; K is the original kernel */
