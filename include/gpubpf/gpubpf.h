@@ -48,7 +48,7 @@ struct gpubpf_link;
 struct gpubpf_map;
 struct gpubpf_prog;
 
-/* The library's version, "0.1.0". */
+/* Returns the library's version, such as "0.1.0". */
 GPUBPF_API const char *gpubpf_version_string(void);
 
 /* -- callbacks: gpubpf_session__poll() and gpubpf_session__stop() call them in the caller's thread -- */
@@ -132,8 +132,8 @@ struct gpubpf_session_opts {
 GPUBPF_API struct gpubpf_session *gpubpf_session__new(const struct gpubpf_session_opts *opts);
 /* Stops the session if it is started. s may be NULL. */
 GPUBPF_API void gpubpf_session__free(struct gpubpf_session *s);
-/* Why the last failing call on the session failed: one or several lines without trailing newline; "" if none failed.
- * Calls on maps, gpubpf_session__cost(), the end of gpubpf_session__kernel() and -ENOMEM may leave the text
+/* Returns why the last failing call on the session failed: one or several lines without trailing newline; "" if none
+ * failed. Calls on maps, gpubpf_session__cost(), the end of gpubpf_session__kernel() and -ENOMEM may leave the text
  * unchanged. */
 GPUBPF_API const char *gpubpf_session__error(const struct gpubpf_session *s);
 
@@ -148,8 +148,8 @@ GPUBPF_API const char *gpubpf_session__error(const struct gpubpf_session *s);
  * error gpubpf_session__error() returns the diagnostic, and the session is unchanged. If the session already has an
  * object with the same bytes, the call returns 0 and does nothing. */
 GPUBPF_API int gpubpf_session__add_object(struct gpubpf_session *s, const char *path);
-/* The same for an object in memory, which the call copies. Diagnostics and reports call it `name`. Returns -EBUSY after
- * load. */
+/* Add an object in memory, which the call copies, as gpubpf_session__add_object() adds a file before load. Diagnostics
+ * and reports call it `name`. Returns -EBUSY after load. */
 GPUBPF_API int gpubpf_session__add_object_mem(struct gpubpf_session *s, const char *name, const void *data,
 					      size_t size);
 /* Replace the initial bytes of an object's global data. `object` is the name under which the object was added. If the
@@ -183,9 +183,9 @@ GPUBPF_API const char *gpubpf_session__load_note(const struct gpubpf_session *s,
  * -ENAMETOOLONG if the socket's path is too long. Else returns -ENOMEM or the error of mkdir(2), socket(2), bind(2) or
  * memfd_create(2). */
 GPUBPF_API int gpubpf_session__start(struct gpubpf_session *s);
-/* Path of the socket. NULL before start. */
+/* Returns the path of the socket. NULL before start. */
 GPUBPF_API const char *gpubpf_session__path(const struct gpubpf_session *s);
-/* A descriptor that becomes readable when gpubpf_session__poll() has work. -1 before start. */
+/* Returns a descriptor that becomes readable when gpubpf_session__poll() has work. -1 before start. */
 GPUBPF_API int gpubpf_session__fd(const struct gpubpf_session *s);
 /* Serve programs and read rings for at most timeout_ms (-1: until something happens, 0: do not block). Returns the
  * number of handled messages, records and results; 0 also after a signal. -EINVAL before start or after stop, or the
@@ -202,9 +202,9 @@ GPUBPF_API int gpubpf_session__enable(struct gpubpf_session *s, bool on);
 /* Read the remaining records, and end the connections and the workers. Programs that still run continue unprobed. The
  * maps and the report stay readable. Returns -EINVAL before start, and 0 if the session was already stopped. */
 GPUBPF_API int gpubpf_session__stop(struct gpubpf_session *s);
-/* Number of twins that are being built. */
+/* Returns the number of twins that are being built. */
 GPUBPF_API uint32_t gpubpf_session__pending(const struct gpubpf_session *s);
-/* Number of processes that have joined so far, and of devices that they have opened. */
+/* Return the number of processes that have joined so far, and of devices that they have opened. */
 GPUBPF_API uint32_t gpubpf_session__processes(const struct gpubpf_session *s);
 GPUBPF_API uint32_t gpubpf_session__devices(const struct gpubpf_session *s);
 
@@ -215,11 +215,12 @@ GPUBPF_API const struct gpubpf_prog *gpubpf_session__next_program(const struct g
 GPUBPF_API const char *gpubpf_prog__name(const struct gpubpf_prog *prog);
 GPUBPF_API const char *gpubpf_prog__section_name(const struct gpubpf_prog *prog);
 GPUBPF_API const char *gpubpf_prog__pattern(const struct gpubpf_prog *prog);
-/* The program's number in its object, from 1, if maps of programs (PROG_ARRAY) may contain it; else 0. Values of such
- * maps are these numbers, of 4 bytes. */
+/* Returns the program's number in its object, from 1, if maps of programs (PROG_ARRAY) may contain it; else 0. Values
+ * of such maps are these numbers, of 4 bytes. */
 GPUBPF_API uint32_t gpubpf_prog__number(const struct gpubpf_prog *prog);
 GPUBPF_API uint32_t gpubpf_prog__insn_cnt(const struct gpubpf_prog *prog);
-/* Largest number of instructions that one run by one thread executes, as the verifier proved; 0 before load. */
+/* Returns the largest number of instructions that one run by one thread executes, as the verifier proved; 0 before
+ * load. */
 GPUBPF_API uint64_t gpubpf_prog__max_cost(const struct gpubpf_prog *prog);
 
 /*
@@ -241,7 +242,7 @@ struct gpubpf_attach_opts {
  * returns NULL and sets errno. EEXIST if the program is already attached to this pattern. EINVAL for opts->sz (see the
  * top of this file) or the pattern. ENOSPC after 1,024 programs and patterns. EBUSY if the session was stopped. */
 GPUBPF_API struct gpubpf_link *gpubpf_program__attach(const struct gpubpf_prog *prog);
-/* The same with options; opts may be NULL. */
+/* Do the same with options; opts may be NULL. */
 GPUBPF_API struct gpubpf_link *gpubpf_program__attach_opts(const struct gpubpf_prog *prog,
 							   const struct gpubpf_attach_opts *opts);
 /* Detach the program from all its kernels. Returns -ENOENT if it is already detached. */
@@ -252,34 +253,35 @@ GPUBPF_API int gpubpf_link__destroy(struct gpubpf_link *link);
 /* Iterate over the attached links: prev NULL first; NULL is the end. */
 GPUBPF_API struct gpubpf_link *gpubpf_session__next_link(const struct gpubpf_session *s,
 							 const struct gpubpf_link *prev);
-/* The link's number in the session. The same program and pattern keep it when they are attached again. */
+/* Returns the link's number in the session. The same program and pattern keep it when they are attached again. */
 GPUBPF_API uint32_t gpubpf_link__id(const struct gpubpf_link *link);
-/* The link's program; its gpubpf_prog__pattern() is the link's pattern. */
+/* Returns the link's program; its gpubpf_prog__pattern() is the link's pattern. */
 GPUBPF_API const struct gpubpf_prog *gpubpf_link__program(const struct gpubpf_link *link);
-/* Number of launches whose twin contained the program, in all processes, whenever the link was attached. The maps
- * include each of them. For a program on device functions, launches of the kernels that may call them. */
+/* Returns the number of launches whose twin contained the program, in all processes, whenever the link was attached.
+ * The maps include each of them. For a program on device functions, it counts launches of the kernels that may call
+ * them. */
 GPUBPF_API uint64_t gpubpf_link__launches(const struct gpubpf_link *link);
 
 /* -- maps; usable from load until free, while programs run and afterwards -- */
 
 GPUBPF_API struct gpubpf_map *gpubpf_session__next_map(const struct gpubpf_session *s,
 						       const struct gpubpf_map *prev);
-/* The first map of that name. If there is none, returns NULL and sets errno to ENOENT. */
+/* Returns the first map of that name. If there is none, returns NULL and sets errno to ENOENT. */
 GPUBPF_API struct gpubpf_map *gpubpf_session__find_map_by_name(const struct gpubpf_session *s,
 							       const char *name);
 GPUBPF_API const char *gpubpf_map__name(const struct gpubpf_map *map);
-/* The map's number in the session, from 1. Values of maps of maps are such numbers, of 4 bytes. */
+/* Returns the map's number in the session, from 1. Values of maps of maps are these numbers, of 4 bytes. */
 GPUBPF_API uint32_t gpubpf_map__number(const struct gpubpf_map *map);
 GPUBPF_API uint32_t gpubpf_map__type(const struct gpubpf_map *map);        /* BPF_MAP_TYPE_* or 1501.. */
 GPUBPF_API const char *gpubpf_map__type_str(const struct gpubpf_map *map); /* "HASH" */
 GPUBPF_API uint32_t gpubpf_map__key_size(const struct gpubpf_map *map);    /* bytes */
 GPUBPF_API uint32_t gpubpf_map__value_size(const struct gpubpf_map *map);  /* bytes of one copy */
 GPUBPF_API uint32_t gpubpf_map__max_entries(const struct gpubpf_map *map);
-/* Bytes that look-ups and updates copy: value_size, except for maps with one value per multiprocessor or thread. There
- * it is the number of copies times value_size rounded up to 8, as in bpf(2) for per-CPU maps. With a value per
- * multiprocessor, the first copies are the tool's. The copies of the Linux kernel's CPUs follow if its programs use the
- * map too. The copies of each device with separate memory are last, in the order in which the devices were added. Query
- * the size again after programs have used another device. */
+/* Returns the number of bytes that look-ups and updates copy: value_size, except for maps with one value per
+ * multiprocessor or thread. There it is the number of copies times value_size rounded up to 8, as in bpf(2) for per-CPU
+ * maps. With a value per multiprocessor, the first copies are the tool's. The copies of the Linux kernel's CPUs follow
+ * if its programs use the map too. The copies of each device with separate memory are last, in the order in which the
+ * devices were added. Query the size again after programs have used another device. */
 GPUBPF_API size_t gpubpf_map__user_value_size(const struct gpubpf_map *map);
 /* Records and updates that were dropped because there was no room. */
 GPUBPF_API uint64_t gpubpf_map__drops(const struct gpubpf_map *map);
@@ -339,15 +341,16 @@ GPUBPF_API int gpubpf_map__add(const struct gpubpf_map *map, const void *key, si
  */
 GPUBPF_API int gpubpf_map__lookup_batch(const struct gpubpf_map *map, const uint64_t *in_batch, uint64_t *out_batch,
 					void *keys, void *values, uint32_t *count);
-/* The same for the tool's copy; each returned element is deleted. Returns -EINVAL also for arrays. */
+/* Look up elements of the tool's copy, as gpubpf_map__lookup_batch() does, and delete each returned element. Returns
+ * -EINVAL also for arrays. */
 GPUBPF_API int gpubpf_map__lookup_and_delete_batch(const struct gpubpf_map *map, const uint64_t *in_batch,
 						   uint64_t *out_batch, void *keys, void *values, uint32_t *count);
 /*
- * The address of an array's values (also of global data) in this process. The value of index i is at *values + i *
- * *stride. It is readable until the session is freed, without a call or a copy. Writes by programs on devices that use
- * host memory are visible at once. Other writes are as visible as through look-ups. Aligned words of 8 bytes are never
- * torn. Query the address again after a device was added. Returns -EINVAL for other map types. Returns -EOPNOTSUPP if
- * an index has several values: one per multiprocessor or thread, summands, or several devices.
+ * Store the address of an array's values (also of global data) in this process. The value of index i is at *values + i
+ * * *stride. It is readable until the session is freed, without a call or a copy. Writes by programs on devices that
+ * use host memory are visible at once. Other writes are as visible as through look-ups. Aligned words of 8 bytes are
+ * never torn. Query the address again after a device was added. Returns -EINVAL for other map types. Returns
+ * -EOPNOTSUPP if an index has several values: one per multiprocessor or thread, summands, or several devices.
  */
 GPUBPF_API int gpubpf_map__memory(const struct gpubpf_map *map, const void **values, size_t *stride);
 /* Apply the operation to one element after another until one fails, and return its error. On return *count is the
@@ -413,7 +416,7 @@ struct gpubpf_cost_stats {
  * of a runtime. A call with i == 0 takes a new snapshot, which later calls read; strings live until the next snapshot.
  * Returns -ENOENT past the end, -EINVAL for stats->sz (see the top of this file), or -ENOMEM. */
 GPUBPF_API int gpubpf_session__kernel(struct gpubpf_session *s, size_t i, struct gpubpf_kernel_stats *stats);
-/* The full name of the kernel with that id; NULL if there is none. It lives as long as the session. */
+/* Returns the full name of the kernel with that id; NULL if there is none. The name lives as long as the session. */
 GPUBPF_API const char *gpubpf_session__kernel_name(const struct gpubpf_session *s, uint64_t id);
 /* Total costs of the session. Returns -EINVAL for stats->sz (see the top of this file). */
 GPUBPF_API int gpubpf_session__cost(const struct gpubpf_session *s, struct gpubpf_cost_stats *stats);

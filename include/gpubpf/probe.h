@@ -334,7 +334,7 @@ static __always_inline void gpubpf_add(void *array, __u32 i, __u64 n)
 		gpubpf_count(counter, n);
 }
 
-/* The slot of v in a log2 histogram. */
+/* Returns the slot of v in a log2 histogram. */
 static __always_inline __u32 gpubpf_log2(__u64 v)
 {
 	__u32 slot = v != 0;
