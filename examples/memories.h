@@ -11,7 +11,7 @@
 
 GPUBPF_ALLOCATIONS(memories, OTHERS);
 
-/* The row of the allocation that contains an address. */
+/* Returns the row of the allocation that contains an address. */
 static __always_inline __u32 memory_row(__u64 addr)
 {
 	__u64 number = gpubpf_allocation_number(addr);

@@ -29,7 +29,7 @@ static __always_inline struct rounds *find_or_create(struct access *key)
 	return bpf_map_lookup_elem(&accesses, key);
 }
 
-/* The maximum of n over the lanes in `those`; all of them execute this, and n is below 64. */
+/* Returns the maximum of n over the lanes in `those`. All of these lanes execute this function; n is below 64. */
 static __always_inline __u64 largest(__u64 those, __u64 n)
 {
 	__u64 most = 0;

@@ -90,7 +90,7 @@ static __always_inline __u64 share(struct link *l, __u64 now, __u64 bytes, __u64
 	return l->share;
 }
 
-/* The time in ns at which these bytes have been transferred. */
+/* Returns the time in ns at which the link has transferred these bytes. */
 static __always_inline __u64 comes(struct link *l, __u64 now, __u64 bytes, __u64 mb_s)
 {
 	__u64 ps = bytes * 1000000 / mb_s, begins = gpubpf_fetch_add(&l->free, ps);
@@ -135,7 +135,8 @@ static __always_inline void wait(const struct gpubpf_ctx *ctx, const struct sett
 	gpubpf_delay(ns < MOST_NS ? ns : MOST_NS);
 }
 
-/* The first lane of a warp waits for the bytes of all lanes, and the others wait for it. */
+/* The first lane of a warp waits until the link has transferred the bytes of all lanes; the other lanes wait for the
+ * first lane. */
 SEC("gpu/mem_before/*")
 int access(struct gpubpf_ctx *ctx)
 {

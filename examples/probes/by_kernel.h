@@ -10,7 +10,7 @@
 
 #define BY_KERNEL(map, value_type) GPUBPF_MAP(map, BPF_MAP_TYPE_ARRAY, gpubpf_kernel_index, value_type, KERNELS)
 
-/* The kernel's value in a map indexed by kernel. */
+/* Returns the kernel's value in a map that is indexed by kernel. */
 static __always_inline void *of_kernel(const struct gpubpf_ctx *ctx, void *map)
 {
 	gpubpf_kernel_index kernel = ctx->kernel;
