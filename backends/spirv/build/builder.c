@@ -23,7 +23,8 @@ static bool same_device(const struct gpubpf_clapi *cl, cl_device_id device, cons
 	return strncmp(name, caps->name, sizeof(caps->name) - 1) == 0;
 }
 
-/* The device with that name. If there are several, prefer the one with the same driver version. */
+/* Returns the device with the name in caps; of several, the one with the same driver version, else the first. NULL:
+ * there is none. */
 static cl_device_id find_device(const struct gpubpf_clapi *cl, const struct gpubpf_device_caps *caps)
 {
 	cl_platform_id platforms[16];

@@ -59,7 +59,8 @@ int gpubpf_cl_split(const char *options, struct gpubpf_pool *pool, struct gpubpf
 	}
 }
 
-/* The folder's name inside a word that names an include folder, else NULL. `before`: the preceding word. */
+/* Returns the name of the include folder in a word, -I joined or separate; NULL: the word names none. `before`: the
+ * preceding word. */
 static const char *include_folder(const struct gpubpf_cl_word *w, const struct gpubpf_cl_word *before)
 {
 	if (before && strcmp(before->text, "-I") == 0)

@@ -25,15 +25,15 @@ struct gpubpf_cl_words {
 /* Split the options into words. 0 or -ENOMEM. */
 int gpubpf_cl_split(const char *options, struct gpubpf_pool *pool, struct gpubpf_cl_words *words);
 
-/* The options for a twin. Folders of -I become absolute paths below cwd. -Werror is dropped: the application's own
- * build has passed it, and a wrapper must not fail because of a warning. NULL: no memory. */
+/* Returns the options for compiling a twin. Folders of -I become absolute paths below cwd. -Werror is dropped: the
+ * application's own build has passed it, and a wrapper must not fail because of a warning. NULL: no memory. */
 const char *gpubpf_cl_twin_options(const char *options, const char *cwd, struct gpubpf_pool *pool);
 
 /* Do the options let a compiler round freely, so that code next to an expression may change its value? */
 bool gpubpf_cl_has_loose_math(const char *options);
 
-/* The options that change code and that a link may repeat: -cl-* except -cl-std and -cl-kernel-arg-info. With `spec`,
- * only those that the specification lists for clLinkProgram. NULL: no memory. */
+/* Returns the options that change code and that a link may repeat: -cl-* except -cl-std and -cl-kernel-arg-info. With
+ * `spec`, only those that the specification lists for clLinkProgram. NULL: no memory. */
 const char *gpubpf_cl_link_options(const char *options, int spec, struct gpubpf_pool *pool);
 
 #endif

@@ -36,7 +36,7 @@ static int open_parts(struct wrap_image *p, const struct gpubpf_image *image, st
 	return err;
 }
 
-/* The answer to the query of source n of the image; each answer is one line. */
+/* Returns the answer to the query of source n of the image; each answer is one line. */
 static const char *answer_of(const char *answer, uint32_t n)
 {
 	while (answer[0] != '!' && n--)

@@ -25,7 +25,7 @@ struct wrap_image {
 int wrap_image_read(struct wrap_image *p, const struct gpubpf_image *image, uint32_t places,
 		    const struct gpubpf_device_caps *caps, struct gpubpf_diag *diag);
 void wrap_image_finish(struct wrap_image *p);
-/* Why the kernel cannot be probed, considering the device and the other parts too; "": it can. */
+/* Returns why the kernel cannot be probed, considering the device and the other parts too; "": it can. */
 const char *wrap_reason(const struct wrap_image *p, const struct gpubpf_cl_kernel *kernel,
 			const struct gpubpf_device_caps *caps);
 

@@ -30,7 +30,7 @@ static bool is_listed(const struct gpubpf_cl_function *f)
 	return (!f->kernel || f->called) && f->name && f->name[0];
 }
 
-/* Bytes that the names of a function's places occupy. */
+/* Returns how many bytes the names of a function's places occupy. */
 static size_t name_bytes(const struct list *l, const struct gpubpf_cl_function *f)
 {
 	size_t n = 0;
@@ -159,8 +159,8 @@ static int add_function(struct list *l, const struct gpubpf_cl_function *f)
 	return add_places(l, f, to);
 }
 
-/* Index in the list of a unit's function; UINT32_MAX: it is not listed. Functions follow the kernels, which begin at
- * `base`. */
+/* Returns the index in the list of function number `function` of the unit; UINT32_MAX: it is not listed. The unit's
+ * functions follow its kernels, which begin at `base`. */
 static uint32_t list_index(const struct gpubpf_cl_unit *unit, uint32_t function, uint32_t base)
 {
 	uint32_t at = base + unit->nkernels;

@@ -95,7 +95,8 @@ static int check_access(const struct draft *draft, const struct gpubpf_spv_place
 	return 0;
 }
 
-/* A function whose address is taken cannot receive the environment as a parameter. */
+/* Does the module use function pointers? A function whose address is taken cannot receive the environment as a
+ * parameter. */
 static bool has_function_pointers(const struct gpubpf_spv *m)
 {
 	for (uint32_t i = 0; i < m->ninsns; i++)

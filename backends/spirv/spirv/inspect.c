@@ -8,7 +8,7 @@
 
 #include "backends/spirv/spirv/module/spv.h"
 
-/* Bytes that the names of the places occupy. */
+/* Returns how many bytes the names of the kernel's places occupy. */
 static size_t name_bytes(const struct gpubpf_kernel_info *info)
 {
 	size_t n = 0;

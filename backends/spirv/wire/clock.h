@@ -7,8 +7,9 @@
 
 #include "core/wire/caps.h"
 
-/* The OpenCL C source of `ulong gpubpf_clock_read(void)` for a device's clock. SPIR-V pieces import this function,
- * because SPIR-V has no clock that LLVM 22 can name. On a device without a clock the function always returns 0. */
+/* Returns the OpenCL C source of `ulong gpubpf_clock_read(void)` for a device's clock. SPIR-V pieces import this
+ * function, because SPIR-V has no clock that LLVM 22 can name. On a device without a clock the function always returns
+ * 0. */
 const char *gpubpf_cl_clock_source(enum gpubpf_clock clock);
 /* Compile options that this source requires: Intel's runtime has clock_read_device() only from OpenCL C 2.0 on. */
 const char *gpubpf_cl_clock_options(enum gpubpf_clock clock);

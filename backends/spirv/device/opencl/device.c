@@ -350,8 +350,8 @@ static int read_by_kernel(struct gpubpf_device *d, uint64_t *cycles)
 		       : 0;
 }
 
-/* The host can read the time-stamp counter itself. This needs no launch and is accurate to nanoseconds instead of
- * microseconds. */
+/* If the clock is the time-stamp counter, the host reads it itself. This needs no launch, and is accurate to
+ * nanoseconds instead of microseconds. */
 static int ocl_clock(struct gpubpf_device *d, uint64_t *cycles, uint64_t *before_ns, uint64_t *after_ns)
 {
 	int err = 0;

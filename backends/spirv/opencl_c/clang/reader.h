@@ -111,7 +111,7 @@ void *clread_grow(struct reader *r, void *array, uint32_t n, size_t size);
 	(((list) = clread_grow((r), (list), (count), sizeof(*(list)))) ? &(list)[(count)++] : NULL)
 
 /* functions.c */
-/* Index of a function, or UINT32_MAX if memory runs out. A new function is added. */
+/* Returns the index of a function, which it adds to the table if it is new. UINT32_MAX: no memory. */
 uint32_t clread_function_index(struct reader *r, CXCursor c);
 /* Does the source declare the function? Clang creates OpenCL C's own functions when they are called. */
 bool clread_is_declared(const struct reader *r, CXCursor c);

@@ -111,8 +111,7 @@ static const char *concat(struct reader *r, const char *a, const char *b, const 
 	return text;
 }
 
-/* A pointer's canonical type has lost the declared name of OpenCL C 2.0's atomic_int and others; build the name
- * again. */
+/* Build the name of OpenCL C 2.0's atomic_int and others again: a pointer's canonical type has lost it. */
 static const char *atomic_name(struct reader *r, CXType atomic)
 {
 	const char *number = number_name(clang_getCanonicalType(clang_Type_getValueType(atomic)).kind);

@@ -28,7 +28,7 @@ static uint32_t natural_align(CXType type)
 	return align > 0 ? align : UINT32_MAX;
 }
 
-/* The pointee type with its declared names, which the canonical type has lost. */
+/* Returns the pointee type with its declared names, which the canonical type has lost. */
 static CXType pointee_of(CXType pointer)
 {
 	while (pointer.kind == CXType_Typedef || pointer.kind == CXType_Elaborated)
@@ -39,8 +39,8 @@ static CXType pointee_of(CXType pointer)
 	return clang_getPointeeType(pointer);
 }
 
-/* The alignment of the memory to which a pointer leads. For an array, or an address taken by &, it is the object's own
- * alignment. */
+/* Returns the alignment of the memory to which a pointer leads. For an array, or an address taken by &, it is the
+ * object's own alignment. */
 static uint32_t pointee_align(CXCursor pointer)
 {
 	CXCursor c = pointer;

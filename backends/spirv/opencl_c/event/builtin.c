@@ -92,7 +92,7 @@ static void add_unseen(struct cl_event *e, uint32_t spaces, const char *why)
 	e->naccesses = 1;
 }
 
-/* The function accesses memory through its arguments in an unknown way. */
+/* Describe a function that accesses memory through its arguments in an unknown way. */
 static void add_unseen_arguments(const struct cl_argument *arg, uint32_t nargs, const char *why, struct cl_event *e)
 {
 	for (uint32_t i = 0; i < nargs; i++) {

@@ -5,8 +5,8 @@
 
 #include "walk.h"
 
-/* The memory to which a pointer leads. If an implicit conversion has made the address generic, use the original
- * pointer's space. */
+/* Returns the spaces to which a pointer may point (GPUBPF_IN). If an implicit conversion has made the pointer generic,
+ * uses the space of the original pointer. */
 static uint32_t pointed_spaces(CXCursor c)
 {
 	CXType type = clang_getCanonicalType(clang_getCursorType(c));
@@ -34,7 +34,8 @@ static struct cl_argument argument_of(struct walk *w, CXCursor c)
 	return arg;
 }
 
-/* Type of the variable that stores an argument: a parameter that is declared as an array is a pointer. */
+/* Returns the type of the variable that stores an argument. For a parameter that is declared as an array, it is a
+ * pointer. */
 static const char *variable_type(struct walk *w, CXCursor c)
 {
 	CXType type = clang_getCursorType(c);

@@ -157,7 +157,7 @@ static void walk_unexposed(struct walk *w, const struct node *n)
 	clread_walk(w, child, n, clread_is_array_expr(child) ? ADDRESS : n->want);
 }
 
-/* A cast's type name, and an array's length in it, are not evaluated. */
+/* Walk the operand of a cast. The cast's type name, and an array's length in it, are not evaluated. */
 static void walk_typed(struct walk *w, const struct node *n)
 {
 	struct children children;

@@ -108,7 +108,7 @@ static bool can_replace(struct expansion_state *x, const struct cl_body *b)
 
 /* -- arguments -- */
 
-/* The end of the comment or string that begins at `at`; `at` itself if none does. */
+/* Returns the end of the comment or string that begins at `at`; `at` itself if none does. */
 static size_t skip_whole(const char *text, size_t at, size_t end)
 {
 	char quote = text[at];
@@ -229,7 +229,7 @@ static bool contains_macro(const struct expansion_state *x, const char *text)
 	return false;
 }
 
-/* The argument's text with macros replaced, malloc'd; NULL: the use must stay unchanged. */
+/* Returns the argument's text with macros replaced, malloc'd; NULL: the use must stay unchanged. */
 static char *expand_argument(struct expansion_state *x, const struct part *argument)
 {
 	char *made = NULL;

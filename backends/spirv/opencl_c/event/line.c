@@ -38,7 +38,7 @@ static bool is_executed(CXCursor c)
 	}
 }
 
-/* FILE:LINE, according to #line; NULL: the line already has an event. */
+/* Returns FILE:LINE of the statement, according to #line; NULL: the line already has an event. */
 static const char *new_line_name(struct walk *w, CXCursor c)
 {
 	char name[GPUBPF_PLACE_NAME];

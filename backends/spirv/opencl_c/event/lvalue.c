@@ -134,7 +134,7 @@ static void add_load(struct walk *w, const struct access_target *t)
 	e->access[e->naccesses++] = target_access(t, GPUBPF_LOAD, CLREAD_NONE);
 }
 
-/* Clang evaluates the right side of an assignment before the left side, except for structs. */
+/* Does clang evaluate the right side of an assignment before the left side? It does, except for structs. */
 static bool is_value_first(const struct cl_event *e, CXType type)
 {
 	return clang_getCanonicalType(type).kind != CXType_Record && e->part[0].start < e->part[1].start;

@@ -11,7 +11,7 @@
 #define MACRO "GPUBPF_MARK"
 #define VARIABLE "gpubpf_mark_"
 
-/* The declaration in a mark's loop; the null cursor: it is an ordinary loop. */
+/* Returns the declaration in a mark's loop; the null cursor: it is an ordinary loop. */
 static CXCursor mark_variable(struct walk *w, CXCursor loop)
 {
 	static const enum CXCursorKind kinds[] = { CXCursor_CompoundStmt, CXCursor_DeclStmt, CXCursor_VarDecl };
@@ -27,7 +27,7 @@ static CXCursor mark_variable(struct walk *w, CXCursor loop)
 	return c;
 }
 
-/* The use of the mark macro that produced the loop; NULL: another macro did, or the use is in a header. */
+/* Returns the use of the mark macro that produced the loop; NULL: another macro did, or the use is in a header. */
 static const struct span *find_mark_use(const struct reader *r, CXCursor loop)
 {
 	CXSourceLocation where = clang_getRangeStart(clang_getCursorExtent(loop));

@@ -66,7 +66,7 @@ static int depth_of(const char *token)
 	return strchr("([{", token[0]) && !token[1] ? 1 : strchr(")]}", token[0]) && !token[1] ? -1 : 0;
 }
 
-/* The index after the bracket that matches the one at token i; n + 1: it is not closed. */
+/* Returns the index after the bracket that matches the one at token i; n + 1: it is not closed. */
 static unsigned skip_brackets(const struct cl_body *b, unsigned i)
 {
 	int depth = 0;
@@ -252,7 +252,7 @@ static int depth_at(const char *text, size_t at)
 	return (text[at] == '(') - (text[at] == ')');
 }
 
-/* The end of the parentheses that open at `at`; the end of the text if they do not close. */
+/* Returns the end of the parentheses that open at `at`; the end of the text if they do not close. */
 static size_t skip_parentheses(const char *text, size_t at)
 {
 	int depth = 0;
@@ -349,7 +349,7 @@ static int shape_at(struct reader *r, struct span *s, const struct cl_range *ran
 
 /* -- the end of an expression -- */
 
-/* The end of the comment or literal that begins at `at`; `at` itself if none does. */
+/* Returns the end of the comment or literal that begins at `at`; `at` itself if none does. */
 static size_t skip_comment_or_literal(const char *text, size_t at, size_t size)
 {
 	char first = text[at], second = at + 1 < size ? text[at + 1] : 0;

@@ -26,7 +26,7 @@ static bool find_semicolons(struct walk *w, const struct node *n, size_t at[2])
 	return found == 2 && n->range.exact;
 }
 
-/* The expression between the two semicolons is the condition, if there is one. */
+/* Walk a for statement. The expression between the two semicolons is the condition, if there is one. */
 static void walk_for(struct walk *w, const struct node *n)
 {
 	struct children children;
@@ -60,7 +60,7 @@ static void walk_statements(struct walk *w, const struct node *n)
 	}
 }
 
-/* GNU C's ({ }): its value is that of its last statement, if that is an expression. */
+/* Walk GNU C's ({ }). Its value is that of its last statement, if that is an expression. */
 static void walk_statement_expression(struct walk *w, const struct node *n)
 {
 	struct node block = clread_node_of(w, clread_only_child(n->cursor), n, NOTHING);
@@ -75,7 +75,7 @@ static void walk_statement_expression(struct walk *w, const struct node *n)
 	}
 }
 
-/* The condition is the first child, or the last one in a do statement. */
+/* Walk an if, while, do or switch statement. The condition is the first child, or the last one in a do statement. */
 static void walk_control_statement(struct walk *w, const struct node *n, enum CXCursorKind kind)
 {
 	struct children children;
@@ -92,7 +92,7 @@ static void walk_control_statement(struct walk *w, const struct node *n, enum CX
 	}
 }
 
-/* The constant of a case is not evaluated. */
+/* Walk the statement of a case, its last child. The case's constant is not evaluated. */
 static void walk_case(struct walk *w, const struct node *n)
 {
 	struct children children;

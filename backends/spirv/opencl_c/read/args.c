@@ -137,7 +137,8 @@ static void add_dialect(struct gpubpf_cl_args *args, const struct cl_dialect *di
 	}
 }
 
-/* Clang's own headers: next to this program if the package contains them, else where clang was at build time. */
+/* Returns the folder of clang's own headers: next to this program if the package contains them, else where clang was at
+ * build time. */
 static const char *header_folder(struct gpubpf_pool *pool)
 {
 	char path[PATH_MAX];

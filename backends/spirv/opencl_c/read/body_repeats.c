@@ -58,7 +58,7 @@ static uint32_t words_of_token(const char *token)
 	return mask;
 }
 
-/* The words in a macro's expansion, as far as known. */
+/* Returns the words (1 << CLREAD_WORD_) in a macro's expansion that read_macros() has found so far. */
 static uint32_t words_of_macro(const struct reader *r, const char *name)
 {
 	uint32_t mask = 0;
@@ -69,7 +69,7 @@ static uint32_t words_of_macro(const struct reader *r, const char *name)
 	return mask;
 }
 
-/* Collect the words in a definition; true if some are new. */
+/* Collect the words in a definition; true if the macro's set of words changed. */
 static bool read_definition(struct reader *r, uint32_t macro, const struct cl_body *b)
 {
 	uint32_t mask = 0, i = 0;

@@ -77,7 +77,7 @@ static struct CXUnsavedFile *list_files(const struct cl_query *q, const struct c
 	return files;
 }
 
-/* The message of the failed assertion. */
+/* Returns the message of the query's failed _Static_assert; NULL: there is none. */
 static const char *find_message(CXTranslationUnit tu, struct gpubpf_pool *pool)
 {
 	const char *found = NULL;

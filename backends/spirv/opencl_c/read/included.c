@@ -89,7 +89,7 @@ static bool tests_files(const char *text, size_t size)
 	       has_embed(text, size);
 }
 
-/* The folder of the file that contains the directive; quoted names are searched there first. */
+/* Returns the folder of the file that contains the directive; compilers search it first for quoted names. */
 static const char *folder_of(struct reader *r, CXCursor directive)
 {
 	unsigned line, column, offset;

@@ -81,7 +81,7 @@ static bool split_declaration(struct reader *r, CXCursor c, struct gpubpf_cl_ker
 	return strstr(text, "kernel") != NULL;
 }
 
-/* The first error inside the text of a definition. */
+/* Returns clang's first error inside the text of a definition; NULL: none. */
 static const char *first_error(struct reader *r, CXCursor c)
 {
 	CXSourceRange range = clang_getCursorExtent(c);

@@ -19,7 +19,7 @@ struct scan {
 	int depth;               /* nesting depth of parentheses */
 };
 
-/* The end of a backslash and the newline that it joins; `at` itself if there is none. */
+/* Returns the end of the backslash and newline at `at`; `at` itself if there is no such splice. */
 static size_t skip_splice(const char *text, size_t at)
 {
 	size_t end = at + 1;

@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
-/* Number of characters of a line splice at `at`: a backslash, optional blanks and a newline. 0: there is none.
- * Compilers allow the blanks. */
+/* Returns the number of characters of a line splice at `at`: a backslash, optional blanks and a newline. 0: there is
+ * none. Compilers allow the blanks. */
 static size_t splice_size(const char *at, const char *end)
 {
 	const char *from = at++;
@@ -40,7 +40,7 @@ static size_t join_splices(const char *text, size_t size, char *out, uint32_t *n
 	return n;
 }
 
-/* The end of the literal that begins here; a newline ends it too. */
+/* Returns the end of the literal that begins at `at`; a newline ends it too. */
 static char *skip_literal(char *at)
 {
 	char quote = *at++;
@@ -127,7 +127,7 @@ static bool is_word(char c)
 	return isalnum((unsigned char)c) || c == '_' || c == '$';
 }
 
-/* The end of the token that begins here and is no identifier. */
+/* Returns the end of the token that begins at `at` and is no identifier. */
 static const char *skip_other(const char *at)
 {
 	if (*at == '"' || *at == '\'')

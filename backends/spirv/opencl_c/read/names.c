@@ -52,8 +52,8 @@ void gpubpf_names_undefine(const struct cl_names *n, FILE *out)
 			fprintf(out, "#pragma pop_macro(\"%s\")\n", macros[i].macro);
 }
 
-/* The check is an enum constant, which the compiler must fold: OpenCL C has no other constant expression that reads a
- * string's characters. */
+/* The written check is an enum constant, which the compiler must fold: OpenCL C has no other constant expression that
+ * reads a string's characters. */
 void gpubpf_names_check(const struct cl_names *n, FILE *out)
 {
 	fprintf(out, "{ enum { gpubpf_other_pretty_function = 1 / (sizeof(__PRETTY_FUNCTION__) == %zu", strlen(n->pretty) + 1);

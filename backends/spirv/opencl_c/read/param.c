@@ -82,7 +82,8 @@ static const char *type_text(struct reader *r, CXType type, CXType canonical, st
 	return text;
 }
 
-/* A parameter int p[4] is a pointer, but libclang reports an array. */
+/* Read a parameter that is declared as an array; false: it is not. C makes int p[4] a pointer, but libclang reports an
+ * array. */
 static bool read_array(struct reader *r, CXType type, CXType canonical, struct gpubpf_cl_kernel *k, int i)
 {
 	struct gpubpf_param *p = &k->info.params[i];

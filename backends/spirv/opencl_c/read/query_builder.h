@@ -78,7 +78,7 @@ void clquery_list_moving(const struct builder *from, struct builder *to, enum mo
 
 /* -- files: query_files.c -- */
 
-/* The path of a file in a folder, in the pool. NULL: no memory. */
+/* Returns the path of a file in a folder, in the pool. NULL: no memory. */
 const char *clquery_join(struct builder *b, const char *folder, const char *name);
 /* Find an included file, in the order of clang's command line (args.c). Returns its index in b->file; 0: there is no
  * such file. */

@@ -212,7 +212,7 @@ static const char *any_error(struct reader *r)
 	return NULL;
 }
 
-/* A file that clang does not find although the program's build found it; NULL: none. */
+/* Returns a file that clang does not find although the program's build found it; NULL: none. */
 static const char *find_missing(struct reader *r)
 {
 	static const char says[] = " file not found";

@@ -29,8 +29,8 @@ struct gpubpf_cl_args {
 };
 int gpubpf_cl_make_args(const struct gpubpf_cl_source *source, const struct gpubpf_device_caps *caps,
 			struct gpubpf_pool *pool, struct gpubpf_cl_args *args);
-/* The options with the folders that the device's compiler searches by default when it runs in `cwd` (args.c). NULL: no
- * memory. */
+/* Returns the options, with the folders that the device's compiler searches by default when it runs in `cwd` (args.c).
+ * NULL: no memory. */
 const char *gpubpf_cl_search_options(const char *options, const char *cwd, const struct gpubpf_device_caps *caps, struct gpubpf_pool *pool);
 /* the apparent folder of headers of clCompileProgram, and of the source if its own folder is unknown */
 #define GPUBPF_CL_FOLDER "/gpubpf-program"

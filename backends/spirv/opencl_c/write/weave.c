@@ -12,7 +12,7 @@
 
 /* -- places of an event -- */
 
-/* The event's first place at that time (before or after the event); NULL: no such place. */
+/* Returns the event's first place before or after the event, as `when` says; NULL: it has none. */
 static const struct cl_place *first_place(const struct gpubpf_weave *w, uint32_t event, enum gpubpf_when when)
 {
 	uint32_t low = 0, high = w->nplaces;

@@ -66,8 +66,8 @@ static void write_count(struct field_writer *g, uint32_t word)
 	write_number(g, word, g->access->count);
 }
 
-/* The hint comes from the qualifiers of the stored pointer's type (clread_pointer_name()). OpenCL C's atomic functions
- * take pointers to volatile whatever the caller passes, so calls give no hint. */
+/* Write the hint: GPUBPF_HINT_VOLATILE if the type of the stored pointer has this qualifier (clread_pointer_name()).
+ * OpenCL C's atomic functions take pointers to volatile whatever the caller passes, so calls give no hint. */
 static void write_hint(struct field_writer *g, uint32_t word)
 {
 	static const char last[] = " volatile *";

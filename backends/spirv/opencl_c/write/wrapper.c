@@ -34,7 +34,7 @@ static void write_env(struct wrapper *w)
 	gpubpf_cl_fill(&(struct cl_fill){ w->out, w->wrap->kernel, w->site, "gpubpf_env", w->use });
 }
 
-/* A repeated body uses its parameters' original names; our own code uses numbers. */
+/* Write the name of parameter i. A repeated body uses the original names; our own code uses gpubpf_p<i>. */
 static void write_name(struct wrapper *w, uint32_t i)
 {
 	const char *name = w->wrap->kernel->info.params[i].name;
@@ -88,7 +88,7 @@ static void write_divergence(struct wrapper *w, const char *then)
 		fprintf(w->out, "\t%s\n", then);
 }
 
-/* The fences make the last lane see all memory that the other lanes wrote. */
+/* Call the site in the last lane that arrives. The fences make that lane see all memory that the other lanes wrote. */
 static void write_last_lane(struct wrapper *w)
 {
 	fprintf(w->out, "\tmem_fence(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);\n"

@@ -28,7 +28,7 @@ static inline bool repeats_body(const struct gpubpf_wrap *wrap)
 	return wrap->kernel->info.flags & GPUBPF_KINFO_LOCAL || wrap->places;
 }
 
-/* The output of write(), copied to the pool; NULL: no memory. */
+/* Returns the output of write(), in the pool; NULL: no memory. */
 char *gpubpf_wrap_print(struct wrapper *w, void (*write)(struct wrapper *w), struct gpubpf_pool *pool);
 /* Write our own text with the application's macros of the same names disabled. */
 int gpubpf_wrap_words(FILE *out, const char *text, const struct gpubpf_cl_unit *unit, struct gpubpf_pool *pool);

@@ -188,7 +188,7 @@ static bool is_opaque(const struct gpubpf_spv *m, uint32_t type)
 
 /* -- pointers -- */
 
-/* The pointer from which this one was derived; 0: unknown. */
+/* Returns the pointer from which this one was derived; 0: unknown. */
 static uint32_t pointer_origin(const struct gpubpf_spv *m, uint32_t pointer)
 {
 	const struct gpubpf_spv_insn *def = gpubpf_spv_def(m, pointer);

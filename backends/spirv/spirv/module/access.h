@@ -33,7 +33,7 @@ bool gpubpf_spv_barrier(const struct gpubpf_spv *m, const struct gpubpf_spv_insn
 			const char **unseen);
 /* Does the pointer lead to memory? Images and the variables behind work-item functions are no memory. */
 bool gpubpf_spv_is_memory(const struct gpubpf_spv *m, uint32_t pointer);
-/* The id's name in its Linkage decoration; "" if it has no such decoration. */
+/* Returns the id's name in its Linkage decoration; "" if it has no such decoration. */
 const char *gpubpf_spv_linked_name(const struct gpubpf_spv *m, uint32_t id);
 
 #endif

@@ -209,7 +209,8 @@ static void name_type(const struct gpubpf_spv *m, uint32_t type, unsigned depth,
 	}
 }
 
-/* A kernel's only parameters in private memory are those passed by value. */
+/* Returns the kind of a pointer parameter. by_value: the module passes the pointee by value. A kernel has no other
+ * parameters in private memory. */
 static enum gpubpf_param_kind pointer_kind(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *t, bool by_value)
 {
 	switch (gpubpf_spv_word(m, t, 2)) {
@@ -269,7 +270,7 @@ static bool read_param(const struct gpubpf_spv *m, const struct gpubpf_spv_insn 
 	return gpubpf_spv_layout(m, type, &p->size, &p->align);
 }
 
-/* The function's parameters follow it (section 2.4, 10); their types must match the function's type. */
+/* A function's parameters follow its OpFunction (section 2.4, 10); their types must match the function's type. */
 bool gpubpf_spv_params(const struct gpubpf_spv *m, struct gpubpf_pool *pool, struct gpubpf_spv_kernel *k)
 {
 	const struct gpubpf_spv_insn *function = gpubpf_spv_def(m, k->function), *type;

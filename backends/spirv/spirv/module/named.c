@@ -32,7 +32,7 @@ static const struct gpubpf_spv_opcode *find_opcode(const struct gpubpf_spv_opcod
 	return bsearch(&number, rows, n, sizeof(*rows), compare);
 }
 
-/* The set of an extended instruction; "" for other instructions. */
+/* Returns the name of an extended instruction's set; "" for other instructions. */
 static const char *extended_set_of(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *insn)
 {
 	const struct gpubpf_spv_insn *set = insn->op == SpvOpExtInst ? gpubpf_spv_def(m, gpubpf_spv_word(m, insn, 3)) : NULL;
@@ -98,7 +98,7 @@ uint32_t gpubpf_spv_operands(const struct gpubpf_spv *m, const struct gpubpf_spv
 
 /* -- marks -- */
 
-/* The function's name in C, or mangled with its parameter types in C++. */
+/* The function has its plain name in C, and a name mangled with its parameter types in C++. */
 bool gpubpf_spv_is_mark_function(const struct gpubpf_spv *m, uint32_t function)
 {
 	static const char *const begins[] = { "_Z11" MARK, "_ZL11" MARK };
@@ -111,7 +111,7 @@ bool gpubpf_spv_is_mark_function(const struct gpubpf_spv *m, uint32_t function)
 	return is;
 }
 
-/* The index of the function's parameter with this id; UINT32_MAX: no parameter. */
+/* Returns the index of the function's parameter with this id; UINT32_MAX: the id is no parameter. */
 static uint32_t parameter_of(const struct gpubpf_spv *m, uint32_t function, uint32_t id)
 {
 	const struct gpubpf_spv_insn *def = gpubpf_spv_def(m, id);
@@ -120,7 +120,7 @@ static uint32_t parameter_of(const struct gpubpf_spv *m, uint32_t function, uint
 	return def && def->op == SpvOpFunctionParameter && at >= first ? at - first : UINT32_MAX;
 }
 
-/* The id of a mark's argument, a value of the call or a constant of the module; 0: unknown. */
+/* Returns the id of a mark's argument, which is an operand of the call or a constant of the module; 0: unknown. */
 static uint32_t mark_argument(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *call, uint32_t which)
 {
 	uint32_t function = gpubpf_spv_word(m, call, 3), n = 0, stored[MARK_STORES], parameter;
@@ -147,7 +147,7 @@ uint32_t gpubpf_spv_mark_value(const struct gpubpf_spv *m, const struct gpubpf_s
 	return mark_argument(m, insn, MARK_VALUE);
 }
 
-/* The initialiser of the variable to whose start a pointer leads; NULL: unknown. */
+/* Returns the initialiser of the variable to whose start a pointer leads; NULL: unknown. */
 static const struct gpubpf_spv_insn *initializer_of(const struct gpubpf_spv *m, uint32_t pointer)
 {
 	const struct gpubpf_spv_insn *def = gpubpf_spv_def(m, pointer);

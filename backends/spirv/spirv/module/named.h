@@ -26,7 +26,7 @@ bool gpubpf_spv_is_mark_function(const struct gpubpf_spv *m, uint32_t function);
 /* Is the instruction a mark of gpubpf/mark.h? The second function returns the id of the mark's value. */
 bool gpubpf_spv_is_mark(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *insn);
 uint32_t gpubpf_spv_mark_value(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *insn);
-/* The name of a place whose kind has names. */
+/* Store the name of a place whose kind has names. */
 void gpubpf_spv_place_name(const struct gpubpf_spv *m, const struct gpubpf_spv_place *place, char *name, size_t size);
 
 #endif

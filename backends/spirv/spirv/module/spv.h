@@ -46,17 +46,18 @@ int gpubpf_spv_read(const void *data, size_t size, struct gpubpf_pool *pool, str
 /* Serialise the module; out->data is malloc'd. 0 or -ENOMEM. */
 int gpubpf_spv_write(const struct gpubpf_spv *m, struct gpubpf_blob *out);
 
-/* Word i of an instruction, 0 past its end. */
+/* Returns word i of an instruction (word 0 holds its opcode), 0 past its end. */
 uint32_t gpubpf_spv_word(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *insn, uint32_t i);
-/* The instruction that defines an id, NULL if none does. */
+/* Returns the instruction that defines an id, NULL if none does. */
 const struct gpubpf_spv_insn *gpubpf_spv_def(const struct gpubpf_spv *m, uint32_t id);
-/* The id of a value's type; 0: the id has no type. */
+/* Returns the id of a value's type; 0: the value has no type. */
 uint32_t gpubpf_spv_type_of(const struct gpubpf_spv *m, uint32_t id);
-/* The literal string at word i; "" if it does not end inside the instruction. *end: the word after it. */
+/* Returns the literal string at word i; "" if it does not end inside the instruction. *end: index of the word after the
+ * string. */
 const char *gpubpf_spv_string(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *insn, uint32_t i,
 			      uint32_t *end);
 
-/* Size and alignment of a type in OpenCL C's layout (type.c), in bytes. False if the type has no size or is
+/* Store the size and alignment of a type in OpenCL C's layout (type.c), in bytes. False if the type has no size or is
  * malformed. */
 bool gpubpf_spv_layout(const struct gpubpf_spv *m, uint32_t type, uint32_t *size, uint32_t *align);
 
@@ -85,12 +86,13 @@ bool gpubpf_spv_params(const struct gpubpf_spv *m, struct gpubpf_pool *pool, str
 int gpubpf_spv_functions(const struct gpubpf_spv *m, struct gpubpf_pool *pool, uint32_t kinds,
 			 struct gpubpf_spv_kernel **kernels, uint32_t nkernels, uint32_t *n);
 
-/* The subset of these kinds of places that can occur in the code of this kernel or function. */
+/* Returns the subset of these kinds of places (GPUBPF_SITE_BIT) that can occur in the code of this kernel or
+ * function. */
 uint32_t gpubpf_spv_kinds_of(const struct gpubpf_kernel_info *info, uint32_t kinds);
 
 /* Fill in m->line. 0 or -ENOMEM. */
 int gpubpf_spv_lines(struct gpubpf_spv *m, struct gpubpf_pool *pool);
-/* FILE:LINE of the line that begins at an instruction. */
+/* Store FILE:LINE of the line that begins at an instruction. */
 void gpubpf_spv_line_name(const struct gpubpf_spv *m, uint32_t insn, char *name, size_t size);
 
 /* a place at an instruction of a function or kernel */
@@ -155,7 +157,7 @@ struct gpubpf_spv_image {
 int gpubpf_spv_image_read(struct gpubpf_spv_image *p, const struct gpubpf_image *image, uint32_t kinds,
 			  struct gpubpf_diag *diag);
 void gpubpf_spv_image_finish(struct gpubpf_spv_image *p);
-/* Why the kernel cannot be probed on the device; "" if it can. */
+/* Returns why the kernel cannot be probed on the device; "" if it can. */
 const char *gpubpf_spv_reason(const struct gpubpf_kernel_info *info, const struct gpubpf_device_caps *caps);
 
 /* The operations of gpubpf_target_spirv on IL (inspect.c, inject.c). */

@@ -28,8 +28,8 @@ void spv_op_string(struct spv_words *w, uint32_t op, const uint32_t *before, uin
 		   const uint32_t *after, uint32_t m);
 
 uint32_t spv_id(struct spv_build *b);
-/* The id of a type with this opcode and these operands. The module's own type is reused (section 2.8 requires unique
- * types), else a new one is created. */
+/* Returns the id of a type with this opcode and these operands. Reuses the module's type (section 2.8 requires unique
+ * types), or creates one. */
 uint32_t spv_type(struct spv_build *b, uint32_t op, const uint32_t *operands, uint32_t n);
 #define SPV_TYPE(b, op, ...) \
 	spv_type((b), (op), (const uint32_t[]){ __VA_ARGS__ }, sizeof((uint32_t[]){ __VA_ARGS__ }) / 4)

@@ -95,8 +95,8 @@ void spv_count_lanes(struct inject *in, struct spv_words *out)
 	       spv_u32(b, SpvMemorySemanticsSequentiallyConsistentMask | SpvMemorySemanticsWorkgroupMemoryMask));
 }
 
-/* The atomic has acquire and release order: the last lane sees all memory that the other lanes wrote before they
- * returned. */
+/* The atomic has acquire and release order. Therefore the last lane sees all memory that the other lanes wrote before
+ * they returned. */
 void spv_call_last(struct inject *in, struct spv_words *out, uint32_t site, uint32_t env)
 {
 	struct spv_build *b = &in->b;

@@ -9,7 +9,7 @@
 
 #include "splice.h"
 
-/* A boolean: is the lane the first of its block? */
+/* Returns the id of a boolean: is the lane the first of its block? */
 uint32_t spv_is_first_lane(struct inject *in, struct spv_words *out);
 /* Initialise the count of lanes. Ends the current block and begins another. */
 void spv_count_lanes(struct inject *in, struct spv_words *out);

@@ -16,7 +16,7 @@ struct spv_call_sites *spv_call_sites(const struct inject *in, uint32_t function
 	return NULL;
 }
 
-/* The first instruction of the function before which a call may stand. */
+/* Returns the index of the function's first instruction before which a call may stand. */
 static uint32_t first_call_position(const struct gpubpf_spv *m, uint32_t function)
 {
 	uint32_t i = m->def[function];

@@ -51,7 +51,7 @@ static void store_word(struct spv_fill *f, uint32_t word, uint32_t what)
 	SPV_OP(f->body, SpvOpStore, element_pointer(f, f->in->p64, f->env, word), what, SpvMemoryAccessAlignedMask, 8);
 }
 
-/* A pointer to u8 that leads to the parameter's bytes in private memory. */
+/* Returns the id of a pointer to u8 that leads to the parameter's bytes in private memory. */
 static uint32_t bytes_pointer(struct spv_fill *f, uint32_t i)
 {
 	const struct gpubpf_spv_insn *type = gpubpf_spv_def(f->in->b.m, f->of->param_type[i]);

@@ -241,7 +241,7 @@ void spv_write_function(struct inject *in, uint32_t insn, uint32_t function, boo
 
 /* -- preparation -- */
 
-/* The order of several kinds of places at one instruction. */
+/* Returns the rank of a kind of place among the places at one instruction; lower ranks run first. */
 static uint32_t rank(enum gpubpf_site kind)
 {
 	return kind == GPUBPF_SITE_CALL ? 0 : gpubpf_place_has_name(kind) ? 1 : kind == GPUBPF_SITE_CALL_EXIT ? 3 : 2;

@@ -38,7 +38,7 @@ uint32_t spv_element_pointer(struct inject *in, struct spv_words *out, uint32_t 
 	return spv_emit_binary(in, out, SpvOpInBoundsPtrAccessChain, type, base, at);
 }
 
-/* An integer of the module, zero-extended to 64 bits. */
+/* Zero-extend an integer of the module to 64 bits. */
 static uint32_t widen(struct inject *in, struct spv_words *out, uint32_t id)
 {
 	const struct gpubpf_spv_insn *t = gpubpf_spv_def(in->b.m, gpubpf_spv_type_of(in->b.m, id));
@@ -132,8 +132,8 @@ static void put_hint(struct spv_place_writer *a, uint32_t word, uint32_t i)
 			      (mask & SpvMemoryAccessNontemporalMask ? GPUBPF_HINT_STREAM : 0));
 }
 
-/* The elements of a vector that fit in the first `most` bytes; `each`: bytes of an element. A single element is a
- * scalar. */
+/* Extract the elements of a vector that fit in `most` bytes, as a vector or, if only one fits, as a scalar; *type is
+ * its type. `each`: bytes of an element. */
 static uint32_t first_elements(struct spv_place_writer *a, uint32_t value, uint32_t *type, uint32_t each, uint32_t most)
 {
 	const struct gpubpf_spv *m = a->in->b.m;
@@ -210,7 +210,7 @@ static void store_bits(struct spv_place_writer *a, uint32_t word, uint32_t value
 	store_as(a, word, value, type);
 }
 
-/* A pointer to something that is no memory has no address; 0 is stored. */
+/* Store a pointer's address, or 0 if the pointer does not lead to memory. */
 static void store_pointer(struct spv_place_writer *a, uint32_t word, uint32_t value)
 {
 	if (gpubpf_spv_is_memory(a->in->b.m, value))

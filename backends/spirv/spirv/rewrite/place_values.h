@@ -24,7 +24,7 @@ void spv_write_place_words(struct spv_place_writer *a);
 /* Append an instruction with one or two operands; returns the id of its result. */
 uint32_t spv_emit_unary(struct inject *in, struct spv_words *out, uint32_t op, uint32_t type, uint32_t a);
 uint32_t spv_emit_binary(struct inject *in, struct spv_words *out, uint32_t op, uint32_t type, uint32_t a, uint32_t b);
-/* A pointer to element i, counted from base. */
+/* Returns the id of a pointer of this type to element i, counted from `base`. */
 uint32_t spv_element_pointer(struct inject *in, struct spv_words *out, uint32_t type, uint32_t base, uint32_t i);
 
 #endif

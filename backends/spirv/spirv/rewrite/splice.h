@@ -69,7 +69,8 @@ struct twin {
 	uint32_t env;                      /* id of the environment, a pointer to u64 */
 };
 
-/* Index of the word that holds the twin's number. It follows struct gpubpf_env and the words of the places. */
+/* Returns the index of the word that holds the twin's number. The word follows struct gpubpf_env and the words of the
+ * places. */
 static inline uint32_t spv_twin_word(const struct inject *in)
 {
 	return ENV_WORDS + in->words;
