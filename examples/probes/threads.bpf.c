@@ -4,7 +4,7 @@
 
 GPUBPF_PER_THREAD(threads, gpubpf_ns);
 
-/* The program at the entry subtracts the time, and the program at the exit adds it: the sum is the time between them. */
+/* The program at the entry subtracts the time, the program at the exit adds it: the sum is the time between them. */
 static __always_inline void add(__u64 ns)
 {
 	__u64 *mine = bpf_map_lookup_elem(&threads, &(__u32){ 0 });
