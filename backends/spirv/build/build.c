@@ -14,7 +14,7 @@
 #include "backends/spirv/opencl_c/write/write.h"
 
 #define MAX_ANSWER (16u << 20) /* bytes of a compiler's log */
-#define MAX_REBUILDS 3 /* further builds while the binary lacks code (wire/hollow.h) */
+#define MAX_REBUILDS 3 /* further builds while the binary lacks code (backends/spirv/wire/hollow.h) */
 
 /* Copy the first line of the log at or after `from` (NULL: the start) that contains "error" to line[]; "" if no line
  * does. */
@@ -74,14 +74,14 @@ static uint32_t refuse_by_log(struct job *job, struct gpubpf_twin_image *out)
 static int refuse_one_by_one(struct job *job, struct gpubpf_twin_image *out)
 {
 	uint32_t n = job->pieces->ntwins, good = 0;
-	char *left = calloc(n + 1, 1);
+	char *excluded = calloc(n + 1, 1);
 	cl_program program;
 
-	if (!left)
+	if (!excluded)
 		return 0;
-	memcpy(left, job->skip, n);
+	memcpy(excluded, job->skip, n);
 	for (uint32_t i = 0; i < n; i++) {
-		if (left[i])
+		if (excluded[i])
 			continue;
 		memset(job->skip, 1, n);
 		job->skip[i] = 0;
@@ -92,10 +92,10 @@ static int refuse_one_by_one(struct job *job, struct gpubpf_twin_image *out)
 			continue;
 		}
 		refuse(job, out, i, NULL);
-		left[i] = 1;
+		excluded[i] = 1;
 	}
-	memcpy(job->skip, left, n);
-	free(left);
+	memcpy(job->skip, excluded, n);
+	free(excluded);
 	return good > 0;
 }
 
@@ -177,10 +177,10 @@ static int open_pieces(struct job *job, const struct gpubpf_device_caps *caps, s
 
 		if (is_container(&pieces->piece[i]))
 			err = gpubpf_cl_parts_read(pieces->piece[i].blob.data, pieces->piece[i].blob.size,
-						   &job->read[i]);
+						   &job->containers[i]);
 		if (err < 0)
 			return gpubpf_diag_set(diag, GPUBPF_E_PROTOCOL, GPUBPF_NOPC, "a piece of the twin is damaged");
-		n += job->read[i].nparts ? job->read[i].nparts : 1;
+		n += job->containers[i].nparts ? job->containers[i].nparts : 1;
 	}
 	job->parts.link_options = "";
 	job->parts.part = gpubpf_pool_alloc(&job->pool, n, sizeof(*job->parts.part));
@@ -194,10 +194,10 @@ static int open_pieces(struct job *job, const struct gpubpf_device_caps *caps, s
 		if (!is_container(piece))
 			job->parts.part[job->parts.nparts++] = (struct gpubpf_cl_part){
 				piece->kind, piece->blob.data, piece->blob.size, piece->options };
-		for (uint32_t k = 0; k < job->read[i].nparts; k++)
-			job->parts.part[job->parts.nparts++] = job->read[i].part[k];
-		if (job->read[i].nparts)
-			job->parts.link_options = job->read[i].link_options;
+		for (uint32_t k = 0; k < job->containers[i].nparts; k++)
+			job->parts.part[job->parts.nparts++] = job->containers[i].part[k];
+		if (job->containers[i].nparts)
+			job->parts.link_options = job->containers[i].link_options;
 	}
 	if (imports_clock(&job->parts))
 		job->parts.part[job->parts.nparts++] = (struct gpubpf_cl_part){
@@ -315,8 +315,8 @@ int gpubpf_cl_build(const struct gpubpf_device_caps *caps, const struct gpubpf_t
 		err = open_pieces(&job, caps, diag);
 	if (err == 0)
 		err = query ? run_query(&job, &made, diag) : run_job(&job, &made, diag);
-	for (size_t i = 0; i < sizeof(job.read) / sizeof(job.read[0]); i++)
-		gpubpf_cl_parts_finish(&job.read[i]);
+	for (size_t i = 0; i < sizeof(job.containers) / sizeof(job.containers[0]); i++)
+		gpubpf_cl_parts_finish(&job.containers[i]);
 	gpubpf_pool_finish(&job.pool);
 	if (err < 0) {
 		free(made.refused);

@@ -22,7 +22,7 @@ struct job {
 	struct gpubpf_pool pool;
 	const struct gpubpf_twin_image *pieces;
 	struct gpubpf_cl_parts parts;   /* the parts of all pieces, in order */
-	struct gpubpf_cl_parts read[3]; /* decoded containers; gpubpf_cl_build() frees them */
+	struct gpubpf_cl_parts containers[3]; /* decoded containers; gpubpf_cl_build() frees them */
 	char *skip;                     /* [pieces->ntwins]: the twin is left out */
 	char *log;
 	size_t log_size;

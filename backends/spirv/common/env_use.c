@@ -9,9 +9,9 @@
 static void add_call(const struct gpubpf_call_facts *call, uint32_t arg, struct gpubpf_env_use *use)
 {
 	if (call && call->konst_mask >> (arg - 1) & 1)
-		use->read |= 1ull << (call->konst[arg - 1] < 63 ? call->konst[arg - 1] : 63);
+		use->params_read |= 1ull << (call->konst[arg - 1] < 63 ? call->konst[arg - 1] : 63);
 	else
-		use->read = UINT64_MAX;
+		use->params_read = UINT64_MAX;
 }
 
 static void add_program(const struct gpubpf_prog *prog, bool captures, struct gpubpf_env_use *use)
@@ -90,7 +90,7 @@ bool gpubpf_env_reads_bytes(const struct gpubpf_env_use *use, const struct gpubp
 {
 	const struct gpubpf_param *p = &site->params[i];
 
-	return (use->read >> (i < 63 ? i : 63) & 1) && p->size && p->bytes_off != UINT32_MAX;
+	return (use->params_read >> (i < 63 ? i : 63) & 1) && p->size && p->bytes_off != UINT32_MAX;
 }
 
 uint32_t gpubpf_env_bytes(const struct gpubpf_env_use *use, const struct gpubpf_site_desc *site)

@@ -8,7 +8,7 @@
 
 struct gpubpf_env_use {
 	uint64_t args;         /* bit i: a program reads ctx->arg[i] */
-	uint64_t read;         /* bit i: helper 520 reads parameter i; bit 63: any parameter from 63 on */
+	uint64_t params_read;  /* bit i: helper 520 reads parameter i; bit 63: any parameter from 63 on */
 	bool ends_thread;      /* a program at the entry site may request the end of its thread, and is allowed to */
 };
 

@@ -53,9 +53,9 @@ static int find_dialect(struct wrap_image *p, uint32_t i, const char *answer, co
 
 	for (uint32_t k = 0; k < i; k++)
 		before += p->parts.part[k].kind == GPUBPF_IMAGE_OPENCL_C;
-	if (p->known)
-		p->source[i].dialect = p->known[i];
-	if (p->known || !answer)
+	if (p->known_dialects)
+		p->source[i].dialect = p->known_dialects[i];
+	if (p->known_dialects || !answer)
 		return 0;
 	p->dialect[i] = gpubpf_pool_alloc(&p->pool, 1, sizeof(*p->dialect[i]));
 	if (!p->dialect[i])
@@ -104,7 +104,7 @@ int wrap_image_read(struct wrap_image *p, const struct gpubpf_image *image, uint
 		if (p->parts.part[i].kind == GPUBPF_IMAGE_OPENCL_C)
 			err = read_part(p, i, image, places, caps, diag);
 		for (uint32_t k = 0; k < p->unit[i].nkernels; k++)
-			p->globals |= p->unit[i].kernel[k].info.flags & GPUBPF_KINFO_GLOBALS;
+			p->has_globals |= p->unit[i].kernel[k].info.flags & GPUBPF_KINFO_GLOBALS;
 	}
 	return err;
 }
@@ -119,7 +119,7 @@ const char *wrap_reason(const struct wrap_image *p, const struct gpubpf_cl_kerne
 			return p->unit[i].differs;
 	if (info->reason[0])
 		return info->reason;
-	if (p->globals)
+	if (p->has_globals)
 		return "its program has writable program-scope variables, which a twin would not share";
 	if (!(caps->bits & GPUBPF_CAP_LINK))
 		return "the device cannot link programs (clCompileProgram, clLinkProgram)";

@@ -16,8 +16,8 @@ struct wrap_image {
 	struct gpubpf_cl_unit *unit;
 	struct cl_dialect **dialect;    /* of each part, NULL: unknown */
 	/* the dialects of the same parts without wrappers; NULL: derive them from the image's answer */
-	struct cl_dialect *const *known;
-	bool globals;                   /* a part has writable program-scope variables */
+	struct cl_dialect *const *known_dialects;
+	bool has_globals;               /* a part has writable program-scope variables */
 };
 
 /* Open an image, with the source's functions if places of instructions are requested (GPUBPF_SITE_BIT). 0, -ENOMEM, or

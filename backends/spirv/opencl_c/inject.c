@@ -88,7 +88,7 @@ static void draft_calls(const struct gpubpf_cl_unit *unit, uint32_t function, st
 
 	called->call = gpubpf_site_at(at, GPUBPF_SITE_CALL, f->name, 0);
 	called->call_exit = gpubpf_site_at(at, GPUBPF_SITE_CALL_EXIT, f->name, 0);
-	called->sites = called->call != UINT32_MAX || called->call_exit != UINT32_MAX;
+	called->has_sites = called->call != UINT32_MAX || called->call_exit != UINT32_MAX;
 }
 
 /* Select the places in one function that have a program. */
@@ -142,7 +142,8 @@ static void mark_copied_functions(const struct gpubpf_cl_unit *unit, const bool 
 			bool copied = w->nplaces[i];
 
 			for (uint32_t c = 0; c < unit->function[i].ncallees; c++)
-				copied |= w->copied[unit->function[i].callee[c]] || w->called[unit->function[i].callee[c]].sites;
+				copied |= w->copied[unit->function[i].callee[c]] ||
+					  w->called[unit->function[i].callee[c]].has_sites;
 			more |= reached[i] && copied && !w->copied[i];
 			w->copied[i] |= reached[i] && copied;
 		}
@@ -155,7 +156,7 @@ static int check_copies(const struct gpubpf_cl_unit *unit, const struct gpubpf_w
 	for (uint32_t i = 0; i < unit->nfunctions; i++) {
 		const struct gpubpf_cl_function *f = &unit->function[i];
 
-		if (w->called[i].sites && !f->at)
+		if (w->called[i].has_sites && !f->at)
 			return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "cannot insert programs at calls of %.80s: it is %s",
 					       f->name, f->why);
 		if (!w->copied[i])
@@ -172,7 +173,7 @@ static int check_copies(const struct gpubpf_cl_unit *unit, const struct gpubpf_w
 					       "variables; these cannot be cloned into the twin", f->name);
 		for (uint32_t e = 0; e < f->nevents; e++)
 			if (f->event[e].form == CLREAD_FUNCTION && f->event[e].unseen &&
-			    (w->copied[f->event[e].function] || w->called[f->event[e].function].sites))
+			    (w->copied[f->event[e].function] || w->called[f->event[e].function].has_sites))
 				return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "a call of %.80s, which contains probed "
 						       "places, cannot be renamed: %s (line %u)",
 						       unit->function[f->event[e].function].name, f->event[e].unseen,
@@ -235,7 +236,8 @@ static int draft_kernel(struct draft *draft, uint32_t part, const struct gpubpf_
 		return 0;
 	if (gpubpf_env_ends_inside(draft->job, kernel->info.name))
 		return refuse(draft, site, "a program ends threads (helper 507) at a place other than the kernel's entry");
-	*w = (struct gpubpf_wrap){ .kernel = kernel, .first = site, .entry = gpubpf_site_at(&at, GPUBPF_SITE_ENTRY, "", 0),
+	*w = (struct gpubpf_wrap){ .kernel = kernel, .first_site = site,
+				   .entry = gpubpf_site_at(&at, GPUBPF_SITE_ENTRY, "", 0),
 				   .exit = gpubpf_site_at(&at, GPUBPF_SITE_EXIT, "", 0),
 				   .begin = gpubpf_site_at(&at, GPUBPF_SITE_BLOCK_BEGIN, "", 0),
 				   .end = gpubpf_site_at(&at, GPUBPF_SITE_BLOCK_END, "", 0) };
@@ -309,7 +311,7 @@ static int list_twins(const struct draft *draft, uint32_t nparts)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < nparts; i++) {
 		for (uint32_t k = 0; k < draft->nwraps[i]; k++)
-			out->twins[out->ntwins++] = draft->wraps[i][k].first;
+			out->twins[out->ntwins++] = draft->wraps[i][k].first_site;
 	}
 	return 0;
 }
@@ -363,7 +365,7 @@ static int refuse_invalid_wrappers(struct draft *draft, uint32_t part, const str
 		if (!wrong || !n)
 			continue;
 		snprintf(reason, sizeof(reason), "its wrapper cannot be compiled: %s", wrong);
-		err = refuse(draft, w->first, reason);
+		err = refuse(draft, w->first_site, reason);
 		if (err < 0)
 			return err;
 		memmove(w, w + 1, (n - 1) * sizeof(*w));
@@ -378,7 +380,7 @@ static int check_wrappers(struct draft *draft, struct gpubpf_diag *diag)
 {
 	const struct gpubpf_twin_piece *piece = &draft->out->piece[0];
 	struct gpubpf_image image = { .data = piece->blob.data, .size = piece->blob.size, .kind = piece->kind, .options = "" };
-	struct wrap_image p = { .known = draft->p->dialect };
+	struct wrap_image p = { .known_dialects = draft->p->dialect };
 	int err = wrap_image_read(&p, &image, 0, draft->job->caps, diag), found = 0;
 
 	for (uint32_t i = 0; err >= 0 && i < p.parts.nparts; i++) {

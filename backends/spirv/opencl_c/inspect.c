@@ -15,7 +15,7 @@ struct list {
 	const struct gpubpf_device_caps *caps;
 	uint32_t places;
 	/* no place in the part can be probed: clang does not understand it, or its arithmetic is relaxed */
-	bool none;
+	bool no_probes;
 	struct gpubpf_kernel_info *infos;
 	uint32_t n;
 	struct gpubpf_place *place;
@@ -78,7 +78,7 @@ static struct gpubpf_place make_place(struct list *l, const struct gpubpf_cl_fun
 {
 	struct gpubpf_place to = gpubpf_place_of(place->kind, place->id, place->line);
 
-	if (l->none || gpubpf_cl_is_hidden(f, place) || (function && (f->local || !f->params_end)))
+	if (l->no_probes || gpubpf_cl_is_hidden(f, place) || (function && (f->local || !f->params_end)))
 		to.operands |= GPUBPF_GIVES_NOTHING;
 	if (gpubpf_place_has_name(place->kind)) {
 		to.name = strcpy(l->name, f->event[place->event].name);
@@ -194,7 +194,7 @@ static int list_unit(struct list *l, uint32_t part)
 	uint32_t base = l->n;
 	int err = 0;
 
-	l->none = unit->error || wrap_has_loose_math(l->p);
+	l->no_probes = unit->error || wrap_has_loose_math(l->p);
 	for (uint32_t k = 0; k < unit->nkernels && !err; k++)
 		err = add_kernel(l, part, &unit->kernel[k]);
 	for (uint32_t f = 0; f < unit->nfunctions && !err; f++)

@@ -55,8 +55,8 @@ struct cl_part {
 struct cl_access {
 	enum gpubpf_mem_access access; /* 0: any kind, if the event is unseen */
 	uint32_t spaces;           /* GPUBPF_IN */
-	/* the access begins `index` times `stride` bytes after the pointer; it covers `many` times `bytes` */
-	int pointer, index, many;
+	/* the access begins `index` times `stride` bytes after the pointer; it covers `bytes`, multiplied by `times` */
+	int pointer, index, times;
 	uint32_t stride, offset;
 	uint32_t bytes, count; /* size in bytes; number of elements */
 	/* the value that is stored, or combined by an atomic */
@@ -134,7 +134,7 @@ struct gpubpf_cl_kernel {
 	const char *name;                /* as the source has it */
 	const char *head, *tail;         /* the text before "void name(" and after its ")" */
 	const char **type;               /* [nparams] complete text of each type */
-	const char **bare;               /* [nparams] the same without const and volatile at the top level */
+	const char **unqualified;        /* [nparams] the same without const and volatile at the top level */
 	size_t at;                       /* offset in the source where a wrapper may stand */
 	uint32_t line, column;           /* #line number and column of the source text at `at` */
 	/* the text between its braces in the source; both 0: the body cannot be repeated */

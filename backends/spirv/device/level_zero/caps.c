@@ -18,10 +18,10 @@ static void choose_arena(struct gpubpf_device *d, bool shares)
 	if (d->api.DeviceGetMemoryAccessProperties(d->id, &p) || !shares)
 		return;
 	if ((p.sharedSystemAllocCapabilities & live) == live) {
-		d->where = ARENA_SYSTEM;
+		d->arena_kind = ARENA_SYSTEM;
 		d->caps.bits |= GPUBPF_CAP_SHARED_ARENA;
 	} else if ((p.hostAllocCapabilities & all) == all) {
-		d->where = ARENA_HOST;
+		d->arena_kind = ARENA_HOST;
 	}
 }
 

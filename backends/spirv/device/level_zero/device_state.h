@@ -17,7 +17,7 @@ struct gpubpf_device {
 	pthread_mutex_t lock;              /* protects `list`, which only one thread may use at a time */
 	/* memory of the arena: the device's, the host's (a copy of the session's arena), or the session's mapping
 	 * itself */
-	enum { ARENA_DEVICE, ARENA_HOST, ARENA_SYSTEM } where;
+	enum { ARENA_DEVICE, ARENA_HOST, ARENA_SYSTEM } arena_kind;
 	char *arena;
 	size_t arena_size;
 	struct gpubpf_device_module *clock_module;

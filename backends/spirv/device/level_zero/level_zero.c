@@ -31,7 +31,7 @@ ze_context_handle_t gpubpf_ze_context(const struct gpubpf_device *device)
 
 static void lz_arena_detach(struct gpubpf_device *d)
 {
-	if (d->arena && d->where != ARENA_SYSTEM)
+	if (d->arena && d->arena_kind != ARENA_SYSTEM)
 		d->api.MemFree(d->context, d->arena);
 	d->arena = NULL;
 }
@@ -50,12 +50,12 @@ static int lz_arena_attach(struct gpubpf_device *d, void *host, size_t size, uin
 
 	if (d->arena)
 		return -EBUSY;
-	if (d->where == ARENA_DEVICE && d->caps.memory &&
+	if (d->arena_kind == ARENA_DEVICE && d->caps.memory &&
 	    !gpubpf_placement_fits(size, d->caps.memory, true, why->text, sizeof(why->text)))
 		return -ENOMEM;
-	if (d->where == ARENA_HOST)
+	if (d->arena_kind == ARENA_HOST)
 		code = d->api.MemAllocHost(d->context, &on_host, size, 4096, &at);
-	else if (d->where == ARENA_DEVICE)
+	else if (d->arena_kind == ARENA_DEVICE)
 		code = d->api.MemAllocDevice(d->context, &on_device, size, 4096, d->id, &at);
 	if (code)
 		return gpubpf_ze_error(why, "allocating memory for maps", code);
@@ -82,9 +82,9 @@ static int copy_by_device(struct gpubpf_device *d, void *to, const void *from, s
 
 static int copy(struct gpubpf_device *d, void *to, const void *from, size_t size)
 {
-	if (d->where == ARENA_DEVICE)
+	if (d->arena_kind == ARENA_DEVICE)
 		return copy_by_device(d, to, from, size);
-	if (d->where == ARENA_HOST)
+	if (d->arena_kind == ARENA_HOST)
 		memcpy(to, from, size);
 	return 0;
 }

@@ -27,10 +27,11 @@ struct span {                    /* a use of a macro, or an #include: offsets in
 	CXCursor cursor;
 	/* macro: end of the text that it may take as arguments, including text after `end`; `end` if it takes no
 	 * more */
-	size_t reach;
+	size_t arguments_end;
 	bool hides;              /* macro: it produces part of the text that a copy would replace */
-	/* known: keeps and shape are valid. keeps: the macro passes its arguments on unchanged */
-	bool known, keeps;
+	/* has_shape: passes_arguments and shape are valid. passes_arguments: the macro passes its arguments on
+	 * unchanged */
+	bool has_shape, passes_arguments;
 	int shape;               /* form of the macro's replacement, backends/spirv/opencl_c/event/range.c */
 };
 
@@ -50,13 +51,13 @@ enum {
 };
 
 /* a macro whose expansion contains such names */
-struct telling {
+struct macro_words {
 	uint32_t macro;          /* index in unit->macro before the final sort */
 	uint32_t words; /* bits 1 << CLREAD_WORD_ */
 };
 
 /* a string that the preprocessor creates */
-struct made {
+struct generated_string {
 	uint32_t function;       /* index in reader.function; UINT32_MAX: outside of functions */
 	const char *text;
 };
@@ -85,13 +86,13 @@ struct reader {
 	bool failed;
 	struct span *expansion, *include;
 	uint32_t nexpansions, nincludes;
-	bool reached;            /* clread_compute_reach() has run */
+	bool has_arguments_end;  /* clread_find_arguments_end() has run */
 	CXCursor *definition;    /* parallel to unit->macro before the final sort */
 	uint32_t ndefinitions;
-	struct telling *telling;
+	struct macro_words *macro_words;
 	uint32_t nmacro_words;
-	bool told;               /* `telling` is complete */
-	struct made *made;
+	bool has_macro_words;    /* macro_words is complete */
+	struct generated_string *generated;
 	uint32_t ngenerated;
 	const char **header;     /* names of included files relative to their folders */
 	uint32_t nheaders;
@@ -101,7 +102,7 @@ struct reader {
 	uint32_t nbuckets;
 	uint32_t current;        /* the function that the walk is in */
 	const char *newer;       /* an included file that changed after the build */
-	bool globals;            /* the source has a writable program-scope variable */
+	bool has_globals;        /* the source has a writable program-scope variable */
 };
 
 /* reader.c */

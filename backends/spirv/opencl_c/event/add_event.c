@@ -51,7 +51,7 @@ struct cl_access clread_access_of(CXType type, enum gpubpf_mem_access access, in
 {
 	long long bytes = clang_Type_getSizeOf(type);
 
-	return (struct cl_access){ .access = access, .spaces = clread_spaces(type), .index = CLREAD_NONE, .many = CLREAD_NONE,
-				   .bytes = bytes > 0 ? bytes : 0, .count = clread_elements(type), .value = value,
+	return (struct cl_access){ .access = access, .spaces = clread_spaces(type), .index = CLREAD_NONE,
+				   .times = CLREAD_NONE, .bytes = bytes > 0 ? bytes : 0, .count = clread_elements(type), .value = value,
 				   .operand = CLREAD_NONE };
 }

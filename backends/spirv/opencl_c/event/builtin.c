@@ -74,14 +74,14 @@ static struct cl_access access_of(const struct row *row, const char *name, const
 {
 	const struct cl_argument *at = &arg[row->pointer];
 	struct cl_access a = { .access = row->access, .spaces = at->spaces, .pointer = row->pointer, .index = CLREAD_NONE,
-			       .many = CLREAD_NONE, .bytes = at->bytes, .count = at->count, .value = row->value,
+			       .times = CLREAD_NONE, .bytes = at->bytes, .count = at->count, .value = row->value,
 			       .rmw = row->rmw, .operand = row->rmw ? row->operand : CLREAD_NONE,
 			       .group = row->shape == GROUP };
 
 	if (row->how == VECTOR)
 		shape_vector(row, name, arg, &a);
 	if (row->how == MANY)
-		a.many = row->index;
+		a.times = row->index;
 	return a;
 }
 

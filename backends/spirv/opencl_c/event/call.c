@@ -51,7 +51,7 @@ static bool is_used(const struct cl_event *e, int i)
 	for (uint32_t a = 0; a < e->naccesses; a++) {
 		const struct cl_access *of = &e->access[a];
 
-		if (of->pointer == i || of->index == i || of->many == i || of->value == i || of->operand == i)
+		if (of->pointer == i || of->index == i || of->times == i || of->value == i || of->operand == i)
 			return true;
 	}
 	return false;

@@ -191,9 +191,9 @@ static void walk_block(struct walk *w, const struct node *n)
 	w->unseen = unseen;
 }
 
-void clread_walk(struct walk *w, CXCursor cursor, const struct node *around, enum want want)
+void clread_walk(struct walk *w, CXCursor cursor, const struct node *enclosing, enum want want)
 {
-	struct node n = clread_node_of(w, cursor, around, want);
+	struct node n = clread_node_of(w, cursor, enclosing, want);
 	enum CXCursorKind kind = clang_getCursorKind(cursor);
 
 	switch (kind) {

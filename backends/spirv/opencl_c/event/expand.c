@@ -4,7 +4,7 @@
  * text begins and ends.
  * Before: the unit's events and macro uses; the source is read again afterwards.
  * After: the same tokens as the vendor's compiler sees, on the lines where the uses begin.
- * Requires: clread_compute_reach() has run.
+ * Requires: clread_find_arguments_end() has run.
  *
  * Arguments are expanded first and then inserted into the definition, as the preprocessor does it (OpenCL C 6.10, C99
  * 6.10.3). The next pass replaces macros in the definition, and a use whose arguments still contain macros. A use stays
@@ -45,19 +45,19 @@ static bool is_one_of(const char *const *names, const char *name, size_t n)
 }
 
 static const char *const line_names[] = { "__LINE__", "__builtin_LINE", NULL };
-static const char *const moving_names[] = { "__COUNTER__", "__builtin_COLUMN", "__builtin_source_location", NULL };
+static const char *const positional_names[] = { "__COUNTER__", "__builtin_COLUMN", "__builtin_source_location", NULL };
 
 /* Would the predefined name have another value in the replaced text? If the use is on one line, its line number
  * stays. */
 static bool changes_value(const struct expansion_state *x, const char *name, size_t n)
 {
-	return is_one_of(moving_names, name, n) || (x->several_lines && is_one_of(line_names, name, n));
+	return is_one_of(positional_names, name, n) || (x->several_lines && is_one_of(line_names, name, n));
 }
 
 /* Does the value of a name in a definition depend on its place in the text? */
 static bool depends_on_place(const char *name)
 {
-	return is_one_of(moving_names, name, strlen(name)) || is_one_of(line_names, name, strlen(name));
+	return is_one_of(positional_names, name, strlen(name)) || is_one_of(line_names, name, strlen(name));
 }
 
 static bool is_of_source(const struct expansion_state *x, CXCursor definition)
@@ -127,9 +127,9 @@ static size_t skip_whole(const char *text, size_t at, size_t end)
 	return at < end ? at + 1 : end;
 }
 
-static bool is_comment(const char *text, size_t at, size_t behind)
+static bool is_comment(const char *text, size_t at, size_t after)
 {
-	return behind > at && text[at] == '/';
+	return after > at && text[at] == '/';
 }
 
 static size_t name_end(const char *text, size_t at)
@@ -143,14 +143,14 @@ static size_t name_end(const char *text, size_t at)
  * MAX_ARGUMENTS, or the use does not end at that parenthesis. */
 static int find_arguments(const char *text, const struct span *s, struct part *argument)
 {
-	size_t at = s->start, behind;
+	size_t at = s->start, after;
 	int n = 0, depth = 0;
 
 	at = name_end(text, at);
 	while (at < s->end && text[at] != '(')
-		at = (behind = skip_whole(text, at, s->end)) > at ? behind : at + 1;
+		at = (after = skip_whole(text, at, s->end)) > at ? after : at + 1;
 	argument[0].start = at + 1;
-	for (; at < s->end; at = (behind = skip_whole(text, at, s->end)) > at ? behind : at + 1) {
+	for (; at < s->end; at = (after = skip_whole(text, at, s->end)) > at ? after : at + 1) {
 		bool parts = depth == 1 && (text[at] == ',' || text[at] == ')');
 
 		depth += (text[at] == '(') - (text[at] == ')');
@@ -185,26 +185,26 @@ static struct span *use_at(const struct expansion_state *x, size_t at, size_t en
  * line. */
 static void copy_flat(const char *text, size_t *at, size_t end, FILE *out)
 {
-	size_t behind = skip_whole(text, *at, end);
+	size_t after = skip_whole(text, *at, end);
 
-	if (is_comment(text, *at, behind))
+	if (is_comment(text, *at, after))
 		fputc(' ', out);
-	else if (behind > *at)
-		fwrite(text + *at, 1, behind - *at, out);
+	else if (after > *at)
+		fwrite(text + *at, 1, after - *at, out);
 	else if (text[*at] == '\\' && text[*at + 1] == '\n')
-		behind = *at + 2;
+		after = *at + 2;
 	else
 		fputc(text[*at] == '\n' ? ' ' : text[*at], out);
-	*at = behind > *at ? behind : *at + 1;
+	*at = after > *at ? after : *at + 1;
 }
 
 /* Would a macro take the text as several arguments? Also true if its parentheses do not match. */
 static bool is_several_arguments(const char *text)
 {
-	size_t end = strlen(text), behind;
+	size_t end = strlen(text), after;
 	int depth = 0;
 
-	for (size_t at = 0; at < end; at = (behind = skip_whole(text, at, end)) > at ? behind : at + 1) {
+	for (size_t at = 0; at < end; at = (after = skip_whole(text, at, end)) > at ? after : at + 1) {
 		depth += (text[at] == '(') - (text[at] == ')');
 		if (depth < 0 || (!depth && text[at] == ','))
 			return true;
@@ -216,15 +216,16 @@ static bool is_several_arguments(const char *text)
  * following text? */
 static bool contains_macro(const struct expansion_state *x, const char *text)
 {
-	size_t end = strlen(text), behind;
+	size_t end = strlen(text), after;
 
-	for (size_t at = 0; at < end; at = behind > at ? behind : at + 1) {
-		behind = name_end(text, at);
-		for (uint32_t i = 0; i < x->r->unit->nmacros && behind > at; i++)
-			if (strlen(x->r->unit->macro[i]) == behind - at && !memcmp(x->r->unit->macro[i], text + at, behind - at))
+	for (size_t at = 0; at < end; at = after > at ? after : at + 1) {
+		after = name_end(text, at);
+		for (uint32_t i = 0; i < x->r->unit->nmacros && after > at; i++)
+			if (strlen(x->r->unit->macro[i]) == after - at &&
+			    !memcmp(x->r->unit->macro[i], text + at, after - at))
 				return true;
-		if (behind == at)
-			behind = skip_whole(text, at, end);
+		if (after == at)
+			after = skip_whole(text, at, end);
 	}
 	return false;
 }
@@ -347,11 +348,11 @@ static void mark_uses(struct reader *r, const struct cl_event *e)
 		for (uint32_t i = 0; i < r->nexpansions; i++) {
 			struct span *s = &r->expansion[i];
 
-			if (s->hides || s->start >= end || s->reach <= start)
+			if (s->hides || s->start >= end || s->arguments_end <= start)
 				continue;
 			s->hides = more = true;
 			start = s->start < start ? s->start : start;
-			end = s->reach > end ? s->reach : end;
+			end = s->arguments_end > end ? s->arguments_end : end;
 		}
 	}
 }

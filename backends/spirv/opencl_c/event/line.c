@@ -99,9 +99,9 @@ static bool find_end(const struct reader *r, struct cl_range *range)
 	return text[range->end - 1] == ';' || text[range->end - 1] == '}';
 }
 
-void clread_walk_line(struct walk *w, CXCursor cursor, const struct node *around, bool value)
+void clread_walk_line(struct walk *w, CXCursor cursor, const struct node *enclosing, bool value)
 {
-	struct node n = clread_node_of(w, cursor, around, NOTHING);
+	struct node n = clread_node_of(w, cursor, enclosing, NOTHING);
 	struct cl_event *e;
 	const char *name;
 

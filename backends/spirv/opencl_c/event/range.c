@@ -173,15 +173,15 @@ static void read_macro(struct reader *r, struct span *s)
 	CXCursor definition = clang_getCursorReferenced(s->cursor);
 	struct cl_body b;
 
-	s->known = true;
-	s->keeps = true;
+	s->has_shape = true;
+	s->passes_arguments = true;
 	s->shape = ATOM; /* for clang's own macros, such as __LINE__ */
 	if (clang_Cursor_isNull(definition) || clang_Cursor_isMacroBuiltin(definition))
 		return;
 	if (!clread_body(r, definition, &b))
 		return;
 	s->shape = shape_of(r, &b);
-	s->keeps = passes_arguments_unchanged(r, &b);
+	s->passes_arguments = passes_arguments_unchanged(r, &b);
 }
 
 /* -- the text after a use -- */
@@ -282,20 +282,20 @@ static bool is_one_argument(const char *text, size_t at, size_t end)
 
 /* libclang does not report a macro whose name another macro produces. Such a macro may take its arguments from the text
  * after the reported use. */
-void clread_compute_reach(struct reader *r)
+void clread_find_arguments_end(struct reader *r)
 {
 	const char *text = r->source->text;
 
-	for (uint32_t i = 0; i < r->nexpansions && !r->reached; i++) {
+	for (uint32_t i = 0; i < r->nexpansions && !r->has_arguments_end; i++) {
 		struct span *s = &r->expansion[i];
 		size_t at = s->end <= r->source->size ? skip_blanks(text, s->end) : s->end;
 
 		if (at >= r->source->size || text[at] != '(' || !may_end_in_macro(r, s))
 			continue;
-		for (; text[at] == '('; at = skip_blanks(text, s->reach))
-			s->reach = skip_parentheses(text, at);
+		for (; text[at] == '('; at = skip_blanks(text, s->arguments_end))
+			s->arguments_end = skip_parentheses(text, at);
 	}
-	r->reached = true;
+	r->has_arguments_end = true;
 }
 
 /* -- the text around an expression -- */
@@ -329,15 +329,15 @@ static bool is_selected(const char *text, size_t at)
  * or last token. */
 static int shape_at(struct reader *r, struct span *s, const struct cl_range *range, bool *edge)
 {
-	bool left = range->start == s->start, right = range->end == s->reach;
+	bool left = range->start == s->start, right = range->end == s->arguments_end;
 
-	if (range->start <= s->start && s->reach <= range->end && !left && !right)
+	if (range->start <= s->start && s->arguments_end <= range->end && !left && !right)
 		return ATOM; /* the use lies inside the text */
-	if (!s->known)
+	if (!s->has_shape)
 		read_macro(r, s);
 	if (s->start < range->start && range->end < s->end)
-		return s->keeps && is_one_argument(r->source->text, range->start, range->end) ? ATOM : OPEN;
-	if (s->reach > s->end || range->start > s->start || range->end < s->end)
+		return s->passes_arguments && is_one_argument(r->source->text, range->start, range->end) ? ATOM : OPEN;
+	if (s->arguments_end > s->end || range->start > s->start || range->end < s->end)
 		return OPEN;
 	*edge = true;
 	if (s->shape == SIGNED && left && !right)
@@ -407,7 +407,7 @@ bool clread_extend_to_parenthesis(const struct reader *r, struct cl_range *range
 	return depth <= 0;
 }
 
-struct cl_range clread_range(struct reader *r, CXSourceRange extent, const struct cl_range *around, bool transparent)
+struct cl_range clread_range(struct reader *r, CXSourceRange extent, const struct cl_range *enclosing, bool transparent)
 {
 	struct cl_range range = { 0 };
 	bool first, last, edge = false, same;
@@ -420,13 +420,13 @@ struct cl_range clread_range(struct reader *r, CXSourceRange extent, const struc
 	shape = clread_extend_to_parenthesis(r, &range) ? ATOM : OPEN;
 	for (uint32_t i = 0; i < r->nexpansions; i++) {
 		struct span *s = &r->expansion[i];
-		int one = s->start < range.end && range.start < s->reach ? shape_at(r, s, &range, &edge) : ATOM;
+		int one = s->start < range.end && range.start < s->arguments_end ? shape_at(r, s, &range, &edge) : ATOM;
 
 		shape = one < shape ? one : shape;
 	}
-	same = around && around->start == range.start && around->end == range.end;
+	same = enclosing && enclosing->start == range.start && enclosing->end == range.end;
 	if (edge && same)
-		range.exact = transparent && around->exact;
+		range.exact = transparent && enclosing->exact;
 	else
 		range.exact = shape > BALANCED || (shape == BALANCED && delimits_left(r->source->text, range.start) &&
 						   delimits_right(r->source->text, range.end, r->source->size));

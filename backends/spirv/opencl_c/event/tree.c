@@ -73,11 +73,12 @@ bool clread_is_vector(CXCursor c)
 	return clread_kind_of(c) == CXType_ExtVector;
 }
 
-struct node clread_node_of(struct walk *w, CXCursor cursor, const struct node *around, enum want want)
+struct node clread_node_of(struct walk *w, CXCursor cursor, const struct node *enclosing, enum want want)
 {
-	enum CXCursorKind kind = around ? clang_getCursorKind(around->cursor) : CXCursor_InvalidFile;
+	enum CXCursorKind kind = enclosing ? clang_getCursorKind(enclosing->cursor) : CXCursor_InvalidFile;
 	bool transparent = kind == CXCursor_ParenExpr || kind == CXCursor_UnexposedExpr;
 
 	return (struct node){ cursor, want,
-			      clread_range(w->r, clang_getCursorExtent(cursor), around ? &around->range : NULL, transparent) };
+			      clread_range(w->r, clang_getCursorExtent(cursor), enclosing ? &enclosing->range : NULL,
+					   transparent) };
 }

@@ -45,10 +45,10 @@ CXCursor clread_only_child(CXCursor c);
 /* Returns the first child; the null cursor if there is none. */
 CXCursor clread_first_child(CXCursor c);
 /* Create the node of an expression, with the text that belongs to it alone. */
-struct node clread_node_of(struct walk *w, CXCursor cursor, const struct node *around, enum want want);
+struct node clread_node_of(struct walk *w, CXCursor cursor, const struct node *enclosing, enum want want);
 
 /* event.c: walk an expression or statement; walk all children of a node. */
-void clread_walk(struct walk *w, CXCursor cursor, const struct node *around, enum want want);
+void clread_walk(struct walk *w, CXCursor cursor, const struct node *enclosing, enum want want);
 void clread_walk_children(struct walk *w, const struct node *n, enum want want);
 
 /* lvalue.c */
@@ -95,7 +95,7 @@ uint32_t clread_align_of(CXCursor lvalue);
 bool clread_walk_mark(struct walk *w, const struct node *n);
 /* line.c: add the event of a statement that begins a line. value: code uses the value of the statement, the last one in
  * GNU C's ({ }). */
-void clread_walk_line(struct walk *w, CXCursor cursor, const struct node *around, bool value);
+void clread_walk_line(struct walk *w, CXCursor cursor, const struct node *enclosing, bool value);
 /* statement.c: walk a statement. False if the cursor is no statement with special rules. */
 bool clread_walk_statement(struct walk *w, const struct node *n);
 /* call.c: walk a call. */

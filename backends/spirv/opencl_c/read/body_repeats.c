@@ -64,8 +64,8 @@ static uint32_t words_of_macro(const struct reader *r, const char *name)
 	uint32_t mask = 0;
 
 	for (uint32_t i = 0; i < r->nmacro_words; i++)
-		if (!strcmp(r->unit->macro[r->telling[i].macro], name))
-			mask |= r->telling[i].words;
+		if (!strcmp(r->unit->macro[r->macro_words[i].macro], name))
+			mask |= r->macro_words[i].words;
 	return mask;
 }
 
@@ -73,18 +73,18 @@ static uint32_t words_of_macro(const struct reader *r, const char *name)
 static bool read_definition(struct reader *r, uint32_t macro, const struct cl_body *b)
 {
 	uint32_t mask = 0, i = 0;
-	struct telling *t;
+	struct macro_words *t;
 
 	for (unsigned k = b->first; k < b->n; k++)
 		if (b->kind[k] == CXToken_Identifier || b->kind[k] == CXToken_Keyword)
 			mask |= words_of_token(b->token[k]) | words_of_macro(r, b->token[k]);
-	while (i < r->nmacro_words && r->telling[i].macro != macro)
+	while (i < r->nmacro_words && r->macro_words[i].macro != macro)
 		i++;
-	if (!mask || (i < r->nmacro_words && r->telling[i].words == mask))
+	if (!mask || (i < r->nmacro_words && r->macro_words[i].words == mask))
 		return false;
-	t = i < r->nmacro_words ? &r->telling[i] : APPEND(r, r->telling, r->nmacro_words);
+	t = i < r->nmacro_words ? &r->macro_words[i] : APPEND(r, r->macro_words, r->nmacro_words);
 	if (t)
-		*t = (struct telling){ macro, mask };
+		*t = (struct macro_words){ macro, mask };
 	return t;
 }
 
@@ -102,7 +102,7 @@ static void read_macros(struct reader *r)
 		for (uint32_t i = 0; i < r->ndefinitions; i++)
 			more |= read_definition(r, i, &body[i]);
 	}
-	r->told = true;
+	r->has_macro_words = true;
 }
 
 /* -- directives -- */
@@ -164,7 +164,7 @@ const char *clread_why_not_repeatable(struct reader *r, CXSourceRange code, bool
 	const char *why;
 	unsigned n = 0;
 
-	if (!r->told)
+	if (!r->has_macro_words)
 		read_macros(r);
 	clang_tokenize(r->tu, code, &tokens, &n);
 	why = find_reason(r, tokens, get_spellings(r, tokens, n), n, mask);

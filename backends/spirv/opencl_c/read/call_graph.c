@@ -79,7 +79,7 @@ void clread_variable(struct reader *r, CXCursor c)
 	if (clang_isConstQualifiedType(type) || clang_getCanonicalType(type).kind == CXType_OCLSampler)
 		return;
 	if (space == CLANG_AS_GLOBAL || (space != CLANG_AS_CONSTANT && space != CLANG_AS_LOCAL && is_persistent(c)))
-		r->globals = true;
+		r->has_globals = true;
 }
 
 static enum CXChildVisitResult visit_body(CXCursor c, CXCursor parent, CXClientData data)
@@ -124,7 +124,7 @@ uint32_t clread_note_kernel(struct reader *r, CXCursor c, uint32_t kernel)
  * contain a hidden barrier. */
 void clread_propagate_flags(struct reader *r)
 {
-	uint32_t all = (r->unit->error ? GPUBPF_KINFO_BARRIER : 0) | (r->globals ? GPUBPF_KINFO_GLOBALS : 0);
+	uint32_t all = (r->unit->error ? GPUBPF_KINFO_BARRIER : 0) | (r->has_globals ? GPUBPF_KINFO_GLOBALS : 0);
 	bool changed = true;
 
 	while (changed) {

@@ -199,7 +199,8 @@ static bool is_position_name(const struct cl_name *name)
 /* Pass clang the device's definition of a name if it can matter. */
 static void write_macro(FILE *out, const struct cl_name *name, const char *device, const char *clang)
 {
-	if (!name->own || is_position_name(name) || (device && clang && !strcmp(device, clang)) || (!device && !clang))
+	if (!name->in_source || is_position_name(name) ||
+	    (device && clang && !strcmp(device, clang)) || (!device && !clang))
 		return;
 	if (device && is_numeric(device))
 		fprintf(out, "#undef %s\n#define %s %s\n", name->text, name->text, device);
@@ -277,7 +278,7 @@ static bool tests_differing_values(const struct cl_query *q, const struct answer
 	for (uint32_t i = 0; i < q->nnames; i++) {
 		bool same = a->value[i] && b->value[i] ? !strcmp(a->value[i], b->value[i]) : a->value[i] == b->value[i];
 
-		if (!same && (q->name[i].weighed || is_position_name(&q->name[i])))
+		if (!same && (q->name[i].with_counter || is_position_name(&q->name[i])))
 			return true;
 	}
 	return false;

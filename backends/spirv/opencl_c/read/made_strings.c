@@ -36,12 +36,12 @@ static bool is_generated(CXCursor literal)
 
 void clread_note_generated_string(struct reader *r, CXCursor c, uint32_t function)
 {
-	struct made *made;
+	struct generated_string *made;
 
 	if (clang_getCursorKind(c) != CXCursor_StringLiteral || !is_generated(c) ||
-	    !(made = APPEND(r, r->made, r->ngenerated)))
+	    !(made = APPEND(r, r->generated, r->ngenerated)))
 		return;
-	*made = (struct made){ function, clread_text(r, clang_getCursorSpelling(c)) };
+	*made = (struct generated_string){ function, clread_text(r, clang_getCursorSpelling(c)) };
 }
 
 /* Does the form match somewhere in the text? In the form, 0 stands for a digit or blank, a for a letter. */
@@ -85,7 +85,7 @@ static bool names_header(const struct reader *r, const char *text)
 
 /* Refuse a function whose string contains a name that copies define as a macro: the string may contain the macro's
  * replacement. */
-static void refuse_own_names(struct reader *r, const struct made *made)
+static void refuse_own_names(struct reader *r, const struct generated_string *made)
 {
 	static const char why[] = "code with a string that a macro builds from __func__, return or the like, which a copy replaces";
 	struct gpubpf_cl_function *f = made->function == UINT32_MAX ? NULL : &r->function[made->function].source;
@@ -104,7 +104,7 @@ static void refuse_own_names(struct reader *r, const struct made *made)
 	r->unit->kernel[kernel].why = why;
 }
 
-static uint32_t flags_of(const struct reader *r, const struct made *made)
+static uint32_t flags_of(const struct reader *r, const struct generated_string *made)
 {
 	return (is_dated(made->text) ? DATED : 0) | (names_header(r, made->text) ? IN_HEADER : 0);
 }
@@ -116,7 +116,8 @@ static uint32_t propagate_flags(struct reader *r)
 	bool changed = true;
 
 	for (uint32_t i = 0; i < r->ngenerated; i++)
-		*(r->made[i].function == UINT32_MAX ? &all : &r->function[r->made[i].function].flags) |= flags_of(r, &r->made[i]);
+		*(r->generated[i].function == UINT32_MAX ? &all : &r->function[r->generated[i].function].flags) |=
+			flags_of(r, &r->generated[i]);
 	while (changed) {
 		changed = false;
 		for (uint32_t i = 0; i < r->nfunctions; i++)
@@ -135,7 +136,7 @@ void clread_check_generated_strings(struct reader *r)
 	uint32_t all;
 
 	for (uint32_t i = 0; i < r->ngenerated; i++)
-		refuse_own_names(r, &r->made[i]);
+		refuse_own_names(r, &r->generated[i]);
 	all = r->ngenerated ? propagate_flags(r) : 0;
 	for (uint32_t i = 0; r->ngenerated && i < r->nfunctions; i++) {
 		struct gpubpf_kernel_info *info = r->function[i].kernel < 0 ? NULL : &r->unit->kernel[r->function[i].kernel].info;

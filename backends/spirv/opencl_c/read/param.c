@@ -90,7 +90,7 @@ static bool read_array(struct reader *r, CXType type, CXType canonical, struct g
 
 	if (!clread_is_array(canonical))
 		return false;
-	k->type[i] = k->bare[i] = clread_array_pointer(r, type);
+	k->type[i] = k->unqualified[i] = clread_array_pointer(r, type);
 	if (!*k->type[i] && !k->info.reason[0])
 		snprintf(k->info.reason, sizeof(k->info.reason),
 			 "parameter %d is an array of a type without a name at file scope; add a typedef there", i + 1);
@@ -107,7 +107,7 @@ static void read_param(struct reader *r, CXCursor c, struct gpubpf_cl_kernel *k,
 
 	if (!read_array(r, type, canonical, k, i)) {
 		k->type[i] = type_text(r, type, canonical, k);
-		k->bare[i] = type_text(r, clang_getUnqualifiedType(type), canonical, k);
+		k->unqualified[i] = type_text(r, clang_getUnqualifiedType(type), canonical, k);
 		p->kind = kind_of(canonical);
 		p->size = p->kind == GPUBPF_PARAM_OPAQUE || size < 0 ? 0 : size;
 		p->align = p->size && align > 0 ? align : 0;
@@ -124,8 +124,8 @@ void clread_params(struct reader *r, CXCursor function, struct gpubpf_cl_kernel 
 	n = n < 0 ? 0 : n;
 	k->info.params = gpubpf_pool_alloc(r->pool, n, sizeof(*k->info.params));
 	k->type = gpubpf_pool_alloc(r->pool, n, sizeof(*k->type));
-	k->bare = gpubpf_pool_alloc(r->pool, n, sizeof(*k->bare));
-	if (!k->info.params || !k->type || !k->bare)
+	k->unqualified = gpubpf_pool_alloc(r->pool, n, sizeof(*k->unqualified));
+	if (!k->info.params || !k->type || !k->unqualified)
 		return;
 	k->info.nparams = n;
 	for (int i = 0; i < n; i++) {

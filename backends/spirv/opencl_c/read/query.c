@@ -50,12 +50,13 @@ static void write_include(struct builder *b, const struct file *from, const stru
 		fprintf(b->out, "#include%s\n", operand);
 }
 
-static bool mentions_moving(struct builder *b, enum moving moving, const char *line)
+static bool mentions_positional(struct builder *b, enum positional positional, const char *line)
 {
 	size_t size;
 
-	for (const char *at = line; b->nmoving[moving] && (at = clread_identifier(at, &size)); at += size)
-		if (clquery_has_text(b->moving[moving], b->nmoving[moving], gpubpf_pool_strndup(b->pool, at, size)))
+	for (const char *at = line; b->npositional[positional] && (at = clread_identifier(at, &size)); at += size)
+		if (clquery_has_text(b->positional[positional], b->npositional[positional],
+				     gpubpf_pool_strndup(b->pool, at, size)))
 			return true;
 	return false;
 }
@@ -76,7 +77,7 @@ static bool leaves_macros(const char *name, const char *rest)
  */
 static void track_conditions(struct builder *b, const char *name, const char *rest)
 {
-	if (b->counted && (!leaves_macros(name, rest) || strstr(rest, "__has_")))
+	if (b->counter_depth && (!leaves_macros(name, rest) || strstr(rest, "__has_")))
 		b->query->unsure = "macros or other branches depend on a branch that tests __COUNTER__";
 	b->depth += !strncmp(name, "if", 2);
 	if (b->depth > MAX_DEPTH) {
@@ -84,37 +85,38 @@ static void track_conditions(struct builder *b, const char *name, const char *re
 		b->depth = MAX_DEPTH;
 	}
 	if (!strncmp(name, "if", 2))
-		b->closing[b->depth] = 0;
-	if (!b->counted && (!strcmp(name, "if") || !strcmp(name, "elif")) && mentions_moving(b, COUNTER, rest)) {
-		b->counted = b->depth;
+		b->extra_endifs[b->depth] = 0;
+	if (!b->counter_depth && (!strcmp(name, "if") || !strcmp(name, "elif")) &&
+	    mentions_positional(b, COUNTER, rest)) {
+		b->counter_depth = b->depth;
 		if (strstr(rest, "__has_"))
 			b->query->unsure = "a condition tests __COUNTER__ and what the compiler supports";
 	}
-	if (b->counted && (!strcmp(name, "if") || !strncmp(name, "elif", 4)))
-		clquery_add_weighed(b, rest);
+	if (b->counter_depth && (!strcmp(name, "if") || !strncmp(name, "elif", 4)))
+		clquery_add_with_counter(b, rest);
 }
 
 /* Write a condition with its line number in the source. A #line in a skipped group has no effect, thus #elif becomes
  * #else and #if. */
 static void write_condition(struct builder *b, const struct cl_line *line, const char *name, const char *rest)
 {
-	if (!b->nmoving[LINE] || (strcmp(name, "if") && strcmp(name, "elif"))) {
+	if (!b->npositional[LINE] || (strcmp(name, "if") && strcmp(name, "elif"))) {
 		fprintf(b->out, "#%s%s\n", name, rest);
 		return;
 	}
 	if (!strcmp(name, "elif")) {
 		fprintf(b->out, "#else\n");
-		b->closing[b->depth]++;
+		b->extra_endifs[b->depth]++;
 	}
 	fprintf(b->out, "#line %u\n#if%s\n", line->number, rest);
 }
 
 static void write_end(struct builder *b)
 {
-	for (uint32_t i = 0; i <= b->closing[b->depth]; i++)
+	for (uint32_t i = 0; i <= b->extra_endifs[b->depth]; i++)
 		fprintf(b->out, "#endif\n");
-	if (b->counted == b->depth)
-		b->counted = 0;
+	if (b->counter_depth == b->depth)
+		b->counter_depth = 0;
 	b->depth -= b->depth != 0;
 }
 
@@ -237,9 +239,9 @@ static void check_line(struct builder *b, const struct cl_lines *lines, uint32_t
 {
 	bool one = i + 1 == lines->n || lines->line[i + 1].number == lines->line[i].number + 1;
 
-	if (b->nmoving[LINE] && (!strcmp(name, "line") || isdigit((unsigned char)*name)))
+	if (b->npositional[LINE] && (!strcmp(name, "line") || isdigit((unsigned char)*name)))
 		b->query->unsure = "it tests __LINE__ and has #line";
-	if (!one && mentions_moving(b, LINE, rest))
+	if (!one && mentions_positional(b, LINE, rest))
 		b->query->unsure = "a condition that tests __LINE__ has several lines";
 }
 
@@ -252,7 +254,7 @@ static int write_file(struct builder *b, const struct file *f)
 		return -ENOMEM;
 	if (lines.trigraphs)
 		b->query->unsure = "it has trigraphs";
-	b->depth = b->counted = b->closing[0] = 0;
+	b->depth = b->counter_depth = b->extra_endifs[0] = 0;
 	for (uint32_t i = 0; i < lines.n; i++) {
 		const char *rest = clread_directive(lines.line[i].text, name);
 
@@ -412,8 +414,8 @@ int gpubpf_cl_query(const struct gpubpf_cl_source *source, struct gpubpf_pool *p
 	first = *query;
 	err = again ? start_query(again, source, pool, query) : -ENOMEM;
 	if (!err && first.lines)
-		clquery_list_moving(b, again, LINE);
+		clquery_list_positional(b, again, LINE);
 	if (!err && first.counts)
-		clquery_list_moving(b, again, COUNTER);
+		clquery_list_positional(b, again, COUNTER);
 	return err ? err : write_query(again);
 }

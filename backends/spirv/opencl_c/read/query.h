@@ -14,8 +14,8 @@
 struct cl_name {
 	const char *text;
 	bool tested;                 /* it may decide a branch of #if, directly or through another macro */
-	bool weighed;                /* it may decide a branch together with __COUNTER__ */
-	bool own;                    /* it occurs in the source; else it is on the list that every query has */
+	bool with_counter;           /* it may decide a branch together with __COUNTER__ */
+	bool in_source;              /* it occurs in the source; else it is on the list that every query has */
 };
 
 /* A branch of #if. Also an #include whose header is in no known folder: one branch if the compiler finds it, another if

@@ -13,7 +13,7 @@
 enum { MAX_FILES = 512, MAX_FILE_BYTES = 8 << 20, MAX_NAMES = 50000, MAX_DEPTH = 1000 };
 
 /* predefined macros whose value depends on the preceding text */
-enum moving { LINE, COUNTER, MOVING };
+enum positional { LINE, COUNTER, NPOSITIONAL };
 
 /* a file of the source: index 0 is the main one */
 struct file {
@@ -40,16 +40,16 @@ struct builder {
 	const char **tested, **mentioned, **defined; /* names, with repetitions; `defined`: names that -D defines */
 	uint32_t ntested, nmentioned, ndefined;
 	/* names in conditions that depend on __COUNTER__, and names in the replacements of these; sorted at the end */
-	const char **weighed;
-	uint32_t nweighed;
+	const char **with_counter;
+	uint32_t nwith_counter;
 	struct use *use;
 	uint32_t nuses;
 	/* sorted: the predefined macro itself, and all macros that mention it, directly or indirectly */
-	const char **moving[MOVING];
-	uint32_t nmoving[MOVING];
+	const char **positional[NPOSITIONAL];
+	uint32_t npositional[NPOSITIONAL];
 	/* nesting depth of conditions in the file; depth of the condition that tests __COUNTER__, 0: none */
-	uint32_t depth, counted;
-	uint32_t closing[MAX_DEPTH + 1]; /* by depth: number of extra #if that replace an #elif and need an #endif */
+	uint32_t depth, counter_depth;
+	uint32_t extra_endifs[MAX_DEPTH + 1]; /* by depth: number of #if that replace an #elif and need an #endif */
 	FILE *out;
 };
 
@@ -67,14 +67,14 @@ bool clquery_is_any(const char *name, const char *const *list, size_t n);
 
 /* Record the names that a line mentions; names in a condition that depends on __COUNTER__; and names that it tests. */
 void clquery_add_mentioned(struct builder *b, const char *line);
-void clquery_add_weighed(struct builder *b, const char *line);
+void clquery_add_with_counter(struct builder *b, const char *line);
 void clquery_add_tested(struct builder *b, const char *line);
 /* Record a macro's name and the names that its replacement mentions. */
 void clquery_add_macro(struct builder *b, const char *text);
 /* List the names of the query, and find the tested ones. 0 or -ENOMEM. */
 int clquery_list_names(struct builder *b);
 /* List the macros of a written query that mention the name, directly or indirectly. */
-void clquery_list_moving(const struct builder *from, struct builder *to, enum moving moving);
+void clquery_list_positional(const struct builder *from, struct builder *to, enum positional positional);
 
 /* -- files: query_files.c -- */
 

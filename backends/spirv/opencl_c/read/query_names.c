@@ -12,7 +12,7 @@
 #include "lines.h"
 #include "query_builder.h"
 
-static const char *const moving_names[MOVING] = { [LINE] = "__LINE__", [COUNTER] = "__COUNTER__" };
+static const char *const positional_names[NPOSITIONAL] = { [LINE] = "__LINE__", [COUNTER] = "__COUNTER__" };
 
 /* Names in every query: they identify the language and the features that clang can switch. */
 static const char *const common_names[] = {
@@ -36,12 +36,12 @@ void clquery_add_mentioned(struct builder *b, const char *line)
 		clquery_add_name(b, &b->mentioned, &b->nmentioned, at, size);
 }
 
-void clquery_add_weighed(struct builder *b, const char *line)
+void clquery_add_with_counter(struct builder *b, const char *line)
 {
 	size_t size;
 
 	for (const char *at = line; (at = clread_identifier(at, &size)); at += size)
-		clquery_add_name(b, &b->weighed, &b->nweighed, at, size);
+		clquery_add_name(b, &b->with_counter, &b->nwith_counter, at, size);
 }
 
 void clquery_add_tested(struct builder *b, const char *line)
@@ -74,23 +74,23 @@ static bool is_excluded(const struct builder *b, const char *name)
 	for (size_t i = 0; i < sizeof(begin) / sizeof(*begin); i++)
 		if (!strncmp(name, begin[i], strlen(begin[i])))
 			return true;
-	for (enum moving m = 0; m < MOVING; m++)
-		if (b->nmoving[m] && !strcmp(name, moving_names[m]))
+	for (enum positional m = 0; m < NPOSITIONAL; m++)
+		if (b->npositional[m] && !strcmp(name, positional_names[m]))
 			return false;
 	return IS_ANY(name, exact);
 }
 
-static void add_query_name(struct builder *b, const char *text, bool own)
+static void add_query_name(struct builder *b, const char *text, bool in_source)
 {
 	struct cl_query *q = b->query;
 
 	if (is_excluded(b, text) || clquery_has_text(b->defined, b->ndefined, text) || q->nnames == MAX_NAMES)
 		return;
 	if (q->nnames && !strcmp(q->name[q->nnames - 1].text, text)) {
-		q->name[q->nnames - 1].own |= own;
+		q->name[q->nnames - 1].in_source |= in_source;
 		return;
 	}
-	q->name[q->nnames++] = (struct cl_name){ .text = text, .own = own };
+	q->name[q->nnames++] = (struct cl_name){ .text = text, .in_source = in_source };
 }
 
 static int compare_names(const void *a, const void *b)
@@ -108,8 +108,8 @@ static struct cl_name *find_name(const struct cl_query *q, const char *text)
 /* Note whether the name has another value in the query than in the source. */
 static void check_tested(struct builder *b, const char *name)
 {
-	b->query->lines |= !strcmp(name, moving_names[LINE]);
-	b->query->counts |= !strcmp(name, moving_names[COUNTER]);
+	b->query->lines |= !strcmp(name, positional_names[LINE]);
+	b->query->counts |= !strcmp(name, positional_names[COUNTER]);
 }
 
 static void check_used(struct builder *b, const char *name)
@@ -149,21 +149,24 @@ static void propagate_tests(struct builder *b)
 	}
 }
 
-static void propagate_weights(struct builder *b)
+static void propagate_with_counter(struct builder *b)
 {
 	uint32_t before = 0;
 
-	clquery_sort_texts(b->weighed, b->nweighed);
-	while (b->nweighed != before && !b->pool->failed) {
-		before = b->nweighed;
+	clquery_sort_texts(b->with_counter, b->nwith_counter);
+	while (b->nwith_counter != before && !b->pool->failed) {
+		before = b->nwith_counter;
 		for (uint32_t i = 0; i < b->nuses; i++)
-			if (clquery_has_text(b->weighed, b->nweighed, b->use[i].macro) && !clquery_has_text(b->weighed, b->nweighed, b->use[i].name)) {
-				clquery_add_name(b, &b->weighed, &b->nweighed, b->use[i].name, strlen(b->use[i].name));
-				clquery_sort_texts(b->weighed, b->nweighed);
+			if (clquery_has_text(b->with_counter, b->nwith_counter, b->use[i].macro) &&
+			    !clquery_has_text(b->with_counter, b->nwith_counter, b->use[i].name)) {
+				clquery_add_name(b, &b->with_counter, &b->nwith_counter, b->use[i].name,
+						 strlen(b->use[i].name));
+				clquery_sort_texts(b->with_counter, b->nwith_counter);
 			}
 	}
 	for (uint32_t i = 0; i < b->query->nnames; i++)
-		b->query->name[i].weighed = clquery_has_text(b->weighed, b->nweighed, b->query->name[i].text);
+		b->query->name[i].with_counter =
+			clquery_has_text(b->with_counter, b->nwith_counter, b->query->name[i].text);
 }
 
 int clquery_list_names(struct builder *b)
@@ -181,16 +184,16 @@ int clquery_list_names(struct builder *b)
 		else
 			add_query_name(b, common_names[k++], false);
 	propagate_tests(b);
-	propagate_weights(b);
+	propagate_with_counter(b);
 	return 0;
 }
 
-void clquery_list_moving(const struct builder *from, struct builder *to, enum moving moving)
+void clquery_list_positional(const struct builder *from, struct builder *to, enum positional positional)
 {
-	const char ***list = &to->moving[moving];
-	uint32_t *n = &to->nmoving[moving], before = 0;
+	const char ***list = &to->positional[positional];
+	uint32_t *n = &to->npositional[positional], before = 0;
 
-	clquery_add_name(to, list, n, moving_names[moving], strlen(moving_names[moving]));
+	clquery_add_name(to, list, n, positional_names[positional], strlen(positional_names[positional]));
 	while (*n != before && !to->pool->failed) {
 		before = *n;
 		for (uint32_t i = 0; i < from->nuses; i++)

@@ -82,8 +82,8 @@ bool clread_find_place(struct reader *r, CXCursor c, size_t *at)
 	if (in_main) {
 		*at = clread_offset_in_main(r, clang_getRangeEnd(clang_getCursorExtent(c)), &in_main);
 		for (uint32_t i = 0; i < r->nexpansions; i++)
-			if (r->expansion[i].start <= *at && *at < r->expansion[i].reach)
-				*at = r->expansion[i].reach;
+			if (r->expansion[i].start <= *at && *at < r->expansion[i].arguments_end)
+				*at = r->expansion[i].arguments_end;
 		return in_main && *at <= r->source->size;
 	}
 	*at = 0;
@@ -108,7 +108,7 @@ void clread_line(struct reader *r, size_t at, uint32_t *line, uint32_t *column)
 bool clread_in_expansion(const struct reader *r, size_t at)
 {
 	for (uint32_t i = 0; i < r->nexpansions; i++)
-		if (r->expansion[i].start <= at && at < r->expansion[i].reach)
+		if (r->expansion[i].start <= at && at < r->expansion[i].arguments_end)
 			return true;
 	return false;
 }
@@ -135,7 +135,7 @@ static enum CXChildVisitResult visit_top(CXCursor c, CXCursor parent, CXClientDa
 				clread_function_index(r, c);
 			break;
 		}
-		clread_compute_reach(r); /* clang visits macros before functions */
+		clread_find_arguments_end(r); /* clang visits macros before functions */
 		clread_function(r, c);
 		clread_add_kernel(r, c);
 		break;

@@ -53,7 +53,7 @@ static void put_result(const struct gpubpf_weave *w, FILE *out)
 static void put_fill(const struct gpubpf_weave *w, FILE *out)
 {
 	const struct cl_call_sites *called = &w->called[w->function];
-	struct cl_fill fill = { .out = out, .of = w->unit->function[w->function].signature, .env = "gpubpf_here.env",
+	struct cl_fill fill = { .out = out, .owner = w->unit->function[w->function].signature, .env = "gpubpf_here.env",
 				.site = &w->job->sites[called->call != UINT32_MAX ? called->call : called->call_exit] };
 
 	gpubpf_env_use(w->job, called->call, &fill.use);

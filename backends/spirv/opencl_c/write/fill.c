@@ -30,7 +30,7 @@ static void write_bits(const struct cl_fill *f, uint32_t i, const struct gpubpf_
 
 static void write_arg(const struct cl_fill *f, uint32_t i)
 {
-	const struct gpubpf_param *p = &f->of->info.params[i];
+	const struct gpubpf_param *p = &f->owner->info.params[i];
 
 	switch (p->kind) {
 	case GPUBPF_PARAM_INT:
@@ -42,7 +42,7 @@ static void write_arg(const struct cl_fill *f, uint32_t i)
 		return;
 	case GPUBPF_PARAM_FLOAT:
 	case GPUBPF_PARAM_BYTES:
-		write_bits(f, i, p, f->of->bare[i]);
+		write_bits(f, i, p, f->owner->unqualified[i]);
 		return;
 	case GPUBPF_PARAM_OPAQUE:
 		fprintf(f->out, "\t%s.arg[%u] = 0;\n", f->env, i);
@@ -56,7 +56,7 @@ static void write_bytes(const struct cl_fill *f, uint32_t i, const struct gpubpf
 	bool pointer = p->kind == GPUBPF_PARAM_POINTER || p->kind == GPUBPF_PARAM_LOCAL;
 
 	fprintf(f->out, "\tunion { uchar b[%u]; %s v; } gpubpf_c%u; gpubpf_c%u.v = %sgpubpf_p%u;\n", p->size,
-		pointer ? "ulong" : f->of->bare[i], i, i, pointer ? "(ulong)" : "", i);
+		pointer ? "ulong" : f->owner->unqualified[i], i, i, pointer ? "(ulong)" : "", i);
 	fprintf(f->out, "\tfor (uint gpubpf_i = 0; gpubpf_i < %u; gpubpf_i++)"
 		" gpubpf_bytes[%u + gpubpf_i] = gpubpf_c%u.b[gpubpf_i];\n", p->size, p->bytes_off, i);
 }
@@ -72,7 +72,7 @@ static void write_arg_bytes(const struct cl_fill *f)
 		return;
 	}
 	fprintf(f->out, "\tuchar gpubpf_bytes[%u] __attribute__((aligned(16)));\n", size);
-	for (uint32_t i = 0; i < site->nparams && i < f->of->info.nparams; i++)
+	for (uint32_t i = 0; i < site->nparams && i < f->owner->info.nparams; i++)
 		if (gpubpf_env_reads_bytes(&f->use, site, i))
 			write_bytes(f, i, &site->params[i]);
 	fprintf(f->out, "\t%s.arg_bytes = gpubpf_bytes;\n", f->env);
@@ -81,7 +81,7 @@ static void write_arg_bytes(const struct cl_fill *f)
 void gpubpf_cl_fill(const struct cl_fill *f)
 {
 	for (uint32_t i = 0; i < GPUBPF_ENV_ARGS; i++)
-		if (f->use.args >> i & 1 && i < f->of->info.nparams)
+		if (f->use.args >> i & 1 && i < f->owner->info.nparams)
 			write_arg(f, i);
 		else if (f->use.args >> i & 1)
 			fprintf(f->out, "\t%s.arg[%u] = 0;\n", f->env, i);

@@ -32,7 +32,7 @@ static const struct cl_place *first_place(const struct gpubpf_weave *w, uint32_t
 
 static bool is_copied_call(const struct gpubpf_weave *w, const struct cl_event *e)
 {
-	return e->form == CLREAD_FUNCTION && (w->copied[e->function] || w->called[e->function].sites);
+	return e->form == CLREAD_FUNCTION && (w->copied[e->function] || w->called[e->function].has_sites);
 }
 
 static bool is_woven(const struct gpubpf_weave *w, uint32_t event)
@@ -220,7 +220,7 @@ static void put_load(const struct gpubpf_weave *w, uint32_t event, FILE *out)
 	fprintf(out, ", gpubpf_v%u)", event);
 }
 
-static void put_kept_address(const struct gpubpf_weave *w, uint32_t event, FILE *out)
+static void put_stored_address(const struct gpubpf_weave *w, uint32_t event, FILE *out)
 {
 	const struct cl_event *e = event_of(w, event);
 
@@ -263,12 +263,12 @@ static void put_assign(const struct gpubpf_weave *w, uint32_t event, FILE *out)
 	}
 	fprintf(out, "(");
 	if (!e->value_first)
-		put_kept_address(w, event, out);
+		put_stored_address(w, event, out);
 	fprintf(out, "gpubpf_x%u_1 = (", event);
 	put_part(w, event, 1, out);
 	fprintf(out, "), ");
 	if (e->value_first)
-		put_kept_address(w, event, out);
+		put_stored_address(w, event, out);
 	put_before(w, event, out);
 	fprintf(out, "(*gpubpf_x%u_0)%s = gpubpf_x%u_1", event, e->member, event);
 	put_after(w, event, out);
@@ -396,7 +396,7 @@ void gpubpf_weave_name(const struct gpubpf_weave *w, uint32_t function, FILE *ou
 
 void gpubpf_weave_copy_name(const struct gpubpf_weave *w, uint32_t function, FILE *out)
 {
-	if (w->called[function].sites)
+	if (w->called[function].has_sites)
 		fprintf(out, "gpubpf_in_%u_%u_%s", w->twin, function, w->unit->function[function].name);
 	else
 		gpubpf_weave_name(w, function, out);

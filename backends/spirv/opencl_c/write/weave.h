@@ -30,7 +30,7 @@
 
 /* programs at a function's calls and returns */
 struct cl_call_sites {
-	bool sites;                    /* `call` or `call_exit` is a site */
+	bool has_sites;                /* `call` or `call_exit` is a site */
 	uint32_t call, call_exit;      /* indices in the job; UINT32_MAX: none */
 };
 

@@ -43,10 +43,11 @@ static void write_address(struct field_writer *g, uint32_t word)
 
 static void write_bytes(struct field_writer *g, uint32_t word)
 {
-	if (g->access->many == CLREAD_NONE)
+	if (g->access->times == CLREAD_NONE)
 		write_number(g, word, g->access->bytes);
 	else
-		fprintf(g->out, " gpubpf_at->word[%u] = (ulong)gpubpf_x%d * %uul;", word, g->access->many, g->access->bytes);
+		fprintf(g->out, " gpubpf_at->word[%u] = (ulong)gpubpf_x%d * %uul;", word, g->access->times,
+			g->access->bytes);
 }
 
 static void write_access(struct field_writer *g, uint32_t word)

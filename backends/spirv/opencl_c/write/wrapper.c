@@ -39,7 +39,7 @@ static void write_name(struct wrapper *w, uint32_t i)
 {
 	const char *name = w->wrap->kernel->info.params[i].name;
 
-	if (w->paste && *name)
+	if (w->is_body_repeated && *name)
 		fputs(name, w->out);
 	else
 		fprintf(w->out, "gpubpf_p%u", i);
@@ -60,7 +60,7 @@ static void write_aliases(struct wrapper *w, bool define)
 {
 	const struct gpubpf_kernel_info *info = &w->wrap->kernel->info;
 
-	for (uint32_t i = 0; w->paste && i < info->nparams; i++)
+	for (uint32_t i = 0; w->is_body_repeated && i < info->nparams; i++)
 		if (info->params[i].name[0])
 			fprintf(w->out, define ? "#define gpubpf_p%u %s\n" : "#undef gpubpf_p%u\n", i,
 				info->params[i].name);
@@ -130,7 +130,7 @@ static void write_before(struct wrapper *w)
 			"\tgpubpf_here.env = gpubpf_env;\n");
 		gpubpf_weave_variables(&w->weave, w->out);
 	}
-	if (w->paste) {
+	if (w->is_body_repeated) {
 		gpubpf_names_type(&w->names, w->out);
 		write_divergence(w, "if (get_local_id(0) == ~0ul) goto gpubpf_out;");
 	}
@@ -151,7 +151,7 @@ static void write_call(struct wrapper *w)
 /* Write the wrapper's end, after the kernel's work. */
 static void write_after(struct wrapper *w)
 {
-	if (w->paste)
+	if (w->is_body_repeated)
 		fprintf(w->out, "\tgpubpf_out: ;\n");
 	if (w->wrap->exit != UINT32_MAX)
 		fprintf(w->out, "\tgpubpf_site_%u(&gpubpf_env);\n", w->wrap->exit);
@@ -273,7 +273,7 @@ static void write_variables(struct wrapper *w)
 
 void gpubpf_wrap_number_lines(FILE *out, const struct gpubpf_wrap *wrap)
 {
-	fprintf(out, "#line %u\n", GPUBPF_WRAP_LINE + wrap->first * GPUBPF_WRAP_LINES);
+	fprintf(out, "#line %u\n", GPUBPF_WRAP_LINE + wrap->first_site * GPUBPF_WRAP_LINES);
 }
 
 static void write_called_declaration(struct wrapper *w)
@@ -302,7 +302,7 @@ static int write_declarations(FILE *out, struct wrapper *w, const struct gpubpf_
 	int err = gpubpf_wrap_words(out, gpubpf_wrap_print(w, write_types, pool), unit, pool);
 
 	for (uint32_t i = 0; i < f->ncallees; i++)
-		if (w->wrap->called[f->callee[i]].sites)
+		if (w->wrap->called[f->callee[i]].has_sites)
 			err = err ? err : write_declaration(out, w, f->callee[i], unit, pool);
 		else if (w->wrap->copied[f->callee[i]]) {
 			gpubpf_weave_head(&w->weave, f->callee[i], out);
@@ -333,7 +333,7 @@ int gpubpf_wrap_function(FILE *out, struct wrapper *w, const struct gpubpf_cl_un
 {
 	int err = w->wrap->copied[w->weave.function] ? write_copy(out, w, unit, pool) : 0;
 
-	if (!w->wrap->called[w->weave.function].sites)
+	if (!w->wrap->called[w->weave.function].has_sites)
 		return err;
 	gpubpf_wrap_number_lines(out, w->wrap);
 	err = err ? err : gpubpf_wrap_words(out, gpubpf_wrap_print(w, write_types, pool), unit, pool);
@@ -347,7 +347,7 @@ int gpubpf_wrap_kernel(FILE *out, struct wrapper *w, const struct gpubpf_cl_sour
 
 	gpubpf_wrap_number_lines(out, w->wrap);
 	err = err ? err : gpubpf_wrap_words(out, gpubpf_wrap_print(w, write_before, pool), unit, pool);
-	if (!err && w->paste)
+	if (!err && w->is_body_repeated)
 		write_repeated_body(out, w, source);
 	else if (!err)
 		err = gpubpf_wrap_words(out, gpubpf_wrap_print(w, write_call, pool), unit, pool);

@@ -55,7 +55,7 @@ static struct piece *list_pieces(const struct gpubpf_cl_unit *unit, const struct
 		list[(*n)++] = (struct piece){ k->at, k->line, k->column, &wraps[i], UINT32_MAX };
 		add_check(list, n, &wraps[i], k);
 		for (uint32_t f = 0; wraps[i].copied && f < unit->nfunctions; f++)
-			if (wraps[i].copied[f] || wraps[i].called[f].sites)
+			if (wraps[i].copied[f] || wraps[i].called[f].has_sites)
 				add_function(list, n, &wraps[i], &unit->function[f], f);
 	}
 	if (list && *n)
@@ -68,14 +68,15 @@ static struct wrapper wrapper_of(const struct piece *piece, const struct gpubpf_
 				 const struct gpubpf_lower_job *job)
 {
 	const struct gpubpf_wrap *wrap = piece->wrap;
-	struct wrapper w = { .job = job, .wrap = wrap, .site = gpubpf_env_site(job, wrap->first), .paste = repeats_body(wrap),
+	struct wrapper w = { .job = job, .wrap = wrap, .site = gpubpf_env_site(job, wrap->first_site),
+			     .is_body_repeated = repeats_body(wrap),
 			     .names = { wrap->kernel->name, wrap->kernel->pretty } };
 	uint32_t function = piece->function == UINT32_MAX ? wrap->kernel->function : piece->function;
 
 	if (piece->function != UINT32_MAX)
 		w.names = (struct cl_names){ unit->function[function].name, unit->function[function].pretty };
 	if (wrap->places)
-		w.weave = (struct gpubpf_weave){ source, unit, job, function, wrap->first, wrap->places[function],
+		w.weave = (struct gpubpf_weave){ source, unit, job, function, wrap->first_site, wrap->places[function],
 						 wrap->nplaces[function], wrap->copied, wrap->called };
 	return w;
 }
@@ -95,7 +96,7 @@ static int write_piece(FILE *out, const struct piece *piece, const struct gpubpf
 	for (uint32_t i = 0; i < job->nsites; i++)
 		if (!strcmp(job->sites[i].kernel, w.site->kernel) && !job->sites[i].function[0])
 			gpubpf_env_use(job, i, &w.use);
-	fprintf(out, "\n#ifndef GPUBPF_SKIP_%u\n", w.wrap->first);
+	fprintf(out, "\n#ifndef GPUBPF_SKIP_%u\n", w.wrap->first_site);
 	gpubpf_wrap_number_lines(out, w.wrap);
 	if (piece->pretty)
 		err = gpubpf_wrap_words(out, gpubpf_wrap_print(&w, write_name_check, &pool), unit, &pool);

@@ -31,7 +31,7 @@
 /* one kernel to wrap; its sites are indices in the job, UINT32_MAX: none */
 struct gpubpf_wrap {
 	const struct gpubpf_cl_kernel *kernel;
-	uint32_t first;                 /* the lowest of all its sites */
+	uint32_t first_site;            /* the lowest of all its sites */
 	uint32_t entry, exit, begin, end; /* begin, end: probes at the begin and end of blocks */
 	/* [unit->nfunctions], NULL without places at instructions. For each function: its places that have a site, in
 	 * the order of its events, their number, and whether the function is copied. The wrapper holds the kernel's own

@@ -271,7 +271,7 @@ static bool read_bytes(const struct gpubpf_spv *m, const struct gpubpf_spv_insn 
 		return false;
 	case HOW_SIZED:
 		a->bytes = 1;
-		a->many = word;
+		a->times = word;
 		return true;
 	case HOW_HALVES:
 	case HOW_HALVES_OF:
@@ -283,7 +283,7 @@ static bool read_bytes(const struct gpubpf_spv *m, const struct gpubpf_spv_insn 
 		a->bytes = 4 * a->count;
 		return true;
 	case HOW_MANY:
-		a->many = word;
+		a->times = word;
 		*type = pointee(m, a->pointer);
 		break;
 	case HOW_TYPE:
@@ -324,7 +324,7 @@ static bool read_access(const struct gpubpf_spv *m, const struct gpubpf_spv_insn
 	a->hidden = row->value == HIDDEN;
 	a->value = row->value > 0 ? gpubpf_spv_word(m, insn, row->value) : 0;
 	a->rmw = row->rmw;
-	a->one = row->operand == ONE;
+	a->operand_is_one = row->operand == ONE;
 	a->operand = row->operand > 0 ? gpubpf_spv_word(m, insn, row->operand) : 0;
 	a->old = row->rmw ? gpubpf_spv_word(m, insn, 2) : 0;
 	a->index = row->index ? gpubpf_spv_word(m, insn, row->index) : 0;

@@ -15,11 +15,12 @@ struct spv_access {
 	uint32_t pointer;
 	uint32_t index, stride;    /* the access begins `index` (a value) times `stride` bytes after the pointer */
 	uint32_t bytes, count;     /* size in bytes; number of elements */
-	uint32_t many;             /* a value: the access covers `many` times `bytes`; 0: once */
+	uint32_t times;            /* a value: the access covers `bytes` multiplied by it; 0: only `bytes` */
 	uint32_t value;
-	enum gpubpf_rmw rmw;       /* of an atomic: the operation; its operand (`one`: the constant 1) and its result */
+	/* of an atomic: the operation; its operand and its result; operand_is_one: the operand is the constant 1 */
+	enum gpubpf_rmw rmw;
 	uint32_t operand, old;
-	bool one;
+	bool operand_is_one;
 	bool hidden;               /* the stored data is no value of the module */
 	bool group;                /* the whole block makes the access; its first lane reports it */
 	/* a phrase that names the memory or the instruction; NULL: the access is described exactly */

@@ -354,7 +354,7 @@ static bool has_local(const struct gpubpf_kernel_info *info)
 	return info->flags & GPUBPF_KINFO_LOCAL;
 }
 
-static bool is_hinted(const struct gpubpf_spv *m, uint32_t function)
+static bool find_vec_type_hint(const struct gpubpf_spv *m, uint32_t function)
 {
 	for (uint32_t i = 0; i < m->functions; i++)
 		if (m->insn[i].op == SpvOpExecutionMode && gpubpf_spv_word(m, &m->insn[i], 1) == function &&
@@ -406,10 +406,10 @@ static void read_kernel(const struct module *module, struct gpubpf_pool *pool, s
 		why = "its entry point has no name";
 	if (name_is_taken(m, info->name))
 		why = "its module already has a function with its twin's name, " GPUBPF_TWIN_PREFIX " and the kernel's name";
-	k->local = has_local(info);
-	k->hinted = is_hinted(m, k->function);
+	k->has_local_memory = has_local(info);
+	k->has_vec_type_hint = find_vec_type_hint(m, k->function);
 	/* backends/spirv/spirv/rewrite/splice.c prevents Intel's runtime from vectorising such a kernel */
-	if (k->local && !k->hinted && info->flags & DEPENDS_ON_WIDTH)
+	if (k->has_local_memory && !k->has_vec_type_hint && info->flags & DEPENDS_ON_WIDTH)
 		why = "it uses local memory together with sub-groups or inexact functions, whose results a probe would change";
 	info->flags &= ~DEPENDS_ON_WIDTH;
 	if (info->flags & GPUBPF_KINFO_GLOBALS)

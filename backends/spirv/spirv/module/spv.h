@@ -68,8 +68,8 @@ struct gpubpf_spv_kernel {
 	uint32_t function;             /* id of its OpFunction */
 	uint32_t first_param;          /* index of the first OpFunctionParameter */
 	uint32_t *param_type;          /* [info.nparams] ids */
-	bool local;                    /* its module has local variables, or it has local parameters */
-	bool hinted;                   /* it has the execution mode VecTypeHint */
+	bool has_local_memory;         /* its module has local variables, or it has local parameters */
+	bool has_vec_type_hint;        /* it has the execution mode VecTypeHint */
 	struct gpubpf_kernel_info info;
 };
 

@@ -100,13 +100,13 @@ void spv_count_lanes(struct inject *in, struct spv_words *out)
 void spv_call_last(struct inject *in, struct spv_words *out, uint32_t site, uint32_t env)
 {
 	struct spv_build *b = &in->b;
-	uint32_t left = spv_id(b), then = spv_id(b), after = spv_id(b), last;
+	uint32_t count = spv_id(b), then = spv_id(b), after = spv_id(b), last;
 	uint32_t order = spv_u32(b, SpvMemorySemanticsAcquireReleaseMask | SpvMemorySemanticsWorkgroupMemoryMask |
 					    SpvMemorySemanticsCrossWorkgroupMemoryMask);
 
-	SPV_OP(out, SpvOpAtomicIDecrement, in->u32, left, lane_count_variable(in), spv_u32(b, SpvScopeWorkgroup),
+	SPV_OP(out, SpvOpAtomicIDecrement, in->u32, count, lane_count_variable(in), spv_u32(b, SpvScopeWorkgroup),
 	       order);
-	last = spv_emit_binary(in, out, SpvOpIEqual, spv_type(b, SpvOpTypeBool, NULL, 0), left, spv_u32(b, 1));
+	last = spv_emit_binary(in, out, SpvOpIEqual, spv_type(b, SpvOpTypeBool, NULL, 0), count, spv_u32(b, 1));
 	SPV_OP(out, SpvOpBranchConditional, last, then, after);
 	SPV_OP(out, SpvOpLabel, then);
 	spv_call_site(in, out, site, env);

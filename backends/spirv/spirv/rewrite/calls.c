@@ -30,7 +30,7 @@ static uint32_t first_call_position(const struct gpubpf_spv *m, uint32_t functio
 static void copy_kernel_env(struct spv_fill *f)
 {
 	const uint32_t parts[][2] = { { 0, ENV_WORD(arg) }, { ENV_WORD(clock_offset), 1 }, { spv_twin_word(f->in), 1 } };
-	uint32_t from = f->in->env[f->of->function], p64 = f->in->p64, p8 = f->in->p8, ends[2];
+	uint32_t from = f->in->env[f->owner->function], p64 = f->in->p64, p8 = f->in->p8, ends[2];
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
 		ends[0] = spv_emit_unary(f->in, f->body, SpvOpBitcast, p8, spv_element_pointer(f->in, f->body, p64, f->env, parts[i][0]));
@@ -53,7 +53,7 @@ static void declare_result(struct spv_call_sites *c, struct spv_fill *f)
 static int add_function(struct inject *in, const struct gpubpf_spv_kernel *function, const struct spv_body *first)
 {
 	struct spv_call_sites *c = &in->called[in->ncalled++];
-	struct spv_fill fill = { .in = in, .variables = &c->variables, .body = &c->body, .of = function,
+	struct spv_fill fill = { .in = in, .variables = &c->variables, .body = &c->body, .owner = function,
 				 .site = &in->job->sites[first->place.site] };
 	uint32_t *param = calloc(function->info.nparams + 1, sizeof(*param));
 

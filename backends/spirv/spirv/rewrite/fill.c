@@ -54,12 +54,12 @@ static void store_word(struct spv_fill *f, uint32_t word, uint32_t what)
 /* Returns the id of a pointer to u8 that leads to the parameter's bytes in private memory. */
 static uint32_t bytes_pointer(struct spv_fill *f, uint32_t i)
 {
-	const struct gpubpf_spv_insn *type = gpubpf_spv_def(f->in->b.m, f->of->param_type[i]);
-	bool by_value = type->op == SpvOpTypePointer && f->of->info.params[i].kind == GPUBPF_PARAM_BYTES;
+	const struct gpubpf_spv_insn *type = gpubpf_spv_def(f->in->b.m, f->owner->param_type[i]);
+	bool by_value = type->op == SpvOpTypePointer && f->owner->info.params[i].kind == GPUBPF_PARAM_BYTES;
 	uint32_t at = f->param[i];
 
 	if (!by_value) {
-		at = declare_variable(f, f->of->param_type[i], f->of->info.params[i].size);
+		at = declare_variable(f, f->owner->param_type[i], f->owner->info.params[i].size);
 		SPV_OP(f->body, SpvOpStore, at, f->param[i]);
 	}
 	return emit_unary(f, SpvOpBitcast, f->in->p8, at);
@@ -75,11 +75,11 @@ void spv_copy_bytes(struct inject *in, struct spv_words *out, uint32_t to, uint3
 /* Convert an argument to an unsigned 64-bit integer. Functions, unlike kernels, may have boolean parameters. */
 static uint32_t widen_arg(struct spv_fill *f, uint32_t i, uint32_t bits)
 {
-	const struct gpubpf_spv_insn *type = gpubpf_spv_def(f->in->b.m, f->of->param_type[i]);
+	const struct gpubpf_spv_insn *type = gpubpf_spv_def(f->in->b.m, f->owner->param_type[i]);
 	uint32_t id;
 
 	if (type->op != SpvOpTypeBool)
-		return f->of->info.params[i].size < 8 ? emit_unary(f, SpvOpUConvert, f->in->u64, bits) : bits;
+		return f->owner->info.params[i].size < 8 ? emit_unary(f, SpvOpUConvert, f->in->u64, bits) : bits;
 	id = spv_id(&f->in->b);
 	SPV_OP(f->body, SpvOpSelect, f->in->u64, id, bits, spv_u64(&f->in->b, 1), spv_u64(&f->in->b, 0));
 	return id;
@@ -88,7 +88,7 @@ static uint32_t widen_arg(struct spv_fill *f, uint32_t i, uint32_t bits)
 /* Store argument i in the representation of include/gpubpf/ctx.h. */
 static void store_arg(struct spv_fill *f, uint32_t i)
 {
-	const struct gpubpf_param *p = &f->of->info.params[i];
+	const struct gpubpf_param *p = &f->owner->info.params[i];
 	uint32_t word = ENV_WORD(arg) + i, bits = f->param[i];
 
 	if (p->size == 2) /* a module that uses only half need not declare 16-bit integers */
@@ -127,11 +127,11 @@ static void store_bytes(struct spv_fill *f)
 		return;
 	}
 	bytes = emit_unary(f, SpvOpBitcast, f->in->p8, declare_array(f, f->in->u8, size, 1));
-	for (uint32_t i = 0; i < f->site->nparams && i < f->of->info.nparams; i++)
+	for (uint32_t i = 0; i < f->site->nparams && i < f->owner->info.nparams; i++)
 		if (gpubpf_env_reads_bytes(&f->use, f->site, i))
 			spv_copy_bytes(f->in, f->body,
 				       element_pointer(f, f->in->p8, bytes, f->site->params[i].bytes_off),
-				       bytes_pointer(f, i), f->of->info.params[i].size);
+				       bytes_pointer(f, i), f->owner->info.params[i].size);
 	SPV_OP(f->body, SpvOpStore,
 	       emit_unary(f, SpvOpBitcast,
 			  SPV_TYPE(&f->in->b, SpvOpTypePointer, SpvStorageClassFunction, f->in->p8), word),
@@ -141,7 +141,7 @@ static void store_bytes(struct spv_fill *f)
 void spv_fill_args(struct spv_fill *f)
 {
 	for (uint32_t i = 0; i < GPUBPF_ENV_ARGS; i++)
-		if (f->use.args >> i & 1 && i < f->of->info.nparams)
+		if (f->use.args >> i & 1 && i < f->owner->info.nparams)
 			store_arg(f, i);
 		else if (f->use.args >> i & 1)
 			store_word(f, ENV_WORD(arg) + i, spv_u64(&f->in->b, 0));

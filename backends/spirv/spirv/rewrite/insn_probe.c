@@ -67,10 +67,11 @@ static void call_if(struct inject *in, struct spv_words *out, uint32_t condition
 static uint32_t define_site_selector(struct inject *in, const struct spv_body *body, uint32_t n, bool first_lane)
 {
 	struct spv_words *out = &in->definitions;
-	uint32_t type = SPV_TYPE(&in->b, SpvOpTypeFunction, in->none, in->p64), id = spv_id(&in->b), env = spv_id(&in->b);
+	uint32_t type = SPV_TYPE(&in->b, SpvOpTypeFunction, in->void_type, in->p64), id = spv_id(&in->b);
+	uint32_t env = spv_id(&in->b);
 	uint32_t boolean = spv_type(&in->b, SpvOpTypeBool, NULL, 0), is, twin, word;
 
-	SPV_OP(out, SpvOpFunction, in->none, id, SpvFunctionControlMaskNone, type);
+	SPV_OP(out, SpvOpFunction, in->void_type, id, SpvFunctionControlMaskNone, type);
 	SPV_OP(out, SpvOpFunctionParameter, in->p64, env);
 	SPV_OP(out, SpvOpLabel, spv_id(&in->b));
 	word = spv_element_pointer(in, out, in->p64, env, spv_twin_word(in));
@@ -93,7 +94,7 @@ void spv_call_first(struct inject *in, struct spv_words *out, uint32_t site, uin
 {
 	struct spv_body body = { .place.site = site, .twin = twin };
 
-	spv_emit_binary(in, out, SpvOpFunctionCall, in->none, define_site_selector(in, &body, 1, true), env);
+	spv_emit_binary(in, out, SpvOpFunctionCall, in->void_type, define_site_selector(in, &body, 1, true), env);
 }
 
 /* -- places -- */
@@ -127,8 +128,8 @@ static void insert_bodies(struct inject *in, const struct spv_body *body, uint32
 	if (n == 1 && !a.access.group)
 		spv_call_site(in, out, body->place.site, a.env);
 	else
-		spv_emit_binary(in, out, SpvOpFunctionCall, in->none, define_site_selector(in, body, n, a.access.group),
-			  a.env);
+		spv_emit_binary(in, out, SpvOpFunctionCall, in->void_type,
+				define_site_selector(in, body, n, a.access.group), a.env);
 }
 
 static void insert_places(struct inject *in, uint32_t insn, uint32_t function, bool after, struct spv_words *out)

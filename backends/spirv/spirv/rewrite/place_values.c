@@ -60,7 +60,7 @@ static uint32_t bytes_of(struct inject *in, struct spv_words *out, const struct 
 {
 	uint32_t bytes = spv_u64(&in->b, a->bytes);
 
-	return a->many ? spv_emit_binary(in, out, SpvOpIMul, in->u64, widen(in, out, a->many), bytes) : bytes;
+	return a->times ? spv_emit_binary(in, out, SpvOpIMul, in->u64, widen(in, out, a->times), bytes) : bytes;
 }
 
 static uint32_t space_of(const struct spv_access *a)
@@ -258,7 +258,7 @@ static void put_atomic_operand(struct spv_place_writer *a, uint32_t word, uint32
 	if (a->access.operand)
 		store_any(a, word, a->access.operand);
 	else
-		store_number(a, word, a->access.one);
+		store_number(a, word, a->access.operand_is_one);
 }
 
 static void put_old(struct spv_place_writer *a, uint32_t word, uint32_t i)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stores the values that a place captures in the words after the environment, where a program reads them. */
-#ifndef GPUBPF_BACKENDS_SPIRV_SPIRV_GIVE_H
-#define GPUBPF_BACKENDS_SPIRV_SPIRV_GIVE_H
+#ifndef GPUBPF_BACKENDS_SPIRV_SPIRV_PLACE_VALUES_H
+#define GPUBPF_BACKENDS_SPIRV_SPIRV_PLACE_VALUES_H
 
 #include "backends/spirv/spirv/module/access.h"
 #include "calls.h"

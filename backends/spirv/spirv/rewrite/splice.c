@@ -33,7 +33,7 @@ static void make_types(struct inject *in)
 {
 	struct spv_build *b = &in->b;
 
-	in->none = spv_void(b);
+	in->void_type = spv_void(b);
 	in->u8 = SPV_TYPE(b, SpvOpTypeInt, 8, 0);
 	in->u32 = SPV_TYPE(b, SpvOpTypeInt, 32, 0);
 	in->u64 = SPV_TYPE(b, SpvOpTypeInt, 64, 0);
@@ -106,7 +106,7 @@ static int make_params(struct twin *t)
 		free(types);
 		return -ENOMEM;
 	}
-	types[0] = t->in->none;
+	types[0] = t->in->void_type;
 	for (uint32_t i = 0; i < n; i++) {
 		types[1 + i] = k->param_type[i];
 		t->param[i] = gpubpf_spv_word(m, &m->insn[k->first_param + i], 2);
@@ -238,7 +238,7 @@ static void write_twin(struct twin *t, uint32_t i, bool *first, struct spv_words
 
 	switch (insn->op) {
 	case SpvOpFunction:
-		SPV_OP(out, SpvOpFunction, t->in->none, t->kernel->function, gpubpf_spv_word(m, insn, 3), t->type);
+		SPV_OP(out, SpvOpFunction, t->in->void_type, t->kernel->function, gpubpf_spv_word(m, insn, 3), t->type);
 		return;
 	case SpvOpVariable:
 		return;
@@ -319,7 +319,7 @@ static void write_hints(struct inject *in, struct spv_words *out)
 	for (uint32_t i = 0; i < in->ntwins; i++) {
 		const struct gpubpf_spv_kernel *k = in->twins[i].kernel;
 
-		if (k->local && !k->hinted)
+		if (k->has_local_memory && !k->has_vec_type_hint)
 			SPV_OP(out, SpvOpExecutionMode, k->function, SpvExecutionModeVecTypeHint, float4);
 	}
 }

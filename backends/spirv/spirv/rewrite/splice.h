@@ -33,7 +33,7 @@ struct inject {
 	uint32_t ntwins;
 	uint32_t u8, u32, u64, p8, p64;    /* ids of types; p8, p64: pointers to private memory */
 	uint32_t global8, site_type;
-	uint32_t none;                     /* id of the type void */
+	uint32_t void_type;                /* id of the type void */
 	uint32_t *declared;                /* [nsites]: id of the site's function, 0: not declared yet */
 	/* [bound]: by function id, the environment's id (a pointer to u64) in that function; 0: it has no
 	 * environment */
