@@ -28,8 +28,8 @@ static __always_inline int is_inside(__u64 addr, __u64 bytes)
 	return !gpubpf_allocation(addr, &of) && addr - of.base + bytes <= of.size;
 }
 
-/* Returns how many bytes after the end of the preceding allocation an address lies. 0: it is inside one; ~0: none is
- * near. */
+/* Returns how many bytes after the end of the preceding allocation an address lies. Returns 0 for an address inside an
+ * allocation, ~0 if no allocation is near. */
 static __always_inline __u64 past(__u64 addr)
 {
 	struct gpubpf_allocation of;
