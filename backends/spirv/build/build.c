@@ -70,7 +70,8 @@ static uint32_t refuse_by_log(struct job *job, struct gpubpf_twin_image *out)
 	return found;
 }
 
-/* The log names no twin, so build each twin separately and refuse those that fail. True if some twin can be built. */
+/* The log names no twin, so build each twin separately and refuse it if the build fails. True if some twin can be
+ * built. */
 static int refuse_one_by_one(struct job *job, struct gpubpf_twin_image *out)
 {
 	uint32_t n = job->pieces->ntwins, good = 0;

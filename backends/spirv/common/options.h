@@ -33,7 +33,7 @@ const char *gpubpf_cl_twin_options(const char *options, const char *cwd, struct 
 bool gpubpf_cl_has_loose_math(const char *options);
 
 /* Returns the options that change code and that a link may repeat: -cl-* except -cl-std and -cl-kernel-arg-info. With
- * `spec`, only those that the specification lists for clLinkProgram. NULL: no memory. */
+ * `spec`, only the options that the specification lists for clLinkProgram. NULL: no memory. */
 const char *gpubpf_cl_link_options(const char *options, int spec, struct gpubpf_pool *pool);
 
 #endif

@@ -126,7 +126,7 @@ struct cl_place {
 	enum gpubpf_site kind;
 	uint32_t id, line; /* number among the function's places of this kind; source line */
 	uint32_t event, access; /* index in the function; index in the event */
-	uint32_t site;             /* index of the place's site in the job; UINT32_MAX: it has none */
+	uint32_t site;             /* index of the place's site in the job; UINT32_MAX: no site */
 };
 
 struct gpubpf_cl_kernel {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The Level Zero device, as far as the agent's adapter uses it. level_zero.c: the operations of core/device.h;
- * open.c and caps.c: opening, and capabilities; module.c: modules. Uses only libc and Level Zero's headers.
+ * The Level Zero device, as the agent's adapter uses it. level_zero.c has the operations of core/device.h. open.c opens
+ * the device, caps.c queries its capabilities, module.c loads modules. The code uses only libc and Level Zero's
+ * headers.
  */
 #ifndef GPUBPF_BACKENDS_SPIRV_DEVICE_LEVELZERO_H
 #define GPUBPF_BACKENDS_SPIRV_DEVICE_LEVELZERO_H
@@ -31,8 +32,8 @@ struct gpubpf_ze_api {
 	__typeof__(&zeKernelSetGlobalOffsetExp) KernelSetGlobalOffsetExp; /* NULL: the driver lacks it */
 };
 
-/* how->runtime: const struct gpubpf_ze_api *; context and handle: ze_context_handle_t and ze_device_handle_t.
- * arena_attach() returns a pointer as the address; twins take it as their argument gpubpf_arena. */
+/* In struct gpubpf_device_open, runtime is a const struct gpubpf_ze_api *, context a ze_context_handle_t, and handle a
+ * ze_device_handle_t. arena_attach() returns a pointer as the address. Twins take it as their argument gpubpf_arena. */
 extern const struct gpubpf_device_ops gpubpf_device_level_zero;
 
 ze_context_handle_t gpubpf_ze_context(const struct gpubpf_device *device);

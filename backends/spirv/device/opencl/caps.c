@@ -136,8 +136,8 @@ static int launch(struct gpubpf_device *d, cl_kernel kernel, cl_mem words, size_
 	return 0;
 }
 
-/* Run the wrapper twice on a buffer in the host's memory. read[] receives WORDS words that the runtime reads back, then
- * WORDS words that the host found in its memory before that. */
+/* Run the wrapper twice on a buffer in the host's memory. read[] receives WORDS words that the runtime reads back.
+ * WORDS words follow that the host found in its own memory before. */
 static int run_test(struct gpubpf_device *d, cl_program program, uint64_t *shared, uint64_t *read)
 {
 	cl_kernel kernel;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The OpenCL device, private parts. Uses only libc and the CL headers, because the agent includes all of it.
+ * The OpenCL device, private parts. The code uses only libc and the CL headers, because the agent includes all of it.
  *
  *   device.c         the operations of core/device.h
  *   address.c        addresses of buffers

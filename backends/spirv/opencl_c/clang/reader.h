@@ -117,7 +117,7 @@ uint32_t clread_function_index(struct reader *r, CXCursor c);
 /* Does the source declare the function? Clang creates OpenCL C's own functions when they are called. */
 bool clread_is_declared(const struct reader *r, CXCursor c);
 
-/* type.c: a type's name as the source can write it at file scope, or "" if the type cannot be named there.
+/* type.c: returns a type's name as the source can write it at file scope; "" if the type cannot be named there.
  * clread_pointer_name() returns the name of a pointer to the type, with the pointee's qualifiers. */
 const char *clread_type_name(struct reader *r, CXType type);
 const char *clread_pointer_name(struct reader *r, CXType type);
@@ -125,8 +125,8 @@ const char *clread_pointer_name(struct reader *r, CXType type);
  * name. */
 bool clread_is_array(CXType canonical);
 const char *clread_array_pointer(struct reader *r, CXType type);
-/* clread_spaces(): the memory in which objects of a type lie (GPUBPF_IN), or 0 if the type has no address space.
- * clread_elements(): the number of a vector's elements, else 1. */
+/* clread_spaces() returns the memory in which objects of a type lie (GPUBPF_IN), or 0 if the type has no address space.
+ * clread_elements() returns the number of a vector's elements, else 1. */
 uint32_t clread_spaces(CXType type);
 uint32_t clread_elements(CXType type);
 

@@ -26,7 +26,7 @@ static const struct row {
 	enum shape shape;
 	enum gpubpf_barrier_kind barrier;
 	const char *unseen;
-	uint32_t spaces;           /* UNSEEN: spaces that the function accesses in addition to those of its pointers */
+	uint32_t spaces;           /* UNSEEN: spaces that the function accesses apart from its pointers */
 } rows[] = {
 #define CL_VECTOR(called, does, at, by, what, layout) \
 	{ called, VECTOR, GPUBPF_##does, at, by, what, .shape = layout },

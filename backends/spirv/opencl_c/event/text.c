@@ -55,8 +55,9 @@ bool clread_is_short_conditional(const char *text, const struct cl_range *range)
 	return !range->exact;
 }
 
-/* Skip designators, and constants before or after the evaluated operands. rows: how the expression's text begins; index
- * of its first evaluated child, or only the last child; maximum number of evaluated children. */
+/* Skip designators, and constants before or after the evaluated operands. A row names the start of the expression's
+ * text and its evaluated children. They begin at index `first`, or are the last child only if `last` is set; there are
+ * at most `most` of them. */
 void clread_select_evaluated(const struct walk *w, const struct node *n, uint32_t *first, uint32_t *end)
 {
 	static const struct {

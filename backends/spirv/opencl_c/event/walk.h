@@ -57,7 +57,7 @@ void clread_walk_children(struct walk *w, const struct node *n, enum want want);
 bool clread_is_memory(CXCursor c);
 /* Walk an lvalue; if its value is used and it lies in memory, add a load. */
 void clread_walk_lvalue(struct walk *w, const struct node *n);
-/* Add the store to `to` of an assignment. from: the assigned value; NULL: an update, such as ++. */
+/* Add the store of an assignment to the lvalue `to`. from: the assigned value; NULL for an update, such as ++. */
 void clread_walk_store(struct walk *w, const struct node *n, CXCursor to, const CXCursor *from);
 
 /* add_event.c */

@@ -16,12 +16,12 @@ void clread_signature(struct reader *r, CXCursor function, struct gpubpf_cl_func
 /* line_splices.c: in the text, replace by a blank each backslash that joins two lines between tokens. */
 void clread_blank_splices(char *text);
 
-/* body_repeats.c: why code has another meaning when the compiler reads it again, "code with ...", or NULL if it has
- * not. `moved`: the copy has other columns. *mask: the words in the code, 1 << CLREAD_WORD_. */
+/* body_repeats.c: returns why code has another meaning when the compiler reads it again, as "code with ...". NULL: it
+ * has the same meaning. `moved`: the copy has other columns. *mask: the words in the code, 1 << CLREAD_WORD_. */
 const char *clread_why_not_repeatable(struct reader *r, CXSourceRange code, bool moved, uint32_t *mask);
 
-/* made_strings.c: note a string that the preprocessor creates, or all such strings of a variable. clread_check_generated_strings() finally
- * refuses kernels whose strings differ in a twin. */
+/* made_strings.c: record a string that the preprocessor creates, or all of them in a variable's initialiser. At the
+ * end, clread_check_generated_strings() refuses kernels whose strings differ in a twin. */
 extern const char *const clread_copy_macros[];
 void clread_note_generated_string(struct reader *r, CXCursor literal, uint32_t function);
 void clread_note_generated_strings(struct reader *r, CXCursor variable);
@@ -37,9 +37,9 @@ void clread_read_definition(struct reader *r, CXCursor c, uint32_t index);
 const char *clread_find_body(struct reader *r, CXCursor c, bool moved, struct gpubpf_cl_function *f);
 /* kernel.c: add the kernel to the unit, unless the unit has it. */
 void clread_add_kernel(struct reader *r, CXCursor c);
-/* read.c. clread_offset_in_main(): the offset in a file; *in_main: the file is the main one. clread_find_place(): the
- * offset after a definition at which a wrapper or copy may stand. clread_in_expansion(): does a use of a macro cover
- * the offset? clread_line(): line number, by #line, and column of an offset. */
+/* read.c. clread_offset_in_main() returns the offset in a file; *in_main: the file is the main one. clread_find_place()
+ * finds the offset after a definition at which a wrapper or copy may stand. clread_in_expansion() tests whether a use
+ * of a macro covers the offset. clread_line() stores the offset's line number, by #line, and column. */
 size_t clread_offset_in_main(struct reader *r, CXSourceLocation where, bool *in_main);
 bool clread_find_place(struct reader *r, CXCursor c, size_t *at);
 bool clread_in_expansion(const struct reader *r, size_t at);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The text of a function with its events replaced: each event with a place calls a function that stores the place's
- * values and runs the programs. weave_fields.c writes the values.
+ * Writes the text of a function with its events replaced. The text of an event with a place calls a function that
+ * stores the place's values and runs the programs. weave_fields.c writes the code that stores the values.
  */
 #include "weave.h"
 
@@ -12,7 +12,7 @@
 
 /* -- places of an event -- */
 
-/* Returns the event's first place before or after the event, as `when` says; NULL: it has none. */
+/* Returns the event's first place before or after the event, as `when` says; NULL: there is none. */
 static const struct cl_place *first_place(const struct gpubpf_weave *w, uint32_t event, enum gpubpf_when when)
 {
 	uint32_t low = 0, high = w->nplaces;

@@ -209,8 +209,8 @@ static uint32_t class_of(const struct gpubpf_spv *m, uint32_t pointer)
 	return t && t->op == SpvOpTypePointer ? gpubpf_spv_word(m, t, 2) : UINT32_MAX;
 }
 
-/* Returns the spaces to which a pointer may point (GPUBPF_IN); for a generic pointer, the spaces of the pointer from
- * which it was derived. 0: it points to no memory. */
+/* Returns the spaces to which a pointer may point (GPUBPF_IN); 0: it points to no memory. A generic pointer has the
+ * spaces of the pointer from which it was derived. */
 static uint32_t spaces_of(const struct gpubpf_spv *m, uint32_t pointer)
 {
 	uint32_t at = pointer;

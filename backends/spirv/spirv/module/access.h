@@ -15,7 +15,7 @@ struct spv_access {
 	uint32_t pointer;
 	uint32_t index, stride;    /* the access begins `index` (a value) times `stride` bytes after the pointer */
 	uint32_t bytes, count;     /* size in bytes; number of elements */
-	uint32_t times;            /* a value: the access covers `bytes` multiplied by it; 0: only `bytes` */
+	uint32_t times;            /* if not 0, a value by which `bytes` is multiplied */
 	uint32_t value;
 	/* of an atomic: the operation; its operand and its result; operand_is_one: the operand is the constant 1 */
 	enum gpubpf_rmw rmw;

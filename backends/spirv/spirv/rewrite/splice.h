@@ -35,8 +35,7 @@ struct inject {
 	uint32_t global8, site_type;
 	uint32_t void_type;                /* id of the type void */
 	uint32_t *declared;                /* [nsites]: id of the site's function, 0: not declared yet */
-	/* [bound]: by function id, the environment's id (a pointer to u64) in that function; 0: it has no
-	 * environment */
+	/* [bound]: by function id, the id of the environment (a pointer to u64) in the function; 0: no environment */
 	uint32_t *env;
 	uint8_t *takes_env;                /* [bound]: by function id: the environment is its last parameter */
 	struct spv_body *body;             /* sorted by their order in the code */
