@@ -24,7 +24,8 @@ struct gpubpf_allocation {
 	gpubpf_address base;       /* address that kernels see */
 	gpubpf_u64 size;           /* bytes */
 	gpubpf_u32 kind;           /* enum gpubpf_allocation_kind */
-	gpubpf_u32 number;         /* from 0, in the order in which the process made the allocations; never reused */
+	/* counts from 0 in the order in which the process made the allocations; never reused */
+	gpubpf_u32 number;
 	gpubpf_stack_number stack; /* stack of the allocating thread; 0 if no loaded program queried allocations then */
 	gpubpf_u32 unused;
 };

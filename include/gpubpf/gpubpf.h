@@ -403,7 +403,7 @@ struct gpubpf_cost_stats {
 	uint32_t twins, cached, refused; /* answered requests: built, cached (in this run or on disk), without a twin */
 	uint8_t unused1[4];
 	uint64_t twin_load_ns;     /* time that the programs' runtimes needed to compile and load twins */
-	uint64_t drained_bytes, drain_ns; /* of rings in device memory: copied bytes, and the time for copying */
+	uint64_t drained_bytes, drain_ns; /* rings in device memory: bytes copied, and the time for copying them */
 	uint64_t queue_ns;         /* time that requests were queued in the session before lower_ns and build_ns */
 	/* Parts of wait_ns, which is their sum. They are: opening devices, reading and sending programs; the session's
 	 * answers; runtimes that load twins; other threads that do one of these; the rest. */
