@@ -32,7 +32,7 @@ struct GPUBPF_ROW accesses {
 	__u64 accesses, random, bytes;
 	gpubpf_ns waited;
 };
-GPUBPF_HASH(far, __u32, struct accesses, 4096); /* by number of the allocation */
+GPUBPF_HASH(far, __u32, struct accesses, 4096); /* keyed by the allocation's number */
 
 struct link {
 	__u64 free;                 /* ps: when all requested bytes have been transferred */
