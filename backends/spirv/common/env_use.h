@@ -21,8 +21,8 @@ uint64_t gpubpf_env_words(const struct gpubpf_lower_job *job, uint32_t site);
 const struct gpubpf_site_desc *gpubpf_env_site(const struct gpubpf_lower_job *job, uint32_t site);
 /* Does a program read the bytes of parameter i, and does the site reserve room for them? */
 bool gpubpf_env_reads_bytes(const struct gpubpf_env_use *use, const struct gpubpf_site_desc *site, uint32_t i);
-/* Does a program at a place other than the kernel's entry end threads? There one lane can leave while the others
- * continue. */
+/* Does a program at a place other than the kernel's entry end threads? At such a place one lane can leave while the
+ * other lanes continue. */
 bool gpubpf_env_ends_inside(const struct gpubpf_lower_job *job, const char *kernel);
 /* Returns the size of gpubpf_env.arg_bytes in bytes; 0: no program reads it. */
 uint32_t gpubpf_env_bytes(const struct gpubpf_env_use *use, const struct gpubpf_site_desc *site);

@@ -14,7 +14,7 @@ struct wrap_image {
 	bool owned;                     /* wrap_image_finish() frees `parts` */
 	struct gpubpf_cl_source *source;
 	struct gpubpf_cl_unit *unit;
-	struct cl_dialect **dialect;    /* of each part, NULL: unknown */
+	struct cl_dialect **dialect;    /* dialect of each part; NULL: unknown */
 	/* the dialects of the same parts without wrappers; NULL: derive them from the image's answer */
 	struct cl_dialect *const *known_dialects;
 	bool has_globals;               /* a part has writable program-scope variables */

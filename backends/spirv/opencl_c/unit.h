@@ -30,14 +30,14 @@ enum { CLREAD_NONE = -1, CLREAD_HIDDEN = -2, CLREAD_RESULT = -3, CLREAD_STEP_UP 
 enum cl_form {
 	CLREAD_LOAD,       /* reads the lvalue in part 0 */
 	CLREAD_ASSIGN,     /* assigns part 1 to part 0; `member` follows part 0 */
-	CLREAD_UPDATE,     /* +=, ++, -- and the like on part 0 */
+	CLREAD_UPDATE,     /* +=, ++, -- or another update of part 0 */
 	CLREAD_CALL,       /* call of a function of OpenCL C; the arguments are the parts */
 	CLREAD_BARRIER,
 	CLREAD_CONDITION,  /* compares part 0 with 0 */
 	CLREAD_SWITCH,     /* switch (part 0) */
 	CLREAD_FUNCTION,   /* calls a function of the source; part 0 is its name, part 1 the opening parenthesis */
 	CLREAD_MARK,       /* use of the mark macro; part 0 is its value */
-	CLREAD_LINE,       /* a statement that begins a line, or the point before such a declaration */
+	CLREAD_LINE,       /* a statement that begins a line; for a declaration, the point before it */
 	CLREAD_UNSEEN,
 };
 
@@ -97,8 +97,8 @@ struct gpubpf_cl_function {
 	/* this function, or one that it calls, declares local variables: no other function may contain a copy of its
 	 * text */
 	bool local;
-	/* Only if places of functions are requested: its parameters, in a kernel's representation, its result, and the
-	 * name of the result's type (NULL for void). */
+	/* Set only if places of functions are requested. signature: the parameters, as those of a kernel. result,
+	 * result_type: the returned value and its type's name (NULL for void). */
 	const struct gpubpf_cl_kernel *signature;
 	struct gpubpf_param result;
 	const char *result_type;
@@ -113,10 +113,10 @@ struct gpubpf_cl_function {
 	/* The head's text, if it can be repeated under another name; the name's range is name_at to name_end. Otherwise
 	 * params_end is 0. */
 	size_t start, name_at, name_end, params, params_end;
-	size_t at;                 /* where a copy may stand */
+	size_t at;                 /* offset in the source where a copy may stand */
 	uint32_t line, column;     /* of the source text at `at` */
 	uint32_t body_line, body_column;
-	/* the file's name by #line at the body's start; NULL: the name at the body's end is the same */
+	/* the file name that #line sets at the body's start; NULL: the name is still the same at the body's end */
 	const char *body_file;
 	const char *pretty;        /* __PRETTY_FUNCTION__; NULL: the body does not use it */
 };
@@ -134,13 +134,13 @@ struct gpubpf_cl_kernel {
 	const char *name;                /* as the source has it */
 	const char *head, *tail;         /* the text before "void name(" and after its ")" */
 	const char **type;               /* [nparams] complete text of each type */
-	const char **unqualified;        /* [nparams] the same without const and volatile at the top level */
+	const char **unqualified;        /* [nparams] text of each type, without const and volatile at the top level */
 	size_t at;                       /* offset in the source where a wrapper may stand */
 	uint32_t line, column;           /* #line number and column of the source text at `at` */
 	/* the text between its braces in the source; both 0: the body cannot be repeated */
 	size_t body, body_end;
 	uint32_t body_line, body_column; /* of the first character of the body */
-	const char *body_file, *pretty;  /* as in struct gpubpf_cl_function */
+	const char *body_file, *pretty;  /* see the members of struct gpubpf_cl_function */
 	const char *why;                 /* why the body cannot be repeated: "code ..." */
 	/* why the wrapper cannot be written, if it must repeat the body; NULL: it can */
 	const char *no_wrapper;
@@ -153,7 +153,7 @@ struct gpubpf_cl_unit {
 	uint32_t nkernels;
 	const char **macro;              /* names of all macros that the application defines, sorted */
 	uint32_t nmacros;
-	struct gpubpf_cl_function *function; /* only if places are requested */
+	struct gpubpf_cl_function *function; /* NULL unless places are requested */
 	uint32_t nfunctions;
 	/* clang's first error, with its line; NULL: clang understood the whole source */
 	const char *error;

@@ -35,7 +35,7 @@ struct ocl_api {
 	OCL_FUNCTIONS(OCL_MEMBER)
 #undef OCL_MEMBER
 	__typeof__(&clCreateProgramWithIL) clCreateProgramWithIL; /* NULL before OpenCL 2.1 */
-	__typeof__(&clSVMAlloc) clSVMAlloc; /* these three: NULL before OpenCL 2.0 */
+	__typeof__(&clSVMAlloc) clSVMAlloc; /* clSVM* and clSetKernelExecInfo: NULL before OpenCL 2.0 */
 	__typeof__(&clSVMFree) clSVMFree;
 	__typeof__(&clSetKernelExecInfo) clSetKernelExecInfo;
 };

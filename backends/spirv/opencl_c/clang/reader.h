@@ -74,7 +74,7 @@ struct function {
 	uint32_t *callee;        /* indices in reader.function */
 	uint32_t ncallees;
 	int32_t kernel;          /* index in the unit, or -1 */
-	struct gpubpf_cl_function source; /* only if places are requested */
+	struct gpubpf_cl_function source; /* the function's text and events; set only if places are requested */
 };
 
 struct reader {

@@ -175,7 +175,7 @@ static void read_macro(struct reader *r, struct span *s)
 
 	s->has_shape = true;
 	s->passes_arguments = true;
-	s->shape = ATOM; /* for clang's own macros, such as __LINE__ */
+	s->shape = ATOM; /* holds for clang's own macros, such as __LINE__ */
 	if (clang_Cursor_isNull(definition) || clang_Cursor_isMacroBuiltin(definition))
 		return;
 	if (!clread_body(r, definition, &b))

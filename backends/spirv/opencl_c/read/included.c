@@ -16,7 +16,7 @@ enum { MAX_PATHS = 2048, MAX_FOLDERS = 64 };
 
 struct include_search {
 	struct reader *r;
-	const char *folder[MAX_FOLDERS];  /* from options */
+	const char *folder[MAX_FOLDERS];  /* folders of -I */
 	uint32_t nfolders;
 	const char **path;
 	uint32_t npaths;

@@ -13,15 +13,15 @@
 
 struct cl_name {
 	const char *text;
-	bool tested;                 /* it may decide a branch of #if, directly or through another macro */
-	bool with_counter;           /* it may decide a branch together with __COUNTER__ */
-	bool in_source;              /* it occurs in the source; else it is on the list that every query has */
+	bool tested;                 /* the name may decide a branch of #if, directly or through another macro */
+	bool with_counter;           /* the name may decide a branch together with __COUNTER__ */
+	bool in_source;              /* the name occurs in the source; else it is in the list that every query has */
 };
 
 /* A branch of #if. Also an #include whose header is in no known folder: one branch if the compiler finds it, another if
  * not. */
 struct cl_branch {
-	uint32_t line;               /* in its file */
+	uint32_t line;               /* line number in the file that contains it */
 	const char *header;          /* NULL: a branch of #if */
 	bool found; /* of a header's branch: the compiler finds the header */
 };

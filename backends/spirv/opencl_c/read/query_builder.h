@@ -17,7 +17,7 @@ enum positional { LINE, COUNTER, NPOSITIONAL };
 
 /* a file of the source: index 0 is the main one */
 struct file {
-	const char *path;        /* on disk; for a header of clCompileProgram, its name */
+	const char *path;        /* path on disk; for a header of clCompileProgram, the header's name */
 	const char *folder;      /* where quoted includes are searched first: "" or a path that ends with '/' */
 	bool embedded;
 	const char *text;

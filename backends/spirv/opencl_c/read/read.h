@@ -32,7 +32,7 @@ int gpubpf_cl_make_args(const struct gpubpf_cl_source *source, const struct gpub
 /* Returns the options, with the folders that the device's compiler searches by default when it runs in `cwd` (args.c).
  * NULL: no memory. */
 const char *gpubpf_cl_search_options(const char *options, const char *cwd, const struct gpubpf_device_caps *caps, struct gpubpf_pool *pool);
-/* the apparent folder of headers of clCompileProgram, and of the source if its own folder is unknown */
+/* the folder in which clang sees headers of clCompileProgram, and the source if its own folder is unknown */
 #define GPUBPF_CL_FOLDER "/gpubpf-program"
 
 #endif

@@ -11,7 +11,7 @@
 /* a wrapper, a copy of a function for a wrapper, or a check inside a function that is copied */
 struct piece {
 	size_t at;
-	uint32_t line, column;         /* of the source text that follows */
+	uint32_t line, column;         /* line number (by #line) and column of the source text that follows */
 	const struct gpubpf_wrap *wrap;
 	uint32_t function;             /* index in the unit; UINT32_MAX: the kernel's wrapper */
 	const char *pretty;            /* NULL: the piece is no check */

@@ -21,7 +21,7 @@ struct row {
 	int value, index, operand; /* indices of words, or NONE, HIDDEN or ONE */
 	enum gpubpf_rmw rmw;
 	bool aligned, group;
-	uint32_t spaces;           /* of an access that cannot be described exactly */
+	uint32_t spaces;           /* spaces of an access that cannot be described exactly */
 	const char *unseen;
 };
 
@@ -176,7 +176,7 @@ static bool size_of(const struct gpubpf_spv *m, uint32_t type, struct spv_access
 	       !__builtin_mul_overflow(a->bytes, a->count, &a->bytes);
 }
 
-/* Images, samplers, events and the like are no memory of the lane. */
+/* Is the type an image, sampler, event or another opaque type? Such objects are no memory of the lane. */
 static bool is_opaque(const struct gpubpf_spv *m, uint32_t type)
 {
 	const struct gpubpf_spv_insn *t = gpubpf_spv_def(m, type);

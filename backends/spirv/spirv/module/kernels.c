@@ -408,7 +408,7 @@ static void read_kernel(const struct module *module, struct gpubpf_pool *pool, s
 		why = "its module already has a function with its twin's name, " GPUBPF_TWIN_PREFIX " and the kernel's name";
 	k->has_local_memory = has_local(info);
 	k->has_vec_type_hint = find_vec_type_hint(m, k->function);
-	/* backends/spirv/spirv/rewrite/splice.c prevents Intel's runtime from vectorising such a kernel */
+	/* backends/spirv/spirv/rewrite/splice.c prevents Intel's runtime from vectorising a kernel with local memory */
 	if (k->has_local_memory && !k->has_vec_type_hint && info->flags & DEPENDS_ON_WIDTH)
 		why = "it uses local memory together with sub-groups or inexact functions, whose results a probe would change";
 	info->flags &= ~DEPENDS_ON_WIDTH;

@@ -23,7 +23,7 @@ struct gpubpf_spv_insn {
 };
 
 struct gpubpf_spv {
-	uint32_t *words;               /* in host order */
+	uint32_t *words;               /* in the host's byte order */
 	uint32_t nwords;
 	bool swapped;                  /* the module had the other byte order */
 	uint32_t version, bound;
@@ -100,7 +100,7 @@ struct gpubpf_spv_place {
 	enum gpubpf_site kind;
 	uint32_t id, line;             /* as in struct gpubpf_place */
 	uint32_t insn, access;         /* index of the instruction; index of its access (access.h) */
-	const struct gpubpf_spv_kernel *function; /* of a place at a function's call or return: that function */
+	const struct gpubpf_spv_kernel *function; /* the function, for a place at its call or return; else NULL */
 	uint32_t site;                 /* the site whose body is inserted there, once known */
 };
 
@@ -112,7 +112,7 @@ uint32_t gpubpf_spv_places(const struct gpubpf_spv *m, uint32_t function, uint32
 struct gpubpf_spv_wrap {
 	const struct gpubpf_spv_kernel *kernel;
 	uint32_t entry, exit, begin, end; /* begin, end: probes at the begin and end of blocks */
-	struct gpubpf_spv_place *places; /* in its code and in the functions that it calls */
+	struct gpubpf_spv_place *places; /* places in the kernel's code and in the functions that it calls */
 	uint32_t nplaces;
 	uint32_t site;                 /* any site on the kernel, even one without a place in it */
 };

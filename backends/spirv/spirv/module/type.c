@@ -13,7 +13,7 @@ struct walk {
 
 static bool layout(struct walk *w, uint32_t type, unsigned depth, uint64_t *size, uint32_t *align);
 
-/* For a specialization constant, the default: the agent has stored the program's value there. */
+/* Read a constant. A specialization constant has its default value, where the agent has stored the program's value. */
 static bool read_constant(const struct gpubpf_spv *m, uint32_t id, uint32_t *value)
 {
 	const struct gpubpf_spv_insn *c = gpubpf_spv_def(m, id);

@@ -59,7 +59,7 @@ struct twin {
 	const struct gpubpf_site_desc *site;
 	char name[280];
 	struct gpubpf_env_use use;
-	struct spv_words variables, body;  /* of the block that precedes K's first block */
+	struct spv_words variables, body;  /* code of the new block that precedes K's first block */
 	struct spv_words params;
 	uint32_t *param;                   /* ids: K's parameters, then the twin's three own */
 	uint32_t type;                     /* id of the function's type */
