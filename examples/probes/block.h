@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tracks the blocks that run at the moment, to measure a block from its first thread's entry to the exit of its first
- * and last thread. */
+/* Tracks the blocks that run at the moment. A block is measured from its first thread's entry until its first and last
+ * thread have left. */
 #ifndef GPUBPF_EXAMPLES_BLOCK_H
 #define GPUBPF_EXAMPLES_BLOCK_H
 
