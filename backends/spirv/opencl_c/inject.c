@@ -130,8 +130,8 @@ static void mark_reached(const struct gpubpf_cl_unit *unit, uint32_t from, bool 
 	}
 }
 
-/* Select the functions to copy, until nothing changes: functions with places, callers of a copied function, and callers
- * of a function with programs at its calls. */
+/* Select the functions to copy, until nothing changes. A function is copied if it has places, or calls a copied
+ * function. It is also copied if it calls a function with programs at its calls. */
 static void mark_copied_functions(const struct gpubpf_cl_unit *unit, const bool *reached, struct gpubpf_wrap *w)
 {
 	bool more = true;

@@ -97,8 +97,8 @@ struct gpubpf_cl_function {
 	/* this function, or one that it calls, declares local variables: no other function may contain a copy of its
 	 * text */
 	bool local;
-	/* Set only if places of functions are requested. signature: the parameters, as those of a kernel. result,
-	 * result_type: the returned value and its type's name (NULL for void). */
+	/* Set only if places of functions are requested. The signature describes the parameters as a kernel's. The
+	 * other two members describe the returned value and name its type (NULL for void). */
 	const struct gpubpf_cl_kernel *signature;
 	struct gpubpf_param result;
 	const char *result_type;

@@ -27,8 +27,8 @@ struct gpubpf_cl_parts {
 
 /* Encode the parts as an image; *out is malloc'd. 0 or -ENOMEM. */
 int gpubpf_cl_parts_write(const struct gpubpf_cl_parts *parts, struct gpubpf_blob *out);
-/* Decode an image. *parts points into data, which must outlive it; gpubpf_cl_parts_finish() frees it. 0, -ENOMEM, or
- * -EBADMSG for bytes that are no valid image. */
+/* Decode an image. *parts points into data, which must outlive it; gpubpf_cl_parts_finish() frees it. Returns 0,
+ * -ENOMEM, or -EBADMSG for an invalid image. */
 int gpubpf_cl_parts_read(const void *data, size_t size, struct gpubpf_cl_parts *parts);
 void gpubpf_cl_parts_finish(struct gpubpf_cl_parts *parts);
 

@@ -58,8 +58,8 @@ static bool matches_name(const struct row *row, const char *name)
 	return !*name || ((row->how == RMW || row->how == WHOLE) && !strcmp(name, "_explicit"));
 }
 
-/* Set the size and stride of a vector access. vload3 and vstore3 access three adjacent elements, without padding;
- * vloada_half3 and vstorea_half3 step by four. */
+/* Set the size and stride of a vector access. Functions like vload3 access three adjacent elements, without padding.
+ * Functions like vloada_half3 step by four. */
 static void shape_vector(const struct row *row, const char *name, const struct cl_argument *arg, struct cl_access *a)
 {
 	uint32_t each = row->shape == PLAIN ? arg[row->pointer].bytes : 2, n = atoi(name + strlen(row->name));

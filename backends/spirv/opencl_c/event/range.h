@@ -5,8 +5,8 @@
 
 #include "backends/spirv/opencl_c/clang/reader.h"
 
-/* Returns the text of an expression. enclosing: the text of the enclosing expression, NULL in a statement. transparent:
- * the enclosing expression adds no operation, for example parentheses. */
+/* Returns the text of an expression. `enclosing` is the text of the enclosing expression, NULL in a statement. An
+ * enclosing expression that adds no operation, for example parentheses, is `transparent`. */
 struct cl_range clread_range(struct reader *r, CXSourceRange extent, const struct cl_range *enclosing,
 			     bool transparent);
 /* For a vector literal with one value, (float4)(x), clang's range ends after the value. Extend the range to the

@@ -93,8 +93,8 @@ void clread_select_evaluated(const struct walk *w, const struct node *n, uint32_
 uint32_t clread_align_of(CXCursor lvalue);
 /* mark.c: if the loop is a mark, add its event. False for an ordinary loop. */
 bool clread_walk_mark(struct walk *w, const struct node *n);
-/* line.c: add the event of a statement that begins a line. value: code uses the value of the statement, the last one in
- * GNU C's ({ }). */
+/* line.c: add the event of a statement that begins a line. `value` is set if code uses the statement's value, as for
+ * the last one in GNU C's ({ }). */
 void clread_walk_line(struct walk *w, CXCursor cursor, const struct node *enclosing, bool value);
 /* statement.c: walk a statement. False if the cursor is no statement with special rules. */
 bool clread_walk_statement(struct walk *w, const struct node *n);

@@ -120,8 +120,8 @@ static const char *query_clang(const struct cl_query *q, const struct cl_dialect
 
 /* -- the language -- */
 
-/* Returns clang's option for the device's language; NULL: unknown. clang 22 supports no OpenCL C after 3.0; 3.0 is the
- * nearest. */
+/* Returns clang's option for the device's language; NULL: unknown. clang 22 supports no OpenCL C after 3.0, so 3.0 is
+ * the nearest. */
 static const char *find_standard(const struct cl_query *q, const struct answer *a)
 {
 	static const struct {

@@ -193,7 +193,7 @@ static void refuse_local_variables(struct reader *r)
 	}
 }
 
-/* Returns the first error anywhere, as "line 12: what"; NULL: none. */
+/* Returns the first error anywhere, as "line 12: what", or NULL. */
 static const char *any_error(struct reader *r)
 {
 	for (unsigned i = 0; i < clang_getNumDiagnostics(r->tu); i++) {

@@ -132,8 +132,8 @@ static void put_hint(struct spv_place_writer *a, uint32_t word, uint32_t i)
 			      (mask & SpvMemoryAccessNontemporalMask ? GPUBPF_HINT_STREAM : 0));
 }
 
-/* Extract the elements of a vector that fit in `most` bytes, as a vector or, if only one fits, as a scalar; *type is
- * its type. `each`: bytes of an element. */
+/* Extract the elements of a vector that fit in `most` bytes; `each`: bytes of an element. The result is a vector, or a
+ * scalar if only one fits. *type becomes its type. */
 static uint32_t first_elements(struct spv_place_writer *a, uint32_t value, uint32_t *type, uint32_t each, uint32_t most)
 {
 	const struct gpubpf_spv *m = a->in->b.m;
