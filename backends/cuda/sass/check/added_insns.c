@@ -2,7 +2,7 @@
 /*
  * Pass: the code of the probes at the entry and at the exits.
  *
- * 1. Each added instruction is known. It changes nothing that belongs to the whole warp.
+ * 1. Each added instruction is one that probes may have, and none uses the uniform datapath.
  * 2. No probe uses a convergence barrier at which lanes of the kernel may wait. Where lanes leave separately, no lane
  *    waits for another.
  * 3. Branches stay in the code of their probe, except the branch back to the kernel.
@@ -31,19 +31,20 @@ static int check_uniform(struct checked *c)
 	return 0;
 }
 
-/* Is it code of an exit's probe for a warp that is converged? */
+/* Does instruction i belong to the copy of the exit probe for warps whose lanes are all converged? */
 static bool is_warp_code(const struct checked *c, uint32_t i)
 {
 	return c->apart != SASS_NONE && i >= c->exit && i < c->apart;
 }
 
+/* Does instruction i belong to the copy of the exit probe that each lane runs separately? */
 static bool is_lane_code(const struct checked *c, uint32_t i)
 {
 	return c->apart != SASS_NONE && i >= c->apart && (c->entry == SASS_NONE || i < c->entry);
 }
 
-/* Barriers of the kernel at which no lane waits after the entry's probe, as bits. All lanes reach its end, which breaks
- * these barriers. */
+/* Returns, as bits, the convergence barriers that BREAK instructions at the end of the entry probe release. All
+ * lanes execute these, so afterwards no lane of the kernel waits there. */
 static unsigned broken_barriers(const struct checked *c)
 {
 	unsigned left = 0;

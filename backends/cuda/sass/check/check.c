@@ -10,8 +10,9 @@
 
 #define PAD 8                      /* a section is a multiple of this many instructions */
 
-/* The instruction that branches to the entry's probe. With stubs the probes' registers are above the kernel's, so it is
- * the late entry. */
+/* Returns the instruction that the branch to the entry probe replaces. In a twin with stubs it is code->entry_limit
+ * (the late entry, backends/cuda/sass/rewrite/patch.h), because all probe registers are above the kernel's. Else it
+ * is the first instruction if that is a BRA. */
 static uint32_t find_entry_branch(const struct checked *c)
 {
 	bool stubs = c->around->n || c->code->nconstants;
@@ -19,7 +20,8 @@ static uint32_t find_entry_branch(const struct checked *c)
 	return !stubs && sass_opcode(insn_at(c, c->code->begin)) == SASS_OP_BRA ? c->code->begin : c->code->entry_limit;
 }
 
-/* Finds the entry's probe, which follows the exit's. */
+/* Finds the entry probe, which follows the exit probe, and the copy of the replaced instruction, just before the
+ * last branch back to the kernel. */
 static void find_entry(struct checked *c)
 {
 	int64_t to = sass_check_target(c, c->at);
@@ -32,7 +34,8 @@ static void find_entry(struct checked *c)
 	c->stands[c->at] = c->moved;
 }
 
-/* After its waits an exit's probe may test whether the whole warp is converged. If it is not, the probe branches. */
+/* Finds the code for single lanes. After its waits the exit probe may contain VOTE, ISETP and BRA, which test
+ * whether the whole warp is converged; the BRA leads to that code if it is not. */
 static void find_lane_code(struct checked *c)
 {
 	uint32_t i = c->exit, reg;
@@ -52,7 +55,7 @@ static void find_lane_code(struct checked *c)
 	c->apart = to;
 }
 
-/* Is this the kernel's name with the prefix of twins? */
+/* Is `twin` the name of the twin of `kernel`: the prefix of twins and the short name of the kernel? */
 static bool is_twin_of(const char *twin, const char *kernel)
 {
 	char name[GPUBPF_NAME_SIZE];
@@ -69,7 +72,8 @@ static void update_first_stub(struct checked *c, uint32_t from)
 		c->n = to;
 }
 
-/* Finds the first stub of a single instruction; stubs follow all other code. */
+/* Sets c->n to the lowest branch target among the replaced instructions: there the stubs of instruction probes and
+ * constant reads begin. */
 static void find_first_stub(struct checked *c, bool entry)
 {
 	for (uint32_t k = 0; k < c->around->n + c->code->nconstants; k++) {

@@ -7,7 +7,7 @@
  * Does:     opens the twin, finds its probes and stubs, and runs the passes in order.
  * Before:   sass_twin_write() has written the twin.
  * After:    the twin is safe to load, or it is refused.
- * Requires: the kernel's code and the list of bodies at its instructions.
+ * Requires: the kernel's code and the list of its instruction probes.
  */
 #ifndef GPUBPF_SASS_CHECK_H
 #define GPUBPF_SASS_CHECK_H
@@ -18,12 +18,14 @@ struct gpubpf_diag;
 struct sass_insn_probes;
 struct sass_twin;
 
-/* the probes that a twin has; counts: it counts a block's lanes */
+/* which probes the twin has; counts: it has the code that counts the lanes of a block
+ * (backends/cuda/sass/isa/lane_count.h) */
 struct sass_twin_contents {
 	bool entry, exit, counts;
 };
 
-/* Checks the twin of the kernel with this code. 0; -EINVAL and the fault (a bug of this target); -ENOMEM. */
+/* Checks the twin of the kernel whose code is `code`. Returns 0, -EINVAL with the fault in *diag (a bug of this
+ * target), or -ENOMEM. */
 int sass_check(const struct sass_cubin *app, const struct sass_kernel *kernel, const struct sass_code *code,
 	       const struct sass_twin *twin, const struct sass_twin_contents *has, const struct sass_insn_probes *around, struct gpubpf_diag *diag);
 

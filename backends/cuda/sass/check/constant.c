@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pass: stubs of reads of __constant__ variables, by interpretation of the known contents of their registers. Each stub
+ * Pass: stubs of reads of __constant__ variables, by abstract interpretation of their registers. Each stub
  * computes the address of the constant in the original's memory, whose halves the agent fills in. It loads exactly this
  * constant, waits for it, and passes it on as the instruction would. It writes only registers above the kernel's and
  * the instruction's destination, and no predicate. It leaves nothing in flight.
@@ -13,23 +13,27 @@
 #define REGCOUNT_EXTRA 3
 #define REST ((1ull << (SASS_STALL_AT - 64)) - 1)
 #define UNIFORM_CYCLES 15          /* cycles until a uniform register that was written is readable */
-#define MAX_STUB_INSNS 32          /* instructions of a stub */
+#define MAX_STUB_INSNS 32          /* upper limit of the instructions of a stub */
 
-/* known contents of a register of the stub */
+/* what the pass knows about the contents of a register of the stub, in the order in which a stub computes them */
 enum known { NOTHING, HALF_LOW, HALF_HIGH, INDEX, MOVED, CUT, ROOM, BEYOND, WITHIN, READ };
 
 struct stub_walk {
 	struct checked *c;
-	uint32_t from, base;       /* the branch to the stub; its first register */
+	uint32_t from, base;       /* from: the branch to the stub. base: the first register of the stub. */
 	struct sass_insn own;
 	struct sass_constant k;
 	uint8_t known[SASS_CONSTANT_REGISTERS];
-	uint32_t off[2];           /* offset in the bank that each half of the address has */
-	bool address, loaded;      /* the pair holds the address of the constant; the load has begun */
-	unsigned load_board, use_boards; /* scoreboard of the load until a wait; scoreboards of the instructions that pass
-	                                  * the value on */
-	uint32_t passed_on;        /* parts of the value that were passed on */
-	uint32_t cycles_since;     /* cycles since the last part */
+	uint32_t off[2];           /* offset in the bank, for each half of the address, that the agent adds to the
+	                            * address of the bank */
+	bool address, loaded;      /* address: registers base and base + 1 hold the address of the constant. loaded:
+	                            * the stub has issued the load. */
+	unsigned load_board, use_boards; /* load_board: the scoreboard of the load as a bit, 0 once the stub has
+	                                  * waited for it. use_boards: scoreboards, not yet waited for, of the
+	                                  * instructions that consume the value. */
+	uint32_t passed_on;        /* number of 32-bit parts of the value that have reached their destination; 1 for
+	                            * an operand */
+	uint32_t cycles_since;     /* cycles since the last part reached its destination */
 };
 
 static bool same_except_control(struct sass_insn a, struct sass_insn b)
@@ -42,7 +46,8 @@ static int wrong(const struct stub_walk *w, uint32_t i, const char *what)
 	return sass_check_fail(w->c, i, what);
 }
 
-/* Does the agent fill in this immediate? *off: the offset in the bank of the address. */
+/* Does the agent fill in the immediate of instruction i with half of an address? Sets *off to the offset of that
+ * address in the bank. */
 static bool is_filled_in(const struct stub_walk *w, uint32_t i, bool high, uint32_t *off)
 {
 	const struct sass_cubin *twin = &w->c->twin;
@@ -76,6 +81,7 @@ static int set_known(struct stub_walk *w, unsigned reg, enum known what)
 	return 1;
 }
 
+/* Each check_*() function below returns 1 if it recognizes the instruction, 0 if not, or -EINVAL. */
 static int check_half(struct stub_walk *w, uint32_t i, struct sass_insn insn, bool high)
 {
 	if (!same_except_control(insn, sass_move_imm(w->base + high, 0)) || !is_filled_in(w, i, high, &w->off[high]))
@@ -83,7 +89,8 @@ static int check_half(struct stub_walk *w, uint32_t i, struct sass_insn insn, bo
 	return set_known(w, high, high ? HALF_HIGH : HALF_LOW);
 }
 
-/* Follows each step of the index, up to a number that is in the bank with all bytes of the constant. */
+/* Recognizes one step of the computation of the index: copy, sum with the offset, mask, clamp to 0 if out of range,
+ * sum with the address. The result addresses the constant inside the bank with all its bytes. */
 static int check_index(struct stub_walk *w, struct sass_insn insn)
 {
 	uint32_t index = w->base + SASS_CONSTANT_INDEX, beyond = w->base + SASS_CONSTANT_BEYOND;
@@ -120,8 +127,8 @@ static bool has_address(const struct stub_walk *w)
 
 /* -- the load -- */
 
-/* The load has the width and extension of the instruction's read. It has the predicate too, if it writes the kernel's
- * register. */
+/* Recognizes the load. It must have the width and extension of the kernel's read. If it writes the kernel's register
+ * directly (LDC), it must also have the guard of the kernel's instruction. */
 static int check_load(struct stub_walk *w, uint32_t i, struct sass_insn insn)
 {
 	bool loaded = w->k.way == SASS_CONSTANT_LOADED, operand = w->k.way > SASS_CONSTANT_UNIFORM;
@@ -139,6 +146,8 @@ static int check_load(struct stub_walk *w, uint32_t i, struct sass_insn insn)
 	return 1;
 }
 
+/* Recognizes the instruction that consumes the loaded value: a move to a uniform register, or the kernel's
+ * arithmetic instruction with a register operand. */
 static int check_passed_on(struct stub_walk *w, uint32_t i, struct sass_insn insn)
 {
 	bool uniform = w->k.way == SASS_CONSTANT_UNIFORM;
@@ -160,7 +169,8 @@ static int check_passed_on(struct stub_walk *w, uint32_t i, struct sass_insn ins
 	return 1;
 }
 
-/* Nothing is in flight: uniform registers are readable, and slow instructions have read their registers. */
+/* At the branch back nothing may be in flight: all parts are delivered, uniform registers are readable, and slow
+ * consumers have read their registers. */
 static int check_back(struct stub_walk *w, uint32_t i)
 {
 	bool uniform = w->k.way == SASS_CONSTANT_UNIFORM;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pass: the code that counts a block's lanes. It is first at the entry and last at the exits, on every path. The word
- * is after the kernel's shared memory, and the twin states the larger size.
+ * Pass: the code that counts the lanes of a block. It runs first in the entry probe and last in the exit probe, on
+ * every path. The counter is a word after the kernel's shared memory, and the twin declares the larger size.
  */
 #include "work.h"
 
@@ -19,13 +19,15 @@ static bool same_except_control(struct sass_insn a, struct sass_insn b)
 	return a.lo == b.lo && (a.hi & REST) == (b.hi & REST);
 }
 
-/* Is it the vote of a lane alone? The first instruction of such code reads the lane's bit. */
+/* Is instruction i the replacement of `vote` in code for single lanes (sass_vote_alone())? The register that it
+ * reads is the one that the first instruction of that code loads with the bit of the lane. */
 static bool is_lane_vote(const struct checked *c, uint32_t i, struct sass_insn vote)
 {
 	return c->apart != SASS_NONE && i >= c->apart &&
 	       same_except_control(insn_at(c, i), sass_vote_alone(vote, sass_field(insn_at(c, c->apart), 16, 8)));
 }
 
+/* Do the instructions from i on equal `insns`, except for control bits and replaced votes? */
 static bool matches_at(const struct checked *c, uint32_t i, const struct sass_insn *insns, uint32_t n)
 {
 	for (uint32_t k = 0; k < n; k++)
@@ -35,7 +37,8 @@ static bool matches_at(const struct checked *c, uint32_t i, const struct sass_in
 	return true;
 }
 
-/* Does a branch before the counting code skip it, or one after it lead back? */
+/* Does the branch i bypass the counting code at begin to end - 1: from before it past its start, or from after it
+ * back to before its end? */
 static bool is_bypass(const struct checked *c, uint32_t i, uint32_t begin, uint32_t end)
 {
 	int64_t to = sass_check_target(c, i);
@@ -43,7 +46,8 @@ static bool is_bypass(const struct checked *c, uint32_t i, uint32_t begin, uint3
 	return i < begin ? to > begin : to < end;
 }
 
-/* The counting code is at `begin` in the code of one probe. Every lane that enters the probe's code must reach it. */
+/* Checks that every lane that enters the probe at from to to - 1 executes the counting code at begin to end - 1
+ * exactly once. */
 static int check_paths(struct checked *c, uint32_t from, uint32_t to, uint32_t begin, uint32_t end)
 {
 	for (uint32_t i = from; i < to; i++) {
@@ -56,6 +60,7 @@ static int check_paths(struct checked *c, uint32_t from, uint32_t to, uint32_t b
 	return 0;
 }
 
+/* Finds the counting code by its ATOMS, and checks it and the paths through it. */
 static int check_exit_code(struct checked *c, uint32_t from, uint32_t to)
 {
 	struct sass_insn insns[SASS_COUNT_MAX_INSNS];
@@ -98,7 +103,8 @@ static int check_begin(struct checked *c)
 	return check_paths(c, c->entry, c->n, c->entry, c->entry + n);
 }
 
-/* No other code has the instructions that probes use only to count lanes. */
+/* The instructions that only the counting code may have (STS, ATOMS, BAR) occur once in each copy of it, and nowhere
+ * else. */
 static int check_no_other_uses(struct checked *c)
 {
 	uint32_t expected = c->counts ? 2 + (c->exit != SASS_NONE) + (c->apart != SASS_NONE && c->exit != SASS_NONE) : 0, n = 0;
@@ -119,21 +125,24 @@ static const Elf64_Shdr *shared_section(const struct sass_cubin *cubin, uint32_t
 	return section ? &cubin->sections[section].head : &none;
 }
 
-/* Is the word at the end of the new size, beyond the kernel's memory and the padding before memory that a launch
- * adds? */
+/* Is the counter the last SASS_COUNT_BYTES of the new size `is`? It must follow the kernel's `was` bytes after at
+ * most the padding that aligns dynamic shared memory. */
 static bool has_count_word(uint64_t was, uint64_t is, uint64_t align)
 {
 	return is >= SASS_COUNT_BYTES && is - SASS_COUNT_BYTES >= was && (align < 2 || ((is - SASS_COUNT_BYTES) % align == 0)) &&
 	       is - SASS_COUNT_BYTES - was < (align ? align : 1);
 }
 
+/* Does the twin declare a block barrier, as the counting code needs? */
 static bool states_barrier(const struct checked *c)
 {
 	const struct sass_section *info = &c->twin.sections[c->twin.kernels[0].info];
 	struct sass_item item;
 	size_t at = 0;
 
-	if (c->twin.head.e_ident[EI_ABIVERSION] < SASS_ABI_13) /* earlier versions state it in another place */
+	if (c->twin.head.e_ident[EI_ABIVERSION] < SASS_ABI_13) /* before ABI version 8 .nv.info has no such
+	                                                        * attribute; a BAR in the kernel then implies the
+	                                                        * barrier */
 		return sass_has_bar(c->code);
 	while (sass_item_next(info->data, info->size, &at, &item))
 		if (item.attr == SASS_ATTR_NUM_BARRIERS && item.size)

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pass: the entry's probe preserves the kernel's registers, and the instruction that it replaces executes after it. */
+/* Pass: the entry probe preserves the kernel's registers, and the instruction that its branch replaces executes
+ * after it. */
 #include "work.h"
 
-/* Later probes use the same registers, so they wait for what the entry's probe leaves in flight. */
+/* Later probes use the same registers. So every slow instruction of the entry probe must have a scoreboard, and the
+ * exit probe must wait for the scoreboards that are still set. */
 static int check_entry_pending(struct checked *c)
 {
 	for (uint32_t i = c->entry; i < c->moved; i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pass: an exit's probe waits for the kernel's operations in flight before it writes a register or a predicate of the
+ * Pass: the exit probe waits for the kernel's operations in flight before it writes a register or a predicate of the
  * kernel.
  */
 #include "work.h"
@@ -11,7 +11,8 @@
 #define MAX_FIXED_CYCLES 45        /* cycles after which every fixed-latency result is ready */
 #define MIN_BRANCH_CYCLES 5        /* minimum number of cycles from a branch to its target */
 
-/* The first instruction that writes a predicate that the kernel may write too; `to` if there is none. */
+/* Returns the index of the first instruction from `from` on that writes a predicate that the kernel may also write;
+ * `to` if there is none. */
 static uint32_t find_predicate_write(const struct checked *c, uint32_t from, uint32_t to)
 {
 	unsigned used = sass_predicates_used(c->code);
@@ -21,7 +22,7 @@ static uint32_t find_predicate_write(const struct checked *c, uint32_t from, uin
 	return from;
 }
 
-/* Cycles from the kernel's last instruction to instruction `at` of an exit's probe. */
+/* Returns the minimum number of cycles from the kernel's last instruction to instruction `at` of the exit probe. */
 static unsigned cycles_until(const struct checked *c, uint32_t at)
 {
 	unsigned time = c->stubs == c->code->tail ? 0 : MIN_BRANCH_CYCLES;
@@ -31,6 +32,7 @@ static unsigned cycles_until(const struct checked *c, uint32_t at)
 	return time;
 }
 
+/* Do the NOPs at the start of the exit probe stall until every fixed-latency result of the kernel is ready? */
 static bool stalls_for_results(const struct checked *c)
 {
 	unsigned time = 0;
@@ -40,6 +42,7 @@ static bool stalls_for_results(const struct checked *c)
 	return time >= MAX_FIXED_CYCLES;
 }
 
+/* Does the exit probe wait for all scoreboards, and late enough to see the kernel's last one? */
 static bool waits_for_all(const struct checked *c)
 {
 	struct sass_insn first = insn_at(c, c->exit), waits = insn_at(c, sass_check_wait_index(c));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pass: no operation without a scoreboard is in flight where an exit's probe begins, if it touches a register of the
- * probe. The pass reads the twin's bytes. From each such operation it follows every path, also through stubs. A path
- * ends at a later operation of the same in-order unit that sets a scoreboard. No path may reach the exit's probe, which
- * waits for every scoreboard (sass_check_exit()).
+ * Pass: no operation of the kernel that has no scoreboard and accesses a register of the exit probe is in flight where
+ * that probe begins. The pass reads the twin's bytes. From each such operation it follows every path, also through
+ * stubs. A path ends at a later operation of the same in-order unit that sets a scoreboard, because the exit probe
+ * waits for every scoreboard (sass_check_exit()). No path may reach the exit probe.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,10 +20,10 @@
 
 struct flight_walk {
 	struct checked *c;
-	uint32_t *seen;                    /* per instruction: the last operation, counted from 1, whose walk reached
-	                                    * it */
+	uint32_t *seen;                    /* per instruction: 1 + index of the last operation whose walk reached it */
 	uint32_t *work, nwork;             /* worklist of instructions */
-	uint32_t from, end, top;           /* the exit's probe, and one above its highest register */
+	uint32_t from, end, top;           /* from, end: range of the exit probe. top: one above its highest
+	                                    * register; 0 if it uses none of the kernel's. */
 };
 
 static uint32_t operation_at(const struct checked *c, uint32_t i)
@@ -64,12 +64,17 @@ static bool writes_registers(const struct checked *c, uint32_t i)
 	}
 }
 
+/* May the instruction access a register below w->top after issue, without a scoreboard that says when? */
 static bool touches_unguarded(const struct flight_walk *w, uint32_t i)
 {
 	struct sass_insn insn = insn_at(w->c, i);
 	enum sass_class class = class_at(w->c, i);
 	bool slow = class == SASS_SLOW || class == SASS_LOAD || class == SASS_STORE;
-	bool empties = operation_at(w->c, i) == OP_BMOV_FROM && sass_field(insn, 16, 8) == SASS_RZ; /* empties a barrier into no register */
+	bool empties = operation_at(w->c, i) == OP_BMOV_FROM && sass_field(insn, 16, 8) == SASS_RZ; /* BMOV.CLEAR RZ,
+	                                                                                             * B: clears a
+	                                                                                             * barrier and
+	                                                                                             * writes no
+	                                                                                             * register */
 
 	if (!slow || empties || sass_field(insn, SASS_WRITE_AT, 3) != SASS_NO_SCOREBOARD || has_fixed_latency(w->c, i))
 		return false;
@@ -84,6 +89,7 @@ static bool touches_unguarded(const struct flight_walk *w, uint32_t i)
 
 /* -- the end of an operation -- */
 
+/* Does instruction i end the walk: the same operation, of an in-order unit, unguarded, with a write scoreboard? */
 static bool covers_operation(const struct checked *c, uint32_t i, uint32_t operation)
 {
 	switch (operation) {
@@ -106,6 +112,7 @@ static void push(struct flight_walk *w, uint32_t number, int64_t to)
 	w->work[w->nwork++] = to;
 }
 
+/* Lanes that wait at this BSYNC may continue at the target of any BSSY of the same barrier. */
 static void push_reconvergence(struct flight_walk *w, uint32_t number, uint32_t bsync)
 {
 	for (uint32_t i = 0; i < w->c->all; i++)
@@ -113,7 +120,7 @@ static void push_reconvergence(struct flight_walk *w, uint32_t number, uint32_t 
 			push(w, number, sass_check_target(w->c, i));
 }
 
-/* False: a jump with an unknown target may lead to an exit. */
+/* Adds the successors of instruction i. Returns false for a jump with unknown targets, which may lead to an exit. */
 static bool push_successors(struct flight_walk *w, uint32_t number, uint32_t i)
 {
 	struct sass_insn insn = insn_at(w->c, i);
@@ -176,7 +183,7 @@ static void find_probe(struct flight_walk *w)
 			w->top = x.n && !x.uniform && (uint32_t)x.reg + x.n > w->top ? (uint32_t)x.reg + x.n : w->top;
 		}
 	}
-	w->top = low < w->c->regs ? w->top : 0; /* the probe is above the kernel's registers */
+	w->top = low < w->c->regs ? w->top : 0; /* 0 if the whole probe uses only registers above the kernel's */
 }
 
 int sass_check_flight(struct checked *c)

@@ -2,13 +2,13 @@
 /*
  * Pass: stubs of instruction probes, where every register of the kernel may be live.
  *
- * 1. The code is straight, except bodies whose lanes diverge. These reconverge at a convergence barrier that the kernel
- *    does not use.
+ * 1. The code is straight-line, except bodies with branches. Their lanes reconverge at a convergence barrier that the
+ *    kernel does not use.
  * 2. The kernel's instruction executes once, unchanged, with the predicates that it had.
  * 3. The stub writes only registers above the kernel's. Only instructions that read at issue read the kernel's
  *    registers.
  * 4. The stub restores the predicates.
- * 5. The stub waits for what other probes left in flight.
+ * 5. The stub waits for scoreboards that other probes leave set.
  * 6. A probe has effects only for lanes for which the kernel's instruction executes.
  */
 #include <string.h>
@@ -24,22 +24,27 @@
 
 struct stub {
 	struct checked *c;
-	uint32_t at, from;         /* the kernel's instruction, and the one that branches here */
+	uint32_t at, from;         /* at: the kernel's instruction. from: the branch to this stub, at `at` or at the
+	                            * copy of that instruction. */
 	struct sass_insn own;
-	bool at_function;          /* a function begins with it, which all lanes reach */
+	bool at_function;          /* the place is the first instruction of a function, which all lanes of a call
+	                            * reach; so no guard is needed */
 	bool executed;             /* the kernel's instruction has executed in the stub */
-	unsigned result_board;     /* the scoreboard that says when its result is ready */
-	unsigned predicate_boards; /* the scoreboards that say when its predicate is ready */
-	uint32_t saved_reg;        /* the register with the saved predicates; NO_REGISTER */
-	unsigned written, meant;   /* predicates that differ from the kernel's; predicates that hold only where the
-	                            * kernel's instruction executes */
+	unsigned result_board;     /* scoreboard of the kernel's instruction for its result, as a bit, until a wait;
+	                            * 0: none */
+	unsigned predicate_boards; /* scoreboards of the kernel's instruction for a predicate with variable latency,
+	                            * until a wait */
+	uint32_t saved_reg;        /* the register that holds the saved predicates; NO_REGISTER: they are not saved */
+	unsigned written, meant;   /* written: predicates that no longer have the kernel's value. meant: predicates
+	                            * that are true only where the kernel's instruction executes. */
 	uint32_t time;             /* cycles since the stub began */
-	unsigned pending;          /* scoreboards that guard what its bodies leave in flight */
-	uint32_t bsync;            /* the BSYNC at which all lanes that entered reconverge; SASS_NONE: lanes may not
-	                            * diverge here */
-	uint32_t around;           /* target of the lanes for which the kernel's instruction does not execute;
-	                            * SASS_NONE */
-	uint32_t saved_at, last_target; /* where predicates were saved; the last target of branches after that */
+	unsigned pending;          /* scoreboards that are still set when a body ends */
+	uint32_t bsync;            /* index of the BSYNC at which the lanes that entered reconverge; SASS_NONE:
+	                            * outside of BSSY and BSYNC */
+	uint32_t around;           /* target of the branch that skips the body for lanes whose instruction does not
+	                            * execute; SASS_NONE: no such branch */
+	uint32_t saved_at, last_target; /* saved_at: index of the P2R that saved the predicates. last_target: highest
+	                                 * branch target since then. */
 };
 
 static bool same_except_control(struct sass_insn a, struct sass_insn b)
@@ -47,7 +52,8 @@ static bool same_except_control(struct sass_insn a, struct sass_insn b)
 	return a.lo == b.lo && (a.hi & REST) == (b.hi & REST);
 }
 
-/* The kernel's instruction as it must be at index i. An EXIT may be a branch to its probe. */
+/* Returns the kernel's instruction as it must be at index i. An EXIT is a branch to the exit probe if the twin has
+ * one. */
 static struct sass_insn expected_own(const struct stub *s, uint32_t i)
 {
 	struct sass_insn own = sass_predicate_lacks_board(s->c->code->arch, s->own) ? sass_with_predicate_board(s->own) : s->own;
@@ -58,14 +64,14 @@ static struct sass_insn expected_own(const struct stub *s, uint32_t i)
 	return sass_relocate_own_insn(s->c->code->arch, own, s->at, i);
 }
 
-/* The predicate under which the instruction executes. It is SASS_PT for a branch, whose predicate selects the target,
- * and for an instruction that never executes. */
+/* Returns the guard under which the kernel's instruction executes. SASS_PT for a branch, whose predicate only
+ * selects the target, and for an instruction that never executes. */
 static unsigned own_guard(const struct stub *s)
 {
 	return (sass_opcode(s->own) & 0x1ff) == 0x147 || sass_field(s->own, 12, 4) == (SASS_PT | 8) ? SASS_PT : sass_field(s->own, 12, 4);
 }
 
-/* Does the literal hold only for lanes for which the kernel's instruction executes? */
+/* Does the literal (a predicate, perhaps negated) imply the guard of the kernel's instruction? */
 static bool is_counted_literal(const struct stub *s, unsigned predicate, bool negated)
 {
 	bool own = predicate == (own_guard(s) & 7) && negated == own_guard(s) >> 3;
@@ -75,7 +81,7 @@ static bool is_counted_literal(const struct stub *s, unsigned predicate, bool ne
 	return predicate != SASS_PT && ((own && !(s->written >> predicate & 1)) || (!negated && s->meant >> predicate & 1));
 }
 
-/* Is it a PLOP3 that is the conjunction of three predicates, one of them such a literal? */
+/* Is it a PLOP3 that ANDs three predicates, one of which implies that guard? Then so does its result. */
 static bool is_conjunction(const struct stub *s, struct sass_insn insn)
 {
 	static const uint8_t inputs[] = { 87, 77, 68 };
@@ -90,8 +96,8 @@ static bool is_conjunction(const struct stub *s, struct sass_insn insn)
 
 /* -- an instruction of a body -- */
 
-/* Does it use a register that the kernel's instruction writes? That instruction writes at most four, and none above the
- * kernel's. */
+/* Does operand x overlap the registers that the kernel's instruction may write? That instruction writes at most
+ * four, and none above the kernel's registers. */
 static bool uses_own_result(const struct stub *s, const struct sass_operand *x)
 {
 	uint32_t first = sass_field(s->own, 16, 8);
@@ -125,8 +131,7 @@ static int check_registers(struct stub *s, uint32_t i, struct sass_insn insn)
 
 /* -- divergence: from a BSSY to its BSYNC, which all lanes reach -- */
 
-/* Does it branch over everything, with unchanged predicates, for lanes for which the kernel's instruction does not
- * execute? */
+/* Is it a branch under the negated guard of the kernel's instruction, before any predicate is saved or changed? */
 static bool branches_over_body(const struct stub *s, struct sass_insn insn)
 {
 	return sass_field(insn, 12, 4) == (sass_field(s->own, 12, 4) ^ 8) && sass_field(insn, 87, 4) == SASS_PT && !s->written &&
@@ -235,14 +240,15 @@ static int check_body_insn(struct stub *s, uint32_t i, struct sass_insn insn)
 
 /* -- a stub -- */
 
-/* Does it read a __constant__ variable? Then it leads to another stub, which leaves nothing in flight. */
+/* Does the kernel's instruction read a __constant__ variable? Then the stub has a branch to a constant stub in its
+ * place, and that stub leaves nothing in flight. */
 static bool reads_constant(const struct stub *s)
 {
 	return sass_constant_bank(s->own) == SASS_CONSTANTS_BANK;
 }
 
-/* The kernel's instruction executes once, for all lanes that entered, under their predicates. A body may contain an
- * equal instruction: a NOP, a fence. */
+/* Is instruction i the stub's copy of the kernel's instruction? It must execute once, for all lanes that entered,
+ * with unchanged predicates. A body may contain an equal instruction, such as a NOP or a fence. */
 static bool is_own_insn(const struct stub *s, uint32_t i, struct sass_insn insn)
 {
 	if (s->executed || s->written || s->bsync != SASS_NONE)
@@ -264,8 +270,8 @@ static bool is_branch_back(const struct stub *s, uint32_t i, struct sass_insn in
 	return same(insn, sass_bra(s->c->code->arch, ((int64_t)s->from - i) * SASS_INSN));
 }
 
-/* The stub waits for what other probes left before it writes a register, and for predicates of variable latency before
- * it reads one. */
+/* Checks the first NOP of a stub. It must wait for the scoreboards that the kernel's instruction waits for, for
+ * `left`, and for all scoreboards if the kernel writes predicates with variable latency. */
 static int check_start(struct stub *s, uint32_t i, unsigned left)
 {
 	struct sass_insn first = insn_at(s->c, i);
@@ -301,7 +307,8 @@ static int check_stub(struct stub *s, uint32_t from, unsigned left)
 	return err ? err : sass_check_fail(s->c, from, "a stub does not branch back to the kernel");
 }
 
-/* A stub waits between its bodies too. */
+/* Looks for a NOP that waits for `left`, from the start of the stub to the copy of the kernel's instruction. The
+ * first NOP, which check_start() has checked, already satisfies this. */
 static int check_between(struct checked *c, uint32_t from, unsigned left)
 {
 	for (uint32_t i = from; i < c->all && c->met[i - c->n] && !(c->met[i - c->n] & SASS_IN_STUB_OWN); i++)

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pass: values that an entry's probe leaves in registers for an exit's. The entry's probe has written each register
- * that an exit's probe only reads. Nothing else writes the register, and the value would still be the same. */
+/* Pass: values that the entry probe leaves in registers for the exit probe (probe/entry_value_reuse.h). The entry
+ * probe has written each register that the exit probe reads before it writes it. No other code writes the register,
+ * and the exit probe would compute the same value. */
 #include "work.h"
 
 #include "core/model/diag.h"
 
-#define MIN_CYCLES 13              /* cycles: with the branch to the exit, more than any fixed latency */
+#define MIN_CYCLES 13              /* cycles until a fixed-latency result is ready for certain, with the branch to
+                                    * the exit probe */
 
 struct left_values {
 	bool written[256], lasts[256], predicate_lasts[SASS_PT + 1];
-	unsigned time[256];                /* cycles since the write; SETTLED for slow instructions, whose scoreboards
-	                                    * the probe waits for */
+	unsigned time[256];                /* cycles since the write; starts at MIN_CYCLES for slow instructions,
+	                                    * because the exit probe waits for their scoreboards */
 };
 
 static uint32_t exit_end(const struct checked *c)
@@ -18,7 +20,7 @@ static uint32_t exit_end(const struct checked *c)
 	return c->entry != SASS_NONE && c->entry > c->exit ? c->entry : c->n;
 }
 
-/* Does the code execute from the first instruction to the last? */
+/* Is the code free of branches, so that it executes from the first instruction to the last? */
 static bool is_straight(const struct checked *c, uint32_t from, uint32_t to)
 {
 	while (from < to && !sass_has_target(insn_at(c, from)))
@@ -26,7 +28,7 @@ static bool is_straight(const struct checked *c, uint32_t from, uint32_t to)
 	return from == to;
 }
 
-/* Registers that an exit's probe reads before it writes them; false: there are none. */
+/* Sets inputs[r] for each register that the exit probe reads before it writes it. False: there are none. */
 static bool find_inputs(const struct checked *c, bool inputs[256])
 {
 	bool written[256] = { false }, any = false;
@@ -46,7 +48,8 @@ static bool find_inputs(const struct checked *c, bool inputs[256])
 	return any;
 }
 
-/* special registers that belong to a lane, a thread or a block */
+/* Does the S2R read a special register whose value a thread does not change while it runs: of the lane, thread or
+ * block? */
 static bool is_thread_constant(struct sass_insn insn)
 {
 	static const uint8_t own[] = { 0x00, 0x21, 0x22, 0x23, 0x25, 0x26, 0x27, 0x38, 0x39, 0x3a, 0x3b, 0x3c };
@@ -54,7 +57,7 @@ static bool is_thread_constant(struct sass_insn insn)
 	return memchr(own, sass_field(insn, 72, 8), sizeof(own));
 }
 
-/* Would it compute the same later, from the same operands? */
+/* Would the instruction compute the same value again later from the same operands? */
 static bool is_repeatable(struct sass_insn insn)
 {
 	switch (sass_opcode(insn) & 0x1ff) {
@@ -72,6 +75,7 @@ static bool is_repeatable(struct sass_insn insn)
 	}
 }
 
+/* Is the result invariant while the thread runs: a repeatable, unguarded instruction with invariant operands? */
 static bool is_lasting(const struct left_values *l, struct sass_insn insn)
 {
 	const struct sass_form *form = sass_form_find(sass_opcode(insn));
@@ -107,7 +111,7 @@ static void update_left(struct left_values *l, struct sass_insn insn)
 			l->predicate_lasts[p] = lasts;
 }
 
-/* From the entry's probe to the kernel's next instruction. */
+/* Records the values of the entry probe, and the cycles up to and including the branch back to the kernel. */
 static void find_left(const struct checked *c, struct left_values *l)
 {
 	for (uint32_t i = c->entry; i < c->moved + 2; i++) {
@@ -118,7 +122,7 @@ static void find_left(const struct checked *c, struct left_values *l)
 	}
 }
 
-/* Does an instruction of the kernel, if its form is known here, use one of these registers? */
+/* Does the kernel use one of these registers, in an instruction whose form isa.def lists? */
 static bool kernel_uses(const struct checked *c, const bool inputs[256])
 {
 	for (uint32_t i = 0; i < c->code->n; i++) {

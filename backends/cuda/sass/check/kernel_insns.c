@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pass: the kernel's instructions are unchanged. Exceptions are exits, the instruction at the entry, instructions with a
- * stub, and added scoreboards.
+ * Pass: the kernel's instructions are unchanged. Exceptions: a branch may replace an EXIT, the instruction at the
+ * entry, or an instruction with a stub; and an instruction may have an added scoreboard.
  */
 #include "work.h"
 
 #include "backends/cuda/sass/analysis/live.h"
 
-/* The instruction as a branch to `to`, with the same predicates and control bits. */
+/* Returns instruction i of the kernel as a branch to index `to`, with the same predicates and control bits. */
 static struct sass_insn to_branch(const struct checked *c, uint32_t i, uint32_t to)
 {
 	struct sass_insn insn = sass_with_field(sass_code_at(c->code, i), 0, 12, SASS_OP_BRA);

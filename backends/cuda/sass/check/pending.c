@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pass: a probe waits for its own operations in flight. An instruction reads a register only after the register was
- * written. It writes a register only after earlier instructions have read it. A wait for a scoreboard proves this, or
- * the order in which a unit works.
+ * Pass: a probe waits for its own operations in flight. An instruction reads a register only when the write of the
+ * register is complete. It writes a register only when earlier instructions have read it. A wait for a scoreboard, or
+ * the in-order execution of a unit, proves this.
  */
 #include "work.h"
 
-#define MAX_SETTERS 4 /* operations per scoreboard; more prove nothing */
+#define MAX_SETTERS 4 /* opcodes tracked per scoreboard; a wait proves nothing about instructions of further opcodes */
 
-/* pending writes or reads of registers: their scoreboards, the operation, and the last instruction */
+/* pending writes, or pending reads, by register: `boards` are their scoreboards, `by` the unit, `at` the last
+ * instruction */
 struct pending_kind {
 	uint8_t boards[256];
 	uint16_t by[256];
 	uint32_t at[256];
-	bool earlier[256];                 /* earlier instructions are pending on the register too */
-	bool mixed[256];                   /* and have another operation */
-	bool loads[256];                   /* all of them are loads */
-	uint32_t setter[SASS_SCOREBOARDS][MAX_SETTERS]; /* instructions that set the scoreboard since the last wait, the
-	                                                 * last of each operation; 0: none */
+	bool earlier[256];                 /* an instruction before `at` is also pending on the register */
+	bool mixed[256];                   /* pending instructions on the register belong to different units */
+	bool loads[256];                   /* all pending instructions on the register are loads */
+	uint32_t setter[SASS_SCOREBOARDS][MAX_SETTERS]; /* per scoreboard: for each opcode, the last instruction that
+	                                                 * set it since the last wait; 0: none */
 };
 
 struct pending {
@@ -25,8 +26,8 @@ struct pending {
 	unsigned top;                      /* one above the highest register in use; 0: nothing is pending */
 };
 
-/* All accesses of memory go through one unit, which reads registers in order. Compilers overwrite the register that STL
- * stores when a later LDL has returned. */
+/* The number of the unit of memory accesses, which reads registers in order. (Compilers overwrite the register that
+ * STL stores once a later LDL has returned.) Other units have the number of their operation. */
 #define ACCESS_UNIT 0x200
 
 static uint16_t unit_of(struct sass_insn insn)
@@ -44,7 +45,7 @@ static bool is_load(struct sass_insn insn)
 	return operation == 0x180 || operation == 0x181 || operation == 0x183 || operation == 0x184; /* LD, LDG, LDL, LDS */
 }
 
-/* A slow unit works in order: when a later operation is complete, earlier ones are too. */
+/* A unit works in order: if operation `setter` of unit `by` is complete, so are its earlier ones. Clears them. */
 static void complete_unit(struct pending_kind *p, unsigned top, uint32_t setter, uint16_t by)
 {
 	for (unsigned r = 0; r < top; r++)
@@ -52,7 +53,8 @@ static void complete_unit(struct pending_kind *p, unsigned top, uint32_t setter,
 			p->boards[r] = 0;
 }
 
-/* Loads may write their results in another order, but they read registers in order. */
+/* A wait has shown that `setter` has written its result. Loads may write results out of order, but the access unit
+ * reads registers in order, so earlier accesses have at least read theirs. */
 static void complete_after_write(struct checked *c, struct pending *p, uint32_t setter)
 {
 	struct sass_insn insn = insn_at(c, setter);
@@ -63,7 +65,7 @@ static void complete_after_write(struct checked *c, struct pending *p, uint32_t 
 		complete_unit(&p->read, p->top, setter, ACCESS_UNIT);
 }
 
-/* An instruction that has written its result has read its sources. */
+/* After a wait for a write scoreboard, the instruction that set it has also read its sources. */
 static void complete_reads(struct checked *c, struct pending_kind *read, unsigned top, unsigned boards)
 {
 	for (unsigned r = 0; r < top; r++)
@@ -92,7 +94,8 @@ static void apply_waits(struct checked *c, struct pending *p, unsigned boards)
 	}
 }
 
-/* The scoreboard's counter is 0 when all instructions that set it are complete. */
+/* Records that instruction i sets the scoreboard. A scoreboard is a counter: a wait ends only when all instructions
+ * that set it are complete. */
 static void record_setter(struct checked *c, struct pending_kind *kind, unsigned board, uint32_t i)
 {
 	uint32_t *setter = kind->setter[board], operation = sass_opcode(insn_at(c, i)) & 0x1ff;
@@ -122,8 +125,8 @@ static void record_operand(struct checked *c, struct pending *p, const struct sa
 	}
 }
 
-/* Can only one of the two execute? They have opposite predicates, and no instruction between them writes the
- * predicate. */
+/* Do the two instructions execute for disjoint sets of lanes? They do if their guards are opposite and no
+ * instruction between them writes the predicate. */
 static bool excludes(const struct checked *c, uint32_t earlier, uint32_t i)
 {
 	uint32_t guard = sass_field(insn_at(c, earlier), 12, 4);
@@ -136,8 +139,9 @@ static bool excludes(const struct checked *c, uint32_t earlier, uint32_t i)
 	return true;
 }
 
-/* A slow unit, such as that of SHFL, works in order: it has read earlier sources before it writes a result. Among
- * accesses only loads after loads do this: compilers load into the address register of earlier loads. */
+/* Does the in-order unit guarantee that pending reads of the register end before insn writes it? A slow unit, such
+ * as that of SHFL, reads the sources of earlier operations first. Among memory accesses only a load after loads is
+ * ordered like this: compilers load into the address register of earlier loads. */
 static bool is_ordered_after(const struct pending_kind *read, unsigned reg, struct sass_insn insn)
 {
 	if (unit_of(insn) == ACCESS_UNIT)
@@ -176,7 +180,8 @@ static void clear_pending(struct pending *p)
 		*p = (struct pending){ 0 };
 }
 
-/* Walks the code in order. After a jump nothing is known to be pending. */
+/* Walks the added code in order. After an unconditional jump, at the entry probe and at a copy of a kernel
+ * instruction nothing is known to be pending. */
 int sass_check_pending(struct checked *c)
 {
 	struct pending pending = { 0 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pass: the twin's code has the kernel's relocations, to the twin's own code, and unchanged copies of called functions. */
+/* Pass: the twin's code has the kernel's relocations, to the twin's own code, and unchanged copies of called
+ * functions. */
 #include "work.h"
 
 #include <string.h>
@@ -10,13 +11,14 @@ struct relocation_check {
 	struct checked *c;
 	const struct sass_cubin *app;
 	const struct sass_kernel *kernel;
-	uint32_t text;                     /* section of the twin */
+	uint32_t text;                     /* section of the twin that is being checked */
 	uint32_t n, expected;
 	const struct sass_relocation *wanted;
 	bool found;
 };
 
-/* Does the twin's symbol, of code or of the driver, match the application's? */
+/* Does the symbol `is` of the twin stand for the symbol `was` of the application: the kernel itself, the same driver
+ * function, or the same section? */
 static bool is_same_symbol(const struct relocation_check *f, const struct sass_symbol *is,
 			   const struct sass_symbol *was)
 {
@@ -49,7 +51,7 @@ static int count_relocation(void *arg, const struct sass_relocation *r)
 	return 0;
 }
 
-/* An address of code must be in the twin. The agent fills in the addresses of variables. */
+/* Checks that the twin has the same relocation, unless it is the address of a variable, which the agent fills in. */
 static int check_relocation(void *arg, const struct sass_relocation *r)
 {
 	struct relocation_check *f = arg;

@@ -2,14 +2,16 @@
 /*
  * Pass: probes keep the latencies that the hardware does not check.
  *
- * 1. An instruction waits for a scoreboard only when it sees that the scoreboard was set.
+ * 1. An instruction waits for a scoreboard only SASS_SCOREBOARD_CYCLES after it was set; before, a wait does not see
+ *    it.
  * 2. An instruction reads a result of fixed latency only when the result is ready.
  */
 #include "work.h"
 
 static int check_seen(struct checked *c)
 {
-	uint32_t set[SASS_SCOREBOARDS] = { 0 }, now = SASS_SCOREBOARD_CYCLES; /* set: the first cycle in which a wait sees it */
+	uint32_t set[SASS_SCOREBOARDS] = { 0 }, now = SASS_SCOREBOARD_CYCLES; /* set[b]: first cycle in which a wait
+	                                                                       * sees that scoreboard b is set */
 
 	for (uint32_t i = c->stubs; i < c->all; i++) {
 		struct sass_insn insn = insn_at(c, i);
@@ -27,11 +29,12 @@ static int check_seen(struct checked *c)
 
 /* -- fixed latencies -- */
 
-/* Cycles until a predicate can guard, and until a result can be read: the fewest that compilers use anywhere. */
+/* Cycles until a predicate can be used as a guard, and until a result can be read: the smallest numbers in the code
+ * of compilers. */
 #define MIN_GUARD_CYCLES 12
 #define MIN_RESULT_CYCLES 4
-#define WIDE_HALF_CYCLES 2         /* IMAD.WIDE writes its low half by this many cycles earlier, and reads its high half
-                                    * by this many later */
+#define WIDE_HALF_CYCLES 2         /* IMAD.WIDE writes its low half 2 cycles earlier and reads its high half 2 cycles
+                                    * later than other instructions */
 
 static unsigned wide_half_cycles(struct sass_insn insn)
 {

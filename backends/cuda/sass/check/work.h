@@ -9,57 +9,68 @@
 #include "backends/cuda/sass/rewrite/insn_probe.h"
 #include "backends/cuda/sass/rewrite/twin.h"
 
-#define SASS_CHECK_PREDICATE_CYCLES 8       /* cycles in a stub, after the branch to it, until the kernel's writes of predicates
-                                    * are complete */
+#define SASS_CHECK_PREDICATE_CYCLES 8       /* minimum stall of a stub's first NOP; with the branch to the stub, the
+                                             * kernel's predicate writes are then complete */
 
 struct checked {
-	const struct sass_code *code;      /* of the kernel */
-	uint32_t regs, text, info;         /* the kernel's registers, its code section, and its .nv.info.<kernel> */
+	const struct sass_code *code;      /* the code of the kernel */
+	uint32_t regs, text, info;         /* of the kernel: its number of registers, section index of its code,
+	                                    * section index of its .nv.info.<kernel> */
 	struct sass_cubin twin;
 	const uint8_t *bytes;
-	uint32_t n, stubs;                 /* instructions before the stubs of single instructions; the first one added,
-	                                    * after the kernel's code or at its last EXIT */
-	uint32_t all;                      /* number of all instructions; the stubs of single instructions are from n
-	                                    * on */
-	uint32_t at, moved;                /* the kernel's instruction that branches to the entry's probe, and where it
-	                                    * executes */
-	uint32_t new_regs, entry, exit;    /* the twin's registers; first instructions of the probes, SASS_NONE: none */
-	uint32_t asks, apart;              /* the branch of an exit's probe for lanes without their whole warp, and its
-	                                    * target; SASS_NONE: none */
-	bool counts;                       /* it counts a block's lanes */
+	uint32_t n, stubs;                 /* stubs: index of the first instruction that the twin adds, after the
+	                                    * kernel's code or at its last EXIT. n: index of the first stub of an
+	                                    * instruction probe or constant read; all if there is none. */
+	uint32_t all;                      /* number of instructions of the twin; the instructions n to all - 1 are
+	                                    * stubs */
+	uint32_t at, moved;                /* at: the kernel's instruction that the branch to the entry probe
+	                                    * replaces. moved: index of its copy, after the entry probe. */
+	uint32_t new_regs, entry, exit;    /* new_regs: registers that the twin declares. entry, exit: first
+	                                    * instructions of the entry and exit probes; SASS_NONE: none. */
+	uint32_t asks, apart;              /* asks: the branch in the exit probe that lanes take unless their whole
+	                                    * warp is converged. apart: its target, code for single lanes. SASS_NONE:
+	                                    * none. */
+	bool counts;                       /* the twin has the code that counts the lanes of a block */
 	const struct sass_insn_probes *around;
 	const struct sass_cubin *app;
-	const struct sass_binding *bindings; /* addresses that the agent fills in */
+	const struct sass_binding *bindings; /* addresses of variables that the agent fills in */
 	uint32_t nbindings;
-	uint8_t *met;                      /* malloc'd: flags of enum sass_stub_flag, per instruction from n on */
-	bool *placed;                      /* malloc'd: per instruction of the kernel, whether it branches to a stub */
-	uint32_t *stands;                  /* malloc'd: the instruction that branches there: itself, or its copy in
-	                                    * another probe */
+	uint8_t *met;                      /* malloc'd: flags of enum sass_stub_flag for each instruction from n on;
+	                                    * a stub pass sets them */
+	bool *placed;                      /* malloc'd: per instruction of the kernel: does a branch to a stub
+	                                    * replace it? */
+	uint32_t *stands;                  /* malloc'd: per instruction of the kernel: the index in the twin where it
+	                                    * or the branch to its stub now is: its own index, or that of its copy
+	                                    * after a probe */
 	struct gpubpf_diag *diag;
 };
 
-enum sass_stub_flag { SASS_IN_STUB = 1, SASS_IN_STUB_OWN = 2 }; /* it belongs to a stub; it is the kernel's instruction, executed
-                                                   * there */
+enum sass_stub_flag { SASS_IN_STUB = 1, SASS_IN_STUB_OWN = 2 }; /* SASS_IN_STUB: the instruction belongs to a stub.
+                                                                 * SASS_IN_STUB_OWN: it is the stub's copy of the
+                                                                 * kernel's instruction. */
 
-/* Sets the diagnostic: the instruction at index `at` is wrong. Returns -EINVAL. */
+/* Sets c->diag to "instruction `at` is wrong: what". Returns -EINVAL. */
 int sass_check_fail(struct checked *c, uint32_t at, const char *what);
-/* The target of a branch, which may be anywhere. */
+/* Returns the index that the relative branch i targets, unchecked: it may lie outside of the code. -1: the offset is
+ * no multiple of an instruction. */
 int64_t sass_check_target(const struct checked *c, uint32_t i);
-/* The lowest register that the instructions use, and one above the highest. */
+/* Sets *low to the lowest register that instructions from to to - 1 use, and *top to one above the highest. Skips
+ * copies of the kernel's instructions. If they use none, *low is SASS_RZ and *top 0. */
 void sass_check_find_reg_span(const struct checked *c, uint32_t from, uint32_t to, uint32_t *low, uint32_t *top);
-/* The instruction of an exit's probe that waits for the kernel's operations in flight. If the kernel falls through into
- * the probe, it is the second one: the first does not see yet a scoreboard that the kernel has just set. */
+/* Returns the index of the instruction of the exit probe that waits for the kernel's operations in flight. It is the
+ * first; or the second if the kernel falls through into the probe, because a wait does not see a scoreboard that the
+ * instruction just before it has set. */
 uint32_t sass_check_wait_index(const struct checked *c);
-/* Scoreboards that an exit's probe waits for at its start; scoreboards that guard what the entry's probe leaves in
- * flight. */
+/* Return scoreboards as bits: those that the exit probe waits for at its start, and those that are still set when
+ * the entry probe ends. */
 unsigned sass_check_exit_waits(const struct checked *c);
 unsigned sass_check_entry_pending(const struct checked *c);
 
-/* Every predicate that the kernel writes with variable latency has a scoreboard, except in instructions moved into a
- * stub. */
+/* Checks that every instruction of the kernel that writes a predicate with variable latency sets a scoreboard. Skips
+ * instructions that are replaced by a branch to a stub. */
 int sass_check_predicate_boards(struct checked *c);
 
-/* Is it the kernel's instruction, executed where a probe has put it? */
+/* Is instruction i of the twin a copy of one of the kernel's instructions, after the entry probe or in a stub? */
 bool sass_check_is_moved(const struct checked *c, uint32_t i);
 
 static inline struct sass_insn insn_at(const struct checked *c, uint32_t i)
@@ -72,7 +83,7 @@ static inline bool same(struct sass_insn a, struct sass_insn b)
 	return a.lo == b.lo && a.hi == b.hi;
 }
 
-/* Does `is` differ only by a scoreboard that `was` lacks? */
+/* Is `is` equal to `was`, except for an added scoreboard, which `was` lacks? */
 static inline bool has_added_board(struct sass_insn was, struct sass_insn is)
 {
 	return sass_lacks_board(was) && same(is, sass_with_board(was, SASS_PROBE_SB));
@@ -80,9 +91,9 @@ static inline bool has_added_board(struct sass_insn was, struct sass_insn is)
 
 /* -- pass: the kernel's instructions are unchanged -- */
 int sass_check_kernel_insns(struct checked *c);
-/* Is it unchanged, or does it only have an added scoreboard? */
+/* Is `is` equal to `was`, except perhaps for one added scoreboard? */
 bool sass_check_is_unchanged(const struct checked *c, struct sass_insn was, struct sass_insn is);
-/* Is it a branch of all lanes, with no other bits set? */
+/* Is instruction i an unconditional relative branch, exactly as sass_bra() builds it? */
 bool sass_check_is_bare_branch(const struct checked *c, uint32_t i);
 
 /* -- pass: stubs of instruction probes -- */
@@ -91,27 +102,27 @@ int sass_check_insn_probes(struct checked *c);
 /* -- pass: stubs of reads of __constant__ variables -- */
 int sass_check_constant(struct checked *c);
 
-/* -- pass: after the other code there are only stubs of these two passes -- */
+/* -- pass: every instruction from n on belongs to a stub of the two passes above, or is padding -- */
 int sass_check_unclaimed(struct checked *c);
 
-/* -- pass: the code counts a block's lanes on every path, in memory that nothing else uses -- */
+/* -- pass: the code that counts the lanes of a block runs on every path, in shared memory that nothing else uses -- */
 int sass_check_counting(struct checked *c);
-/* -- pass: no callee of the kernel reads the size of that memory -- */
+/* -- pass: no function that the kernel may call reads the size of shared memory, which the counter enlarges -- */
 int sass_check_callee_sizes(struct checked *c, const struct sass_kernel *kernel);
 
 /* -- pass: the instructions, barriers, branches and registers of probes -- */
 int sass_check_added_insns(struct checked *c);
 
-/* -- pass: the entry's probe preserves the kernel's registers -- */
+/* -- pass: the entry probe preserves the kernel's registers -- */
 int sass_check_entry(struct checked *c);
 
-/* -- pass: an exit's probe waits for the kernel's operations in flight -- */
+/* -- pass: the exit probe waits for the kernel's operations in flight -- */
 int sass_check_exit(struct checked *c);
 
-/* -- pass: no operation without a scoreboard is in flight where an exit's probe writes its registers -- */
+/* -- pass: no operation without a scoreboard is in flight where the exit probe writes its registers -- */
 int sass_check_flight(struct checked *c);
 
-/* -- pass: registers that an exit's probe only reads hold lasting values of the entry's probe -- */
+/* -- pass: registers that the exit probe reads before it writes them hold values that the entry probe computed -- */
 int sass_check_reused_values(struct checked *c);
 
 /* -- pass: a probe waits for its own operations in flight -- */
@@ -123,7 +134,7 @@ int sass_check_timing(struct checked *c);
 /* -- pass: the twin's list of exits matches its code -- */
 int sass_check_exit_list(struct checked *c);
 
-/* -- pass: relocations of the twin's code, and copies of the functions that it calls. -ENOMEM too. -- */
+/* -- pass: relocations of the twin's code, and copies of the functions that it calls. May also return -ENOMEM. -- */
 int sass_check_texts(struct checked *c, const struct sass_kernel *kernel);
 
 #endif
