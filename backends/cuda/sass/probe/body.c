@@ -10,7 +10,7 @@
 #include "schedule.h"
 
 #define BODY_BOARD 5
-#define MAX_EXPANSION_INSNS 3      /* maximum number of instructions that one becomes */
+#define MAX_EXPANSION_INSNS 3      /* maximum number of instructions that replace one instruction of the probe */
 
 #define refuse(diag, ...) gpubpf_diag_refuse(diag, INJECT, "its probe at an instruction " __VA_ARGS__)
 
@@ -19,10 +19,12 @@ struct body_maker {
 	const struct sass_probe *probe;
 	struct sass_body *body;
 	bool guarded;
-	uint8_t scratch;           /* a scratch predicate: the conjunction of an instruction's predicate and `meant` */
+	uint8_t scratch;           /* a scratch predicate, for the AND of an instruction's guard and the guard
+	                            * predicate of the body */
 	struct gpubpf_diag *diag;
 };
 
+/* Checks that the probe suits a body, and finds out whether lanes end early and whether the body needs branches. */
 static int check_probe(struct body_maker *m)
 {
 	for (uint32_t i = 0; i < m->probe->n; i++) {
@@ -42,7 +44,7 @@ static int check_probe(struct body_maker *m)
 
 /* -- predicates -- */
 
-/* SASS_PT: no predicate is free. */
+/* Returns the highest predicate that is not in *used, and adds it. SASS_PT: all are in use. */
 static uint8_t alloc_predicate(unsigned *used)
 {
 	uint8_t p = SASS_PT;
@@ -55,6 +57,7 @@ static uint8_t alloc_predicate(unsigned *used)
 	return p - 1;
 }
 
+/* Allocates the guard and scratch predicates. If two are not free, the body gets branches instead. */
 static void alloc_predicates(struct body_maker *m)
 {
 	unsigned used = 0;
@@ -62,7 +65,8 @@ static void alloc_predicates(struct body_maker *m)
 	for (uint32_t i = 0; i < m->probe->n; i++)
 		used |= sass_predicates_written(m->probe->insns[i]) | sass_predicates_read(m->probe->insns[i]);
 	m->body->meant = m->scratch = SASS_PT;
-	if (m->body->wanders || (!m->guarded && !m->body->ends)) /* lanes that do not count go around it */
+	if (m->body->wanders || (!m->guarded && !m->body->ends)) /* the stub branches around a body with branches, so
+	                                                          * it needs no guard predicate */
 		return;
 	m->body->meant = alloc_predicate(&used);
 	m->scratch = alloc_predicate(&used);
@@ -79,7 +83,8 @@ static void emit(struct body_maker *m, struct sass_insn insn)
 	m->body->insns[m->body->n++] = insn;
 }
 
-/* The instruction, executed only for lanes that count. */
+/* Emits the instruction with its predicate in field `at` ANDed with the guard predicate, so that it has an effect
+ * only for lanes that run the probe. */
 static void emit_guarded(struct body_maker *m, struct sass_insn insn, unsigned at)
 {
 	unsigned p = sass_field(insn, at, 3);
@@ -93,14 +98,14 @@ static void emit_guarded(struct body_maker *m, struct sass_insn insn, unsigned a
 	emit(m, sass_with_field(insn, at, 4, m->scratch));
 }
 
-/* Lanes for which the predicate holds have ended, so they no longer count. */
+/* Replaces an EXIT by an update of the guard predicate: it becomes false for the lanes that would end. */
 static void emit_exit(struct body_maker *m, struct sass_insn insn)
 {
 	unsigned guard = sass_field(insn, 12, 4), second = sass_field(insn, 87, 4);
 
-	if (sass_is_unconditional(insn)) /* the last one */
+	if (sass_is_unconditional(insn)) /* the last instruction of the probe */
 		return emit(m, sass_nop(sass_wait_mask(insn), 1));
-	if (second != SASS_PT) { /* both must hold to end */
+	if (second != SASS_PT) { /* an EXIT with two predicates: a lane ends if both hold */
 		emit(m, sass_with_field(sass_and_predicates(m->scratch, guard & 7, guard >> 3, second & 7, second >> 3), SASS_WAIT_AT,
 				  6, sass_wait_mask(insn)));
 		emit(m, sass_and_predicates(m->body->meant, m->scratch, true, m->body->meant, false));
@@ -110,7 +115,8 @@ static void emit_exit(struct body_maker *m, struct sass_insn insn)
 			  sass_wait_mask(insn)));
 }
 
-/* Splits the load of a place's value into loads of 32 bits. Only loads of 32 and 64 bits are supported. */
+/* Splits the load of a place value into loads of 32 bits. Refuses other loads than those of 32 bits and of all 64
+ * bits. */
 static int emit_value_load(struct body_maker *m, struct sass_insn insn, enum sass_input given, unsigned half)
 {
 	unsigned width = sass_field(insn, 73, 3), to = sass_field(insn, 16, 8);
@@ -126,7 +132,8 @@ static int emit_value_load(struct body_maker *m, struct sass_insn insn, enum sas
 	return 0;
 }
 
-/* An EXIT becomes a branch to the last instruction. emit_all() sets the targets when all positions are known. */
+/* Emits a branch; an EXIT becomes a branch to the last instruction. emit_all() sets the targets later, when all
+ * positions are known. */
 static void emit_branch(struct body_maker *m, struct sass_insn insn)
 {
 	if (sass_opcode(insn) == SASS_OP_EXIT)
@@ -145,7 +152,8 @@ static int emit_insn(struct body_maker *m, struct sass_insn insn, bool last)
 		emit_branch(m, insn);
 	else if (sass_opcode(insn) == SASS_OP_EXIT)
 		emit_exit(m, insn);
-	else if ((sass_opcode(insn) & 0x1ff) == 0x006) /* VOTE: only lanes that count take part */
+	else if ((sass_opcode(insn) & 0x1ff) == 0x006) /* VOTE: its input predicate (field 87) must be false for
+	                                                * lanes that do not run the probe */
 		emit_guarded(m, insn, 87);
 	else if (sass_has_effect(insn))
 		emit_guarded(m, insn, 12);
@@ -154,7 +162,8 @@ static int emit_insn(struct body_maker *m, struct sass_insn insn, bool last)
 	return 0;
 }
 
-/* at[i] is the position in the body of the probe's instruction i. All lanes end at the last one. */
+/* Emits the whole body. at[i] is the position in the body of the probe's instruction i. An EXIT before the last
+ * instruction targets the last instruction. */
 static int emit_all(struct body_maker *m)
 {
 	uint32_t *at = calloc(m->probe->n, sizeof(*at)), n = m->probe->n;
@@ -208,7 +217,7 @@ static bool is_read(const struct sass_body *b, const struct sass_operand *x)
 	return false;
 }
 
-/* Its stall moves to the instruction before, its waits to the one after. */
+/* Removes instruction i. The instruction before takes over its stall, the one after its waits. */
 static void drop_insn(struct sass_body *b, uint32_t i)
 {
 	unsigned waits = sass_wait_mask(b->insns[i]), stall = sass_stall(b->insns[i]);
@@ -240,7 +249,8 @@ static void drop_dead(struct sass_body *b)
 
 /* -- in flight -- */
 
-/* Every slow instruction gets a scoreboard, because the body may execute again. */
+/* Adds a scoreboard to every slow instruction that lacks one, because the body may execute again while the
+ * instruction is in flight. Computes the scoreboards that are still set at the end. */
 static void assign_boards(struct sass_body *b)
 {
 	for (uint32_t i = 0; i < b->n; i++) {
@@ -253,7 +263,7 @@ static void assign_boards(struct sass_body *b)
 		b->insns[i] = sass_with_board(insn, BODY_BOARD);
 		sass_insert_wait(b->insns, b->n, i, BODY_BOARD);
 	}
-	for (uint32_t i = 0; i < b->n; i++) /* in a body with branches it is unknown which waits have executed */
+	for (uint32_t i = 0; i < b->n; i++) /* in a body with branches no wait is certain to execute */
 		b->left = sass_pending_boards(b->left, b->wanders ? sass_with_field(b->insns[i], SASS_WAIT_AT, 6, 0) : b->insns[i]);
 }
 

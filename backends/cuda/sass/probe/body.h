@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The code of a probe in the middle of a kernel, where other lanes of the warp may run other code. It has no branches:
- * all lanes that enter go through it together. A lane counts if the place's predicates hold for it. A predicate limits
- * memory effects to the lanes that count. A body that needs branches keeps them (`wanders`).
+ * A body is the code of a probe in the middle of a kernel, where other lanes of the warp may run other code. All lanes
+ * that reach the place execute the body together. The probe runs only for those of them for which the place's
+ * predicates hold. A body without branches gets a guard predicate (`meant`) on every memory effect. A body with
+ * branches (`wanders`) needs none, because the stub branches around it for the other lanes.
  *
  * Does:     guards the effects of a probe and replaces its early exits; removes dead code.
  * Before:   sass_probe_read() has read the probe.
@@ -18,21 +19,24 @@
 struct gpubpf_diag;
 
 struct sass_body {
-	struct sass_insn *insns;   /* malloc'd; loads of the place's values, of 32 bits each, are not moves yet */
+	struct sass_insn *insns;   /* malloc'd. It still loads the place's values from SASS_INPUT_BASE, 32 bits at a
+	                            * time; the stub writer replaces these loads by moves. */
 	uint32_t n;
 	uint32_t regs, frame;      /* as in struct sass_probe */
-	uint32_t given;            /* the place's values that it reads, as bits */
+	uint32_t given;            /* place values that it reads: bit i for enum sass_input i */
 	bool predicates;           /* it writes predicates */
-	uint8_t meant;             /* the predicate that guards its effects; the probe's own instructions do not write
-	                            * it */
-	bool ends;                 /* lanes may end early; then `meant` is in use at every place */
-	bool wanders;              /* it has branches: lanes that do not count go around it, and all lanes reconverge
-	                            * after it */
-	unsigned left;             /* scoreboards that guard the work that it leaves in flight */
+	uint8_t meant;             /* the guard predicate: it is true for lanes that run the probe. SASS_PT: the body
+	                            * has none. The probe's own instructions do not write it. */
+	bool ends;                 /* the probe has an EXIT before its last instruction; then a body without branches
+	                            * has a guard predicate at every place, and the EXIT clears it */
+	bool wanders;              /* the body has branches. The stub branches around it for lanes that do not run
+	                            * the probe, and all lanes reconverge after it. */
+	unsigned left;             /* scoreboards that are still set when the body ends, as bits */
 };
 
-/* Makes a body of a probe. guarded: places have a predicate, and the stub sets `meant` first. Else `meant` is SASS_PT
- * unless lanes may end early. It is also SASS_PT in a body with branches. -EINVAL and the reason; -ENOMEM. */
+/* Makes a body of a probe. guarded: the places have predicates, and the stub sets the guard predicate before the
+ * body. `meant` is SASS_PT if the body has branches, or if it is not guarded and no lane ends early. Returns 0;
+ * -EINVAL with the reason in *diag; -ENOMEM. */
 int sass_body_make(const struct sass_arch *arch, const struct sass_probe *probe, bool guarded, struct sass_body *body,
 		   struct gpubpf_diag *diag);
 void sass_body_finish(struct sass_body *body);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Branches and accesses that cannot run at an exit or for single lanes.
+ * Replaces lines with uniform operands that demotion (probe.c) cannot map one to one.
  *
  * Does:     replaces BRA.DIV, computed branches, and accesses at sums with uniform registers by equivalent lines.
  * Before:   sass_work_map_predicates() has mapped the predicates.
@@ -14,17 +14,17 @@
 
 
 #define DIVERGENCE_INSNS 3         /* instructions that replace a BRA.DIV */
-#define SAVED_DIVERGENCE_INSNS 9   /* the same if no predicate is free */
-#define SAVED_PREDICATE 0          /* the predicate that is used then */
+#define SAVED_DIVERGENCE_INSNS 9   /* instructions that replace a BRA.DIV if no predicate is free */
+#define SAVED_PREDICATE 0          /* the predicate that these use, and restore */
 #define ALL_BOARDS 0x3f
-#define TABLES 2                   /* the constant bank */
+#define TABLES 2                   /* the constant bank with the tables of computed branches */
 #define MAX_ENTRIES 64
-#define MAX_TABLE_INSNS 4          /* maximum number of instructions between the read and the branch */
+#define MAX_TABLE_INSNS 4          /* maximum distance in lines from the load of the table to the branch */
 
 /* -- BRA.DIV -- */
 
-/* BRA.DIV tests whether the active lanes equal a mask in a uniform register. It becomes VOTE, ISETP with its predicate,
- * BRA. */
+/* Replaces BRA.DIV, which compares the active lanes with a mask in a uniform register, by VOTE, by ISETP under its
+ * predicate, and by BRA. chosen: the free predicate. */
 static void emit_divergence(const struct work *w, const struct line *from, struct line *to, uint8_t chosen)
 {
 	struct sass_insn differs = { 0xc0c | SASS_PT << 12 | (uint64_t)w->mask_at << 24 |
@@ -43,9 +43,9 @@ static void emit_divergence(const struct work *w, const struct line *from, struc
 	to[2].target = from->target;
 }
 
-/* If no predicate is free, the code saves the predicates. NOP waits until all are written, P2R saves them, and the test
- * branches. Where it does not branch, R2P restores them and a branch skips the rest. Where it branches, R2P restores
- * them and BRA goes to the target. */
+/* Replaces BRA.DIV where no predicate is free. NOP waits until all predicates are written, P2R saves them, and the
+ * test branches. On both paths R2P restores them; then one path branches over the rest, the other to the target of
+ * BRA.DIV. */
 static void emit_saved_divergence(const struct work *w, const struct line *from, struct line *to)
 {
 	static const uint32_t over = 2;
@@ -63,8 +63,7 @@ static void emit_saved_divergence(const struct work *w, const struct line *from,
 	to[8].target = from->target;
 }
 
-/* -- computed branches: BRX goes to an entry of c[0x2] that LDC reads by an index, or to one of the branches after it
- * -- */
+/* -- computed branches: BRX goes to an entry of a table in c[0x2] that LDC loads, or to one of the BRAs after it -- */
 
 static uint32_t table_size(const struct work *w)
 {
@@ -96,7 +95,8 @@ static bool writes(struct sass_insn insn, uint32_t reg)
 	return !form || (result.n && !result.uniform && result.reg <= reg && reg < (uint32_t)result.reg + result.n);
 }
 
-/* The line that reads the table of the BRX at i; between the two the index does not change. SASS_NONE: none. */
+/* Returns the line that loads from the table of the BRX at line i; the index register must not change between the
+ * two. SASS_NONE: none. */
 static uint32_t find_table(const struct work *w, uint32_t i)
 {
 	uint32_t to = sass_field(w->lines[i].insn, 24, 8);
@@ -114,7 +114,7 @@ static uint32_t find_table(const struct work *w, uint32_t i)
 	return SASS_NONE;
 }
 
-/* The number of consecutive unconditional branches from line i on. */
+/* Returns the number of consecutive unconditional branches from line i on. */
 static uint32_t count_branches(const struct work *w, uint32_t i)
 {
 	uint32_t n = 0;
@@ -130,7 +130,7 @@ int sass_work_mark_jump(struct work *w, uint32_t i)
 	struct line *line = &w->lines[i];
 	int64_t off = sass_branch(w->arch, line->insn);
 
-	if (off == -(int64_t)(i + 1) * SASS_INSN) { /* the entries of the table count from the start */
+	if (off == -(int64_t)(i + 1) * SASS_INSN) { /* table entries are offsets from the start of the code */
 		line->from = find_table(w, i);
 		if (line->from != SASS_NONE)
 			w->lines[line->from].spare = true;
@@ -148,7 +148,7 @@ int sass_work_mark_jump(struct work *w, uint32_t i)
 	return 0;
 }
 
-/* ISETP and BRA for each entry; the last needs no comparison. */
+/* Replaces BRX by ISETP and BRA for each target; the last target needs no comparison. chosen: the free predicate. */
 static void emit_jump(const struct work *w, uint32_t i, struct line *to, uint8_t chosen)
 {
 	const struct line *from = &w->lines[i];
@@ -171,17 +171,19 @@ static void emit_jump(const struct work *w, uint32_t i, struct line *to, uint8_t
 	}
 }
 
-/* -- accesses at the sum of a register and a uniform one, or at a uniform pair -- */
+/* -- accesses at a register plus a uniform register, or at a pair of uniform registers -- */
 
-#define OP_STL 0x987               /* at a uniform address in 64 */
+#define OP_STL 0x987               /* STL with a uniform register in field 64 */
 #define OP_STL_REGISTER 0x387
-#define OP_LDL 0x983               /* at a uniform address in 32, if bit 91 is set */
-#define OP_LDG 0x981               /* this and the next three: at a uniform address, if memory has no descriptor */
+#define OP_LDL 0x983               /* LDL with a uniform register in field 32, if bit 91 is set */
+#define OP_LDG 0x981               /* this and the next three have a uniform address register if memory has no
+                                    * descriptor */
 #define OP_STG 0x986
 #define OP_RED 0x98e
 #define OP_ATOMG 0x9a8
-#define SUM_TIME 8                 /* cycles until an access can read the sum */
+#define SUM_TIME 8                 /* cycles until an access can read the computed address */
 
+/* Does the instruction access global memory at an address in uniform registers? */
 static bool is_global(const struct work *w, struct sass_insn insn)
 {
 	uint32_t opcode = sass_opcode(insn);
@@ -190,8 +192,8 @@ static bool is_global(const struct work *w, struct sass_insn insn)
 	       (opcode == OP_LDG || opcode == OP_STG || opcode == OP_RED || (opcode == OP_ATOMG && sass_field(insn, 24, 8) == SASS_RZ));
 }
 
-/* Even an address that is only a uniform pair is copied. An access reads registers after issue, but uniform ones at
- * issue. The registers that replace the uniform pair may have changed by then. */
+/* An address that is only a uniform pair needs a copy too. The access reads uniform registers at issue, but per-lane
+ * registers after issue, when the replacement of the pair may already have changed. */
 uint32_t sass_work_count_sum_lines(const struct work *w, struct sass_insn insn)
 {
 	bool uniform = sass_opcode(insn) == OP_STL || (sass_opcode(insn) == OP_LDL && sass_field(insn, 91, 1));
@@ -201,8 +203,8 @@ uint32_t sass_work_count_sum_lines(const struct work *w, struct sass_insn insn)
 	return uniform && sass_field(insn, 24, 8) != SASS_RZ ? 2 : 0;
 }
 
-/* The access at the address in sum_at. A scoreboard says when it has read sum_at, and the lines before it have its
- * waits. */
+/* Returns the access with its address in sum_at. It sets a read scoreboard, for which the next sum waits. Its waits
+ * move to the lines that compute the address. */
 static struct sass_insn access_at_sum(const struct work *w, struct sass_insn access, unsigned uniform)
 {
 	access = sass_with_field(sass_with_field(access, 24, 8, w->sum_at), uniform, 8, 0);
@@ -212,7 +214,7 @@ static struct sass_insn access_at_sum(const struct work *w, struct sass_insn acc
 	return sass_with_field(sass_with_field(access, 91, 1, 0), SASS_REUSE_AT, 4, 0);
 }
 
-/* IADD3 of the register and the uniform one. */
+/* Emits IADD3 of the register and the uniform register, and the access at the sum. */
 static void emit_sum(const struct work *w, const struct line *from, struct line *to)
 {
 	bool store = sass_opcode(from->insn) == OP_STL;
@@ -225,7 +227,8 @@ static void emit_sum(const struct work *w, const struct line *from, struct line 
 	to[1].insn = store ? sass_with_field(access, 0, 12, OP_STL_REGISTER) : access;
 }
 
-/* Copies the uniform pair. IMAD.WIDE.U32 with 1 adds the register, and IADD3 adds the register after it. */
+/* Emits copies of the uniform pair, then IMAD.WIDE.U32 with factor 1, which adds a 32-bit register; for a 64-bit
+ * register also IADD3, which adds its high half; and the access. */
 static void emit_address(const struct work *w, const struct line *from, struct line *to)
 {
 	uint32_t opcode = sass_opcode(from->insn), reg = sass_field(from->insn, 24, 8), n = sass_work_count_sum_lines(w, from->insn);
@@ -247,7 +250,7 @@ static void emit_address(const struct work *w, const struct line *from, struct l
 	to[n - 1].insn = sass_with_field(to[n - 1].insn, 0, 12, sass_form_find(opcode)->becomes);
 }
 
-/* Every line inherits the members of the original. Branches enter the first one. */
+/* Emits the lines that replace the access `from`. They inherit its members, but only the first is a branch target. */
 static void emit_sums(const struct work *w, const struct line *from, struct line *to)
 {
 	uint32_t n = sass_work_count_sum_lines(w, from->insn);
@@ -264,7 +267,7 @@ static void emit_sums(const struct work *w, const struct line *from, struct line
 
 /* -- entry points -- */
 
-/* The number of lines that replace line i. */
+/* Returns the number of lines that replace line i. */
 static uint32_t count_lines(const struct work *w, uint32_t i)
 {
 	if (sass_is_bra_div(w->lines[i].insn))

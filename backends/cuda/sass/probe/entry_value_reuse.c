@@ -7,8 +7,8 @@
 #include "schedule.h"
 
 #define NOWHERE UINT32_MAX
-#define MIN_END_CYCLES 8           /* cycles from the last result to the end of an entry's probe; as many pass again
-                                    * before an exit's probe begins */
+#define MIN_END_CYCLES 8           /* minimum number of cycles from the entry probe's last result to its end; the
+                                    * branches to the exit probe take as many again */
 
 struct reuse {
 	const struct sass_arch *arch;
@@ -23,7 +23,8 @@ static bool is_straight(const struct sass_probe *p)
 	return p->n && p->n <= SASS_STRAIGHT_MAX_INSNS && !p->diverges;
 }
 
-/* The entry's instruction that leaves the same values in registers; NOWHERE: there is none. */
+/* Returns the index of the instruction of the entry probe that leaves the same values in registers as instruction
+ * `exit` of the exit probe; NOWHERE: there is none. */
 static uint32_t find_same_at_entry(const struct reuse *k, uint32_t exit)
 {
 	const struct sass_insn_values *wanted = &k->of_exit[exit];
@@ -34,7 +35,7 @@ static uint32_t find_same_at_entry(const struct reuse *k, uint32_t exit)
 	return NOWHERE;
 }
 
-/* *any: do both probes compute some value? */
+/* Finds the results of the entry probe that the exit probe can reuse. Sets *any if there are some. */
 static int find_reusable(struct reuse *k, bool *any)
 {
 	int err;
@@ -52,7 +53,7 @@ static int find_reusable(struct reuse *k, bool *any)
 	return err;
 }
 
-/* malloc'd insns; NULL: no memory */
+/* Copies a probe. The insns of the copy are malloc'd; NULL if there is no memory. */
 static struct sass_probe copy_of(const struct sass_probe *p)
 {
 	struct sass_probe copy = *p;
@@ -68,7 +69,8 @@ static bool is_fast_result(struct sass_insn insn)
 	return sass_operand(sass_form_find(sass_opcode(insn)), insn, 0).n && !sass_is_slow(insn);
 }
 
-/* Lengthens the last stall until the last results are ready. The probe has more than its EXIT. */
+/* Extends the stall before the last EXIT until fixed-latency results are ready. Requires a probe of at least two
+ * instructions. */
 static void extend_last_stall(struct sass_probe *p)
 {
 	struct sass_insn *last = &p->insns[p->n - 2];
@@ -82,8 +84,8 @@ static void extend_last_stall(struct sass_probe *p)
 		*last = sass_with_field(sass_with_field(*last, SASS_STALL_AT, 4, sass_stall(*last) + MIN_END_CYCLES - time), SASS_YIELD_AT, 1, 0);
 }
 
-/* Schedules the entry's probe with the values that stay, and the exit's without their computation. -EINVAL:
- * impossible. */
+/* Schedules the entry probe so that the reused results stay in their registers to the end, and the exit probe
+ * without their computation. -EINVAL: there is no such schedule. */
 static int schedule_both(struct reuse *k, struct sass_probe *entry, struct sass_probe *exit)
 {
 	int err = sass_schedule_pinned(k->arch, entry, &k->stays);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Predicates of a probe: liveness, and lane predicates for uniform ones. A set has the lane's predicates in bits 0..6
- * and the uniform ones from UNIFORM on.
+ * Maps the uniform predicates of a probe to lane predicates. A set of predicates has the lane predicates in bits 0..6
+ * and the uniform ones from bit UNIFORM on.
  *
  * Does:     computes the live predicates by backward data flow and colors the uniform ones.
  * Before:   the lines of the probe are open, with targets.
@@ -26,7 +26,8 @@ uint32_t sass_work_branch_successor(const struct work *w, uint32_t i)
 	return to;
 }
 
-/* The live set after line i. Where nothing falls through it may be too large, which is harmless. */
+/* Returns the set of predicates that are live after line i. It includes those of line i + 1 even if control does not
+ * fall through, which is safe. */
 static unsigned live_after(const struct work *w, uint32_t i)
 {
 	unsigned behind = i + 1 < w->n ? w->live[i + 1] : 0;
@@ -67,7 +68,7 @@ static bool propagate_written(const struct work *w, uint32_t i, uint16_t *writte
 	return more;
 }
 
-/* A predicate is not live where no path has written it yet. Liveness alone does not see this: a write under a predicate
+/* Removes predicates from the live sets where no path has written them. Liveness alone keeps them: a guarded write
  * does not end a live range. */
 static int drop_unwritten(struct work *w)
 {
@@ -102,7 +103,7 @@ static void find_live(struct work *w)
 	}
 }
 
-/* Predicates that interfere with uniform predicate u: they are live, or written, where u is. */
+/* Returns the predicates that interfere with uniform predicate u: those live or written where u is live or written. */
 static unsigned find_interfering(const struct work *w, unsigned u)
 {
 	unsigned met = 0;
@@ -127,7 +128,8 @@ static int highest_free(unsigned used)
 	return p;
 }
 
-/* Lane predicates that u cannot become: they interfere with u, or replace a uniform predicate that does. */
+/* Returns the lane predicates that must not replace u: they interfere with u, or already replace a uniform predicate
+ * that does. */
 static unsigned find_excluded(const struct work *w, unsigned u)
 {
 	unsigned met = find_interfering(w, u), excluded = met;

@@ -9,11 +9,11 @@
 #include "schedule.h"
 
 #define UNIFORM_REGS 64
-#define IADD3_REST 0x07ffe0ffull   /* bits of IADD3: no third operand, no carries */
-#define MOV_ALL 0xf00ull           /* bits of MOV: all four bytes */
+#define IADD3_REST 0x07ffe0ffull   /* high bits of IADD3 without third operand and carries */
+#define MOV_ALL 0xf00ull           /* high bits of MOV of all four bytes */
 #define MOV_64 0x10f00ull
-#define SUM_64_REST 0x078e0200ull  /* bits of IADD.64: no sign, no carries */
-#define NOINC_AT 86                /* bit of CALL.REL */
+#define SUM_64_REST 0x078e0200ull  /* high bits of IADD.64 without signs and carries */
+#define NOINC_AT 86                /* bit .NOINC of CALL.REL */
 #define CONTROL_BITS (~((1ull << 41) - 1))
 
 /* -- reading -- */
@@ -23,7 +23,8 @@ static bool is_branch_to_itself(const struct sass_arch *arch, struct sass_insn i
 	return sass_opcode(insn) == SASS_OP_BRA && sass_branch(arch, insn) == -SASS_INSN && sass_is_unconditional(insn);
 }
 
-/* The number of instructions before the branch to itself and the padding with which compilers end a section. */
+/* Returns the number of instructions without the branch to itself and the padding with which compilers end a
+ * section. */
 static uint32_t code_length(const struct sass_arch *arch, const uint8_t *bytes, uint32_t n)
 {
 	while (n && sass_opcode(sass_read(bytes + (n - 1) * SASS_INSN)) == SASS_OP_NOP)
@@ -31,8 +32,8 @@ static uint32_t code_length(const struct sass_arch *arch, const uint8_t *bytes, 
 	return n && is_branch_to_itself(arch, sass_read(bytes + (n - 1) * SASS_INSN)) ? n - 1 : n;
 }
 
-/* A call that does not count the depth (CALL.REL.NOINC) stores no return address, so it is a branch. Only RET would
- * make it a call, and probes may not have RET. */
+/* Turns CALL.REL.NOINC into BRA. It stores no return address, so only a RET could make it a call, and probes may not
+ * have RET. */
 static struct sass_insn to_branch(struct sass_insn insn)
 {
 	if (sass_opcode(insn) != SASS_OP_CALL_REL || !sass_field(insn, NOINC_AT, 1))
@@ -47,8 +48,7 @@ static int find_target(struct work *w, uint32_t i)
 
 	if (!sass_has_target(line->insn))
 		return 0;
-	if (sass_opcode(line->insn) == SASS_OP_BRA) /* the promise of a uniform branch does not hold where lanes are
-	                                             * alone */
+	if (sass_opcode(line->insn) == SASS_OP_BRA) /* clears .U: lanes that run alone do not all branch the same way */
 		line->insn = sass_with_field(line->insn, SASS_UNIFORM_AT, 1, 0);
 	at = (int64_t)(i + 1) * SASS_INSN + sass_branch(w->arch, line->insn);
 	if (at < 0 || at % SASS_INSN || at / SASS_INSN >= w->n)
@@ -113,7 +113,7 @@ static int scan_usage(struct work *w)
 		err = check_line(w, i);
 		if (err < 0)
 			return err;
-		if (!form) /* BRX: another line writes its register */
+		if (!form) /* BRX has no form; another line writes its register */
 			continue;
 		for (unsigned o = 0; o < SASS_OPERANDS; o++) {
 			struct sass_operand x = sass_operand(form, insn, o);
@@ -184,8 +184,8 @@ static struct sass_insn with_rest(struct sass_insn insn, uint64_t rest)
 	return (struct sass_insn){ insn.lo, (insn.hi & CONTROL_BITS) | rest };
 }
 
-/* From sm_80 on UR holds the memory descriptor; before, it holds an address (put_address()). The operation of ATOMG
- * extends to bit 90. */
+/* Removes the memory descriptor that UR holds from sm_80 on. Before sm_80 UR holds an address, which emit_address()
+ * of branch.c replaces. In ATOMG bit 90 belongs to the operation. */
 static int drop_descriptor(struct work *w, struct line *line)
 {
 	struct sass_insn i = line->insn;
@@ -199,7 +199,8 @@ static int drop_descriptor(struct work *w, struct line *line)
 	return 0;
 }
 
-/* Swaps the fields of B and C. Neither may have a sign: its bits are at other positions in each field. */
+/* Swaps the fields of B and C. Refuses an operand with a sign, because the sign bits of B and C are at different
+ * positions. */
 static int swap_operands(struct work *w, struct line *line)
 {
 	uint64_t b = sass_field(line->insn, 64, 8), c = sass_field(line->insn, 32, 8);
@@ -222,7 +223,7 @@ static int demote_form(struct work *w, struct line *line, const struct sass_form
 		*i = with_rest(*i, sass_is_wide(*i) ? MOV_64 : MOV_ALL);
 		break;
 	case SASS_DEMOTE_FROM_A:
-		if (sass_field(*i, 81, 3) != SASS_PT) /* R2UR P0, URZ, R3: do lanes differ? */
+		if (sass_field(*i, 81, 3) != SASS_PT) /* R2UR P0, URZ, R3 tests whether the lanes' values differ */
 			return sass_work_refuse(w, "writes a predicate in R2UR, which is not supported");
 		*i = with_rest(sass_with_field(sass_with_field(*i, 32, 8, sass_field(*i, 24, 8)), 24, 8, 0), MOV_ALL);
 		*i = sass_with_field(sass_with_field(*i, SASS_WRITE_AT, 3, SASS_NO_SCOREBOARD), SASS_READ_AT, 3, SASS_NO_SCOREBOARD);
@@ -292,7 +293,7 @@ static int demote(struct work *w, struct line *line)
 
 /* -- output -- */
 
-/* The first instruction loads the stack pointer, which a probe without a stack does not need. */
+/* Drops the first instruction, which loads the stack pointer, if the probe has no stack and nothing uses R1. */
 static void drop_stack_pointer(struct work *w, uint32_t frame)
 {
 	struct sass_operand one = { .reg = 1, .n = 1 };
@@ -405,7 +406,8 @@ int sass_probe_read(const struct sass_cubin *probes, const char *name, struct sa
 	if (sass_relocations_of(probes, k->text))
 		return sass_work_refuse(&w, "calls functions of the assembler, as warp-wide operations do before "
 					    "sm_90");
-	w.tables = &probes->sections[sass_section_of(probes, ".nv.constant2.", k->text)]; /* section 0 has no data */
+	w.tables = &probes->sections[sass_section_of(probes, ".nv.constant2.", k->text)]; /* 0, which has no data, if
+	                                                                                   * there is no such section */
 	err = legalize_probe(&w, probes, k, probe);
 	free(w.lines);
 	free(w.live);

@@ -17,8 +17,8 @@ static void add_interference(struct regalloc *c, uint16_t a, uint16_t b)
 	c->interferes[((size_t)b * c->room + a) / 64] |= 1ull << ((size_t)b * c->room + a) % 64;
 }
 
-/* A written value interferes with all values that are live after the instruction or in flight there. If the instruction
- * is slow, these include its sources. */
+/* A value that instruction i writes interferes with all values that are live after it or in flight then. If i
+ * accesses registers after issue, the latter include its own sources. */
 static void find_interference(struct regalloc *c, uint32_t i)
 {
 	struct sass_insn insn = c->p->insns[i];
@@ -47,7 +47,8 @@ static void find_interference(struct regalloc *c, uint32_t i)
 
 /* -- groups -- */
 
-/* Places value b `off` registers after a in one group. */
+/* Joins the groups of a and b so that b's register is `off` after a's. Sets c->failed if they are joined with
+ * another distance already. */
 static void join_groups(struct regalloc *c, uint16_t a, uint16_t b, int off)
 {
 	uint16_t ga = c->group[a], gb = c->group[b];
@@ -104,13 +105,15 @@ static void find_groups(struct regalloc *c)
 /* -- registers -- */
 
 struct assignment {
-	uint64_t *occupants;       /* the values in each register */
-	uint32_t words;            /* words of 64 values per register */
+	uint64_t *occupants;       /* set of the values that each register holds, `words` words of 64 bits per
+	                            * register */
+	uint32_t words;            /* words of 64 bits per register */
 	bool *placed;              /* per group */
 	uint32_t regs;
 };
 
-/* Registers keep their remainder modulo the group's alignment, so pairs and quads stay aligned. */
+/* Can the group start at register `base`? Each value keeps the remainder of its register modulo the group's
+ * alignment, so pairs and quads stay aligned. */
 static bool is_free_at(const struct regalloc *c, const struct assignment *p, uint16_t group, int base)
 {
 	for (uint16_t v = group; v != NONE; v = c->next[v]) {
@@ -148,7 +151,7 @@ static void assign_lowest(struct regalloc *c, struct assignment *p, uint16_t gro
 		c->failed = true;
 }
 
-/* The stack pointer first, then groups by falling alignment. */
+/* Allocates the stack pointer first, then groups of alignment 4, 2 and 1. */
 static void assign_registers(struct regalloc *c, struct assignment *p, bool stack)
 {
 	for (uint32_t v = 0; v < c->nvalues && stack; v++)

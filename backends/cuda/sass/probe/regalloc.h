@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Register allocation for probes with branches. Demotion (probe.c) puts uniform values above the assembler's registers,
- * as if all were live at once. Here two values share a register if their live ranges are disjoint and the earlier value
- * has no pending read or write. Order and waits stay.
+ * Register allocation for probes with branches. Demotion (probe.c) gives every uniform register a separate per-lane
+ * register above the assembler's, as if all were live at once. Here two values share a register if their live ranges
+ * are disjoint and the earlier value has no read or write in flight. The order and the waits do not change.
  *
  * Does:     computes liveness and interference, coalesces values, and colors groups of consecutive registers.
  * Before:   the probe has no uniform operations.
@@ -14,8 +14,8 @@
 
 #include "probe.h"
 
-/* A nonzero `frame` means that the probe has a stack; its pointer keeps its register. Returns 0 or -ENOMEM. The probe
- * stays unchanged if it needs as many registers, or if a branch target is unknown. */
+/* Nonzero `frame`: the probe has a stack, and R1, its pointer, keeps its register. Returns 0 or -ENOMEM. Leaves the
+ * probe unchanged if the new allocation saves no register or an instruction is not supported. */
 int sass_alloc_registers(const struct sass_arch *arch, struct sass_probe *probe, uint32_t frame);
 
 #endif

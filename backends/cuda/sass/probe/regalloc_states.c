@@ -9,7 +9,8 @@
 
 #include <string.h>
 
-#define UNGUARDED 0x40             /* in flight, and no scoreboard says until when */
+#define UNGUARDED 0x40             /* bit of `boards`: an access in flight that no scoreboard guards, so it never
+                                    * ends for the analysis */
 #define MAX_FIXED_CYCLES 15        /* cycles after which every fixed-latency result of a probe is ready */
 
 /* -- edges -- */
@@ -21,7 +22,7 @@ static bool falls_through(const struct regalloc *c, uint32_t i)
 	return i + 1 < c->p->n && !((opcode == SASS_OP_BRA || opcode == SASS_OP_EXIT) && sass_is_unconditional(c->p->insns[i]));
 }
 
-/* The target of BSSY counts as an edge too. */
+/* Returns the target of a branch or of BSSY, which counts as an edge too; SASS_NONE: none, or outside of the probe. */
 static uint32_t target(const struct regalloc *c, uint32_t i)
 {
 	struct sass_insn insn = c->p->insns[i];
@@ -94,7 +95,8 @@ static void find_live(struct regalloc *c)
 
 /* -- values, and operations in flight -- */
 
-/* Values that reach one read in the same register. */
+/* Unions the sets of two values that reach one read in the same register. Returns the representative, the smaller
+ * number. */
 static uint16_t merge_sets(struct regalloc *c, uint16_t a, uint16_t b)
 {
 	a = find_set(c, a);
@@ -122,7 +124,7 @@ static void number_values(struct regalloc *c)
 		c->parent[v] = v;
 }
 
-/* Merges the state of one more edge into the state before instruction i. */
+/* Merges the states of one more incoming edge into the states before instruction i. Returns true if one changed. */
 static bool merge_state(struct regalloc *c, uint32_t i, const struct reg_state *from)
 {
 	bool changed = false;
@@ -142,8 +144,8 @@ static bool merge_state(struct regalloc *c, uint32_t i, const struct reg_state *
 	return changed;
 }
 
-/* Registers that it reads or writes after issue are in flight. The scoreboard of reads guards sources; without one, the
- * scoreboard of the result does. */
+/* Marks the operands that the instruction accesses after issue as in flight. Its read scoreboard guards the sources;
+ * if it sets none, its write scoreboard does. */
 static void leave_in_flight(struct regalloc *c, uint32_t i, struct reg_state *states)
 {
 	struct sass_insn insn = c->p->insns[i];
@@ -182,9 +184,10 @@ static bool reads(const struct regalloc *c, uint32_t i, unsigned reg)
 	return any;
 }
 
-/* Does the old value stay in the register together with the new one? It does for lanes that do not write, and while it
- * is in flight. Accesses of one unit are in order: an assembler lets one write a register that an earlier one has not
- * read yet. */
+/* May the register hold the old value as well as the new one after instruction i? Yes if a guard masks lanes, if an
+ * instruction that accesses registers after issue also reads the register, or if the old value is in flight. (A unit
+ * executes in order, so assemblers overwrite a register that an earlier instruction of the same unit still has to
+ * read.) */
 static bool old_value_stays(const struct regalloc *c, uint32_t i, unsigned reg)
 {
 	struct sass_insn insn = c->p->insns[i];

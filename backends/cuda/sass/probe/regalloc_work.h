@@ -8,12 +8,13 @@
 #define REGS 256
 #define NONE UINT16_MAX
 
-/* State of a register before an instruction: a live value, or a dead one that is in flight. */
+/* State of a register before an instruction: its value is live, or dead but still accessed by an instruction in
+ * flight. */
 struct reg_state {
 	uint16_t value;            /* NONE: the register is empty */
-	uint8_t boards, fresh;     /* scoreboards that guard it; `fresh` were set so recently that a wait does not see
-	                            * them yet */
-	uint8_t cycles;            /* until the write completes */
+	uint8_t boards, fresh;     /* boards: scoreboards of the accesses in flight. fresh: those set so recently
+	                            * that the next wait does not see them yet. */
+	uint8_t cycles;            /* cycles until a fixed-latency write completes */
 };
 
 struct regalloc {
@@ -21,16 +22,18 @@ struct regalloc {
 	struct sass_probe *p;
 	uint32_t regs;
 	uint64_t (*live)[REGS / 64];       /* per instruction: registers that are live before it */
-	struct reg_state *states;          /* state before each instruction, by register */
-	uint16_t *defined;                 /* number of the value, by instruction and written register */
-	uint16_t initial[REGS];            /* values in registers at the start */
+	struct reg_state *states;          /* states before each instruction: [instruction * regs + register] */
+	uint16_t *defined;                 /* number of the value that an instruction defines: [instruction * regs +
+	                                    * register] */
+	uint16_t initial[REGS];            /* number of the value that each register has at the start of the probe */
 	uint32_t nvalues, room;
 	uint16_t *parent;                  /* union-find sets of values that share a register */
-	/* of each value that represents its set */
-	uint16_t *group;                   /* values that must occupy consecutive registers */
-	int16_t *at;                       /* offset in the group */
+	/* the next arrays are indexed by a value that represents its union-find set */
+	uint16_t *group;                   /* number of the group: values that must occupy consecutive registers */
+	int16_t *at;                       /* register offset in the group */
 	uint16_t *next;                    /* next value of the group; NONE: none */
-	uint8_t *old, *reg, *align;        /* original register, new register, alignment of the group */
+	uint8_t *old, *reg, *align;        /* the original register of a value, its new register, and the alignment
+	                                    * of a group */
 	uint64_t *interferes;              /* interference: a bit per pair that may not share a register */
 	bool failed;                       /* leave the probe unchanged */
 };
@@ -62,13 +65,13 @@ static inline bool in_flight(const struct reg_state *state)
 	return state->boards || state->fresh || state->cycles;
 }
 
-/* Is it still in flight after the waits of the instruction? */
+/* Is an access of the register still in flight after the waits of the instruction? */
 static inline bool stays_in_flight(const struct reg_state *state, struct sass_insn insn)
 {
 	return (state->boards & ~sass_wait_mask(insn)) || state->fresh || state->cycles;
 }
 
-/* Does it read or write registers when later instructions may already execute? */
+/* May the instruction access registers after later instructions have issued? */
 static inline bool works_after_issue(struct sass_insn insn)
 {
 	return sass_is_slow(insn) || sass_op_find(sass_opcode(insn))->class == SASS_ASYNC || sass_boards_set(insn);
@@ -78,9 +81,9 @@ static inline bool works_after_issue(struct sass_insn insn)
 bool sass_regalloc_is_known(const struct regalloc *c, uint32_t i);
 /* Finds live registers, values and the state of each register before each instruction. */
 void sass_regalloc_find_states(struct regalloc *c);
-/* The registers that are live after the instruction. */
+/* Sets the registers that are live after instruction i, as a bit set. */
 void sass_regalloc_find_live_out(const struct regalloc *c, uint32_t i, uint64_t set[REGS / 64]);
-/* The states of all registers after the instruction. */
+/* Computes the states of all registers after instruction i from those before it. */
 void sass_regalloc_apply_insn(struct regalloc *c, uint32_t i, struct reg_state *states);
 
 #endif

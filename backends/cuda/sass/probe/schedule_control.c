@@ -10,7 +10,7 @@ static bool depends_on(const struct schedule *s, const struct node *reader, cons
 	return false;
 }
 
-/* Results that the same instruction reads first share a scoreboard. */
+/* Assigns scoreboards round robin. Slow results whose first reader is the same instruction share one. */
 void sass_schedule_assign_boards(struct schedule *s)
 {
 	unsigned boards = 0;
@@ -43,7 +43,8 @@ static unsigned waits_of(struct schedule *s, uint32_t index)
 	return waits;
 }
 
-/* The earliest cycle in which it begins, if the instructions before it begin as early as they can. */
+/* Returns the earliest cycle in which the instruction at this position can begin, if those before it begin in the
+ * cycles began[]. */
 static uint32_t start_cycle(struct schedule *s, const uint32_t *began, uint32_t index)
 {
 	uint32_t time = index ? began[index - 1] + 1 : 0;

@@ -2,7 +2,8 @@
 /*
  * Does:     makes nodes of a straight-line probe's instructions, with values instead of registers.
  * Before:   the probe has no uniform operations.
- * After:    each value has one writer. s->failed if the code writes one twice, or if values collide.
+ * After:    each value has one writer. s->failed is set if the code writes a value twice, or if two values of a group
+ *           have the same register.
  * Requires: sass_schedule_is_straight().
  */
 #include "schedule_work.h"
@@ -49,6 +50,8 @@ bool sass_schedule_has_collision(const struct values *v)
 	return false;
 }
 
+/* Replaces the registers of operand o by their current values; a destination or an undefined source gets a new
+ * value. */
 static void read_operand(struct schedule *s, struct node *node, unsigned o, uint16_t cur[256])
 {
 	struct sass_operand x = sass_operand(sass_form_find(sass_opcode(node->insn)), node->insn, o);
@@ -67,6 +70,7 @@ static void read_operand(struct schedule *s, struct node *node, unsigned o, uint
 	}
 }
 
+/* Does the same for the predicates that the instruction reads, or (written) writes. */
 static void read_predicates(struct schedule *s, struct node *node, uint16_t cur[PREDICATES], bool written)
 {
 	int fields = sass_predicate_fields(node->insn);

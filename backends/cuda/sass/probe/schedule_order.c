@@ -3,16 +3,16 @@
  * Does:     orders the nodes: each as early as its operands allow, the longest path to the end first.
  * Before:   sass_schedule_simplify() has marked removed nodes.
  * After:    s->order lists the other nodes.
- * Requires: known latencies, as of the instructions that sass_predicate_fields() accepts.
+ * Requires: only instructions that sass_predicate_fields() accepts, whose latencies are known.
  */
 #include "schedule_work.h"
 
-#define MAX_FIXED_CYCLES 15        /* cycles: more than any fixed latency */
+#define MAX_FIXED_CYCLES 15        /* cycles; more than any fixed latency of a probe */
 #define SCOREBOARD_CYCLES 2        /* cycles until an instruction can wait for a scoreboard that was just set */
 
 /* -- latencies -- */
 
-/* Fixed latency of a result: the longest that compilers allow on any architecture. */
+/* Returns the fixed latency of a result: the longest that compilers allow for on any architecture. */
 static unsigned result_time(const struct schedule *s, const struct node *writer, const struct node *reader)
 {
 	switch (sass_opcode(writer->insn) & 0x1ff) {
@@ -36,7 +36,7 @@ static unsigned predicate_time(const struct schedule *s, const struct node *writ
 	return field && s->arch->sm >= 90 ? 8 : sass_predicate_cycles(writer->insn);
 }
 
-/* An estimate, since the latency of slow instructions varies. */
+/* Returns an estimated latency of a slow instruction, whose real latency varies. */
 static unsigned slow_time(const struct node *node)
 {
 	switch (sass_op_find(sass_opcode(node->insn))->class) {
@@ -80,7 +80,7 @@ static void find_heights(struct schedule *s)
 		}
 }
 
-/* The first cycle in which the node can begin, as far as known; UINT32_MAX: a node before it has not begun. */
+/* Returns the first cycle in which node j can begin; UINT32_MAX: a node on which it depends has not begun. */
 static uint32_t ready_at(const struct schedule *s, const uint32_t *began, uint32_t j)
 {
 	uint32_t at = 0;
@@ -96,8 +96,8 @@ static uint32_t ready_at(const struct schedule *s, const uint32_t *began, uint32
 	return at;
 }
 
-/* Prefers the longer path to the end. A read of the clock goes first: its latency is fixed and passes while other
- * results are outstanding. */
+/* Does node a precede node b if both can begin? The one with the longer path to the end goes first. But a read of
+ * the clock precedes all others: its fixed latency passes while slow results are outstanding. */
 static bool is_first(const struct schedule *s, uint32_t a, uint32_t b)
 {
 	bool clock = sass_reads_clock(s->nodes[a].insn);
@@ -105,7 +105,8 @@ static bool is_first(const struct schedule *s, uint32_t a, uint32_t b)
 	return clock != sass_reads_clock(s->nodes[b].insn) ? clock : s->nodes[a].height > s->nodes[b].height;
 }
 
-/* The node that can begin now and has the longest path to the end; else the node that can begin soonest. */
+/* Returns the node that can begin now, preferred as is_first() says; else the one that can begin soonest. Sets *when
+ * to that cycle. */
 static uint32_t choose_node(const struct schedule *s, const uint32_t *began, uint32_t now, uint32_t *when)
 {
 	uint32_t best = SASS_STRAIGHT_MAX_INSNS, best_at = UINT32_MAX;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Does:     allocates registers to groups of values, and predicates.
- * Before:   sass_schedule_assign_boards() has set where each slow node is waited for.
+ * Before:   sass_schedule_assign_boards() has set the position of the wait for each slow node.
  * After:    s->reg has the first register of each group and the number of each predicate.
  * Requires: the final order.
  */
 #include "schedule_work.h"
 
+/* Normalizes the offsets in each group so that the lowest is 0, and finds the alignment of each group. */
 static void find_groups(struct schedule *s)
 {
 	int8_t low[MAX_VALUES];
@@ -47,8 +48,9 @@ static bool uses_result(const struct schedule *s, const struct node *node, uint1
 	return node->n[0] && s->v.group[node->value[0][0]] == group;
 }
 
-/* The position after which no instruction reads or writes the group, even after issue. Slow instructions have been
- * waited for, and computed values have been read. UINT32_MAX: there is none. */
+/* Returns the last position that uses the group: its last access, or the wait for its last slow access. UINT32_MAX:
+ * the group is in use to the end, because of a slow access without a wait, a value that no node reads, or a result
+ * that stays. */
 static uint32_t free_position(struct schedule *s, uint16_t group)
 {
 	uint32_t over = 0;
@@ -90,7 +92,7 @@ static bool is_free_at(const struct schedule *s, unsigned reg, unsigned size, ui
 	return true;
 }
 
-/* Known results have fixed registers. */
+/* Places groups with known results at their fixed registers. */
 static void place_known(struct schedule *s, const struct sass_pinned_results *lasting, bool *placed)
 {
 	for (uint32_t i = 0; lasting && i < s->n; i++) {

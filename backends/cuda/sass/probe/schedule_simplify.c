@@ -43,7 +43,8 @@ bool sass_schedule_is_known_and_read(const struct schedule *s, const struct node
 
 /* -- fewer instructions -- */
 
-/* Coalesces a copy with its source if no two values collide. */
+/* Removes each copy whose result can share the register of its source: no two different values of the joined group
+ * may have the same register. */
 static void join_copies(struct schedule *s)
 {
 	for (uint32_t i = 0; i < s->n && !s->failed; i++) {
@@ -67,7 +68,8 @@ static void join_copies(struct schedule *s)
 	}
 }
 
-/* Removes instructions whose results are dead, and dead predicates of others. */
+/* Removes instructions without side effect whose results no remaining node reads, and dead predicate results of
+ * others. */
 static void drop_dead(struct schedule *s)
 {
 	for (uint32_t i = s->n; i--;) {
@@ -86,7 +88,8 @@ static void drop_dead(struct schedule *s)
 	}
 }
 
-/* Lanes that would exit before the last stores of others skip these stores instead. Then no lane waits for another. */
+/* If-converts the early EXIT: removes it and guards the memory operations after it with its negated predicate, so
+ * that the warp stays converged. */
 static void predicate_early_exit(struct schedule *s)
 {
 	struct node *end = NULL;

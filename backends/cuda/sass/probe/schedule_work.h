@@ -14,18 +14,19 @@ struct node {
 	uint16_t value[SASS_OPERANDS][4];
 	uint8_t n[SASS_OPERANDS];
 	uint16_t predicate[SASS_PREDICATE_FIELDS]; /* NONE: PT, or no predicate */
-	uint32_t index;            /* in the original probe */
+	uint32_t index;            /* index in the original probe */
 	bool removed, ordered, slow;
-	bool stays, known;         /* stays and known of struct sass_pinned_results */
-	uint32_t height;           /* estimated cycles from it to the end */
-	uint32_t waited;           /* position of the first wait for its scoreboard; 0: there is none yet */
+	bool stays, known;         /* `stays` and `known` of struct sass_pinned_results for this instruction */
+	uint32_t height;           /* estimated cycles from the node to the end of the probe */
+	uint32_t waited;           /* position in the new order of the first wait for its scoreboard; 0: nothing
+	                            * waits for it */
 	uint8_t board;
 };
 
 /* A value is the result of one instruction in one register or predicate. Values that must occupy consecutive registers
  * form a group. */
 struct values {
-	uint16_t group[MAX_VALUES], same[MAX_VALUES]; /* same: the value that it copies */
+	uint16_t group[MAX_VALUES], same[MAX_VALUES]; /* same: the value of which it is a copy; itself if it is none */
 	int8_t at[MAX_VALUES];
 	uint8_t writers[MAX_VALUES];
 	uint16_t n;
@@ -39,15 +40,17 @@ struct schedule {
 	struct values v;
 	uint16_t latency[SASS_STRAIGHT_MAX_INSNS][SASS_STRAIGHT_MAX_INSNS];  /* estimated cycles from one instruction to a later one; 0:
 	                                                  * they are independent */
-	uint8_t wide[MAX_VALUES];      /* alignment, size and first register of a group */
+	uint8_t wide[MAX_VALUES];      /* wide: alignment of a group; size: its registers; reg: its first register,
+	                                * or the number of a predicate */
 	uint8_t size[MAX_VALUES], reg[MAX_VALUES];
-	uint32_t free_at[MAX_VALUES];  /* position after which a group's registers are free; UINT32_MAX: never */
-	uint32_t last[MAX_VALUES];     /* position of a value's last use */
+	uint32_t free_at[MAX_VALUES];  /* position in the new order after which the registers of a group can be
+	                                * reused; UINT32_MAX: never */
+	uint32_t last[MAX_VALUES];     /* position in the new order of the last use of a predicate value */
 	uint32_t regs;
 	bool failed;
 };
 
-/* The node at a position of the new order. */
+/* Returns the node at a position of the new order. */
 static inline struct node *node_at(struct schedule *s, uint32_t index)
 {
 	return &s->nodes[s->order[index]];
@@ -58,30 +61,34 @@ static inline struct node *node_at(struct schedule *s, uint32_t index)
 bool sass_schedule_is_straight(const struct sass_probe *p);
 /* Makes nodes and values of a probe's instructions. */
 void sass_schedule_build_nodes(struct schedule *s, const struct sass_probe *p);
-/* Places value b `off` registers after a in one group. */
+/* Joins the groups of a and b so that b's register is `off` after a's. */
 void sass_schedule_join_groups(struct schedule *s, uint16_t a, uint16_t b, int off);
-/* Do two different values have one register? */
+/* Do two different values of one group have the same register? */
 bool sass_schedule_has_collision(const struct values *v);
-/* Does the node read value v, which copies no other? Does any node read v or the value that it copies? */
+/* sass_schedule_reads(): does the node read v or a copy of it? v must not be a copy itself (same[v] == v).
+ * sass_schedule_is_read(): does any remaining node read v, or the value of which v is a copy? */
 bool sass_schedule_reads(const struct schedule *s, const struct node *node, uint16_t v);
 bool sass_schedule_is_read(const struct schedule *s, uint16_t v);
 
 /* -- fewer instructions -- */
-/* Known results are not computed, unless an instruction reads a predicate that the same instruction writes: predicates
- * are in no register. */
+/* Removes nodes whose results are known. Keeps a node if another one reads a predicate that it writes, because only
+ * registers are preserved between probes. */
 void sass_schedule_apply_known(struct schedule *s, const struct sass_pinned_results *lasting);
+/* Does a remaining node read one of the known results of this node? */
 bool sass_schedule_is_known_and_read(const struct schedule *s, const struct node *node);
 /* Removes copies, an early exit, and dead instructions. */
 void sass_schedule_simplify(struct schedule *s);
 
 /* -- the order -- */
-/* Cycles that must pass from a to the later b, 0 if none. With `real`, slow instructions count without estimates. */
+/* Returns the minimum distance in cycles from node a to the later node b; 0: they are independent. real: the
+ * distance that stall counts must enforce; for a slow result, until a wait sees its scoreboard. Else the estimated
+ * latency. */
 unsigned sass_schedule_distance(const struct schedule *s, const struct node *a, const struct node *b, bool real);
-/* Sets s->order. */
+/* Computes s->order, the new order. */
 void sass_schedule_find_order(struct schedule *s);
 
 /* -- registers -- */
-/* Measures groups of values and allocates registers and predicates. lasting: NULL, or the known results. */
+/* Allocates registers to groups of values, and predicates. lasting: NULL, or the results with fixed registers. */
 void sass_schedule_alloc_registers(struct schedule *s, const struct sass_pinned_results *lasting);
 
 /* -- control bits -- */

@@ -2,7 +2,7 @@
 /* Facts about single instructions of straight-line probes (schedule.h). */
 #include "schedule.h"
 
-/* operations whose latency schedule_order.c knows */
+/* Does schedule_order.c know the latency of this operation (bits 0..8 of the opcode)? */
 static bool is_timed(uint32_t operation)
 {
 	static const uint16_t timed[] = {
@@ -20,7 +20,7 @@ static bool is_timed(uint32_t operation)
 	return false;
 }
 
-/* A predicate with variable latency has a scoreboard, which the scheduler does not preserve, so it is rejected. */
+/* Rejects a predicate result with variable latency, because the scheduler does not preserve the scoreboard for it. */
 int sass_predicate_fields(struct sass_insn insn)
 {
 	const struct sass_form *form = sass_form_find(sass_opcode(insn));
@@ -49,7 +49,8 @@ bool sass_reads_clock(struct sass_insn insn)
 	return (sass_opcode(insn) & 0x1ff) == 0x005 && special_register(insn) != SR_ZERO;
 }
 
-/* special registers that do not change while a thread runs: lane, thread, block, multiprocessor, lane masks */
+/* Does the S2R read a special register that does not change while a thread runs (lane, thread, block,
+ * multiprocessor, lane masks)? */
 static bool is_constant(struct sass_insn insn)
 {
 	static const uint8_t constant[] = { 0x00, 0x21, 0x22, 0x23, 0x25, 0x26, 0x27, 0x38, 0x39, 0x3a, 0x3b, 0x3c,
@@ -73,7 +74,7 @@ bool sass_has_side_effect(struct sass_insn insn)
 		return sass_reads_clock(insn);
 	case 0x119: /* S2R */
 		return !is_constant(insn);
-	case 0x182: /* LDC with an index: the value depends on the lanes that continue */
+	case 0x182: /* LDC with an index register: the value depends on the lanes that are active */
 		return sass_field(insn, 24, 8) != SASS_RZ;
 	case 0x100: case 0x109: /* FLO, POPC */
 		return false;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Control bits around lines that have changed.
+ * Adapts control bits to a changed line.
  *
  * Does:     extends stalls and adds waits for the new latency of a line.
  * Before:   the line is demoted.
- * After:    every instruction that touches its result waits for it.
+ * After:    every instruction that reads or writes the result of the line waits for it.
  * Requires: the latencies of integer units are the same on all architectures.
  */
 #include "work.h"
@@ -30,7 +30,7 @@ static bool ends_straight_code(const struct line *line)
 	return class == SASS_BRANCH || class == SASS_EXIT || class == SASS_SYNC;
 }
 
-/* The next line that is not dropped. */
+/* Returns the next line after i that is not dropped; w->n or more at the end. */
 static uint32_t next_line(const struct work *w, uint32_t i)
 {
 	do
@@ -59,8 +59,9 @@ static bool overwrites(struct sass_insn insn, struct sass_insn reader)
 	return false;
 }
 
-/* A slow instruction reads its registers after issue; the uniform datapath does not. The next line waits for it that
- * touches the result, overwrites a source, or ends straight-line code. */
+/* Adds a scoreboard to line i if it has none, and a wait for it at the next line that uses the result, overwrites a
+ * source, or ends straight-line code. The wait covers sources too: a slow instruction reads per-lane registers after
+ * issue, unlike the uniform datapath. */
 static void add_wait(struct work *w, uint32_t i, const struct sass_operand *result)
 {
 	unsigned board = sass_write_board(w->lines[i].insn);
@@ -85,7 +86,7 @@ static void extend_stall(struct line *line, unsigned stall)
 	line->insn = sass_with_field(line->insn, SASS_YIELD_AT, 1, 0);
 }
 
-/* The line before the first use of the result stalls for the rest of the latency. */
+/* Extends the stall of the line before the first use of the result by the rest of the latency. */
 static void add_time(struct work *w, uint32_t i, const struct sass_operand *result, unsigned latency)
 {
 	unsigned passed = sass_min_cycles(w->lines[i].insn), before;
@@ -102,7 +103,8 @@ static void add_time(struct work *w, uint32_t i, const struct sass_operand *resu
 		extend_stall(&w->lines[last], before + latency - passed);
 }
 
-/* Is the predicate that a sum writes the carry of another sum? A carry is ready sooner than a guard. */
+/* Is the predicate that this IADD3 writes used only as carry-in of another IADD3? A carry can be read sooner than a
+ * guard. */
 static bool is_carry(const struct work *w, uint32_t i)
 {
 	uint32_t carry = sass_field(w->lines[i].insn, 81, 3), j = next_line(w, i);
@@ -116,7 +118,7 @@ static bool is_carry(const struct work *w, uint32_t i)
 	       sass_field(w->lines[j].insn, 12, 3) != carry;
 }
 
-/* The last line before i that is not dropped. */
+/* Returns the last line before i that is not dropped; SASS_NONE: there is none. */
 static uint32_t prev_line(const struct work *w, uint32_t i)
 {
 	while (i && w->lines[i - 1].dropped)
@@ -144,8 +146,8 @@ void sass_work_update_latency(struct work *w, uint32_t i)
 		extend_stall(&w->lines[i], is_carry(w, i) ? LATENCY : sass_predicate_cycles(insn));
 }
 
-/* The next line takes over the waits of a dropped line. The line before it takes over its stall, up to the longest
- * stall of one line. That is longer than every fixed latency in a probe. */
+/* Drops a line. The next line takes over its waits. The line before takes over its stall, up to the longest stall of
+ * one line, which exceeds every fixed latency in a probe. */
 void sass_work_drop(struct work *w, uint32_t i)
 {
 	unsigned waits = sass_wait_mask(w->lines[i].insn), stall = sass_stall(w->lines[i].insn);

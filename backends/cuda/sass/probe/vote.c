@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * BRA.DIV tests whether lanes that name each other in their masks are converged. Compilers combine the lanes' masks to
- * one (REDUX.OR) and skip the test where the masks differ (R2UR P, URZ, R). Lanes that name each other have the same
- * mask, so each lane can test with a separate one. The test is always allowed. If the lanes are not converged, they
- * branch to code in which they wait for each other.
+ * A warp-wide operation names its participating lanes in a mask, and BRA.DIV tests whether these lanes are converged.
+ * BRA.DIV reads the mask from a uniform register, so compilers OR the lanes' masks (REDUX.OR), and skip the test where
+ * the masks differ (R2UR P, URZ, R). Here each lane tests with its own mask instead: participants have equal masks. The
+ * test is safe in all cases, because lanes that are not converged branch to code in which they wait for each other.
  *
  * Does:     replaces that REDUX.OR or R2UR by code that leaves each lane a separate mask.
  * Before:   the lines of the probe are open, with targets.
  * After:    BRA.DIV tests a mask of the lane; the line no longer exchanges data between lanes.
- * Requires: only BRA.DIV reads the result.
+ * Requires: nothing; a line whose result is also read by other instructions stays unchanged.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -88,7 +88,7 @@ static void push_successors(struct use_walk *k, uint32_t i)
 		push(k, i + 1);
 }
 
-/* Does only BRA.DIV read the value, on every path from the line until the next write? */
+/* Is BRA.DIV the only reader of the value, on every path from line i to the next write? */
 static bool is_only_tested(struct use_walk *k, uint32_t i)
 {
 	for (push_successors(k, i); k->nnext;) {
@@ -103,7 +103,7 @@ static bool is_only_tested(struct use_walk *k, uint32_t i)
 	return true;
 }
 
-/* REDUX.OR becomes R2UR; R2UR with a predicate becomes a PLOP3 that writes false. */
+/* Returns the replacement: R2UR for REDUX.OR; for R2UR with a predicate, a PLOP3 that writes false. */
 static struct sass_insn to_lane_mask(struct sass_insn insn)
 {
 	bool mask = sass_opcode(insn) == SASS_OP_REDUX;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private to the files that read probes: the state of one probe. */
+/* Private to the files that read probes: the state of one probe. A line is one instruction of it. */
 #ifndef GPUBPF_SASS_PROBE_WORK_H
 #define GPUBPF_SASS_PROBE_WORK_H
 
@@ -13,59 +13,67 @@
 
 struct work {
 	const struct sass_arch *arch;
-	const struct sass_section *tables; /* the targets of computed branches in c[0x2]; data NULL: none */
+	const struct sass_section *tables; /* section c[0x2] with the tables of computed branches (BRX); its data is
+	                                    * NULL if there are none */
 	struct line {
 		struct sass_insn insn;
-		uint32_t target;           /* index of a branch's target; SASS_NONE: none */
-		uint32_t from;             /* the line that reads the table of a computed branch */
-		uint32_t ahead;            /* number of lines that an inserted branch skips; 0: it goes to `target` */
-		uint32_t run;              /* number of branches after a computed branch, which selects one of them;
-		                            * else 0 */
-		bool dropped, spare, demoted, entered; /* spare lines will be dropped; a branch targets an entered
-		                                        * line */
-		bool moved;                /* another unit executes it now, and operands reach that a cycle later */
+		uint32_t target;           /* index of the line that a branch targets; SASS_NONE: none */
+		uint32_t from;             /* for BRX: the line that loads from its table; SASS_NONE: none */
+		uint32_t ahead;            /* for an inserted branch: number of lines that it skips; 0: it goes to
+		                            * `target` */
+		uint32_t run;              /* for a BRX without a table: number of branches after it, of which it
+		                            * selects one; else 0 */
+		bool dropped, spare, demoted, entered; /* dropped: removed. spare: to be removed. demoted: changed
+		                                        * from a uniform operation. entered: a branch targets the
+		                                        * line. */
+		bool moved;                /* demotion has moved the operation to another unit, which reads operands
+		                            * a cycle later */
 	} *lines;
-	uint32_t n, begin;                 /* begin: the first line after the preamble, which is dropped */
-	uint32_t first_uniform, uniform_at; /* UR first_uniform becomes R uniform_at, and so on */
-	uint8_t predicate[PREDICATES + 1];  /* the lane predicate that replaces each uniform one; SASS_PT: not used */
+	uint32_t n, begin;                 /* begin: the first line after the preamble (sass_preamble()), which is
+	                                    * dropped */
+	uint32_t first_uniform, uniform_at; /* uniform register first_uniform + i becomes per-lane register
+	                                     * uniform_at + i */
+	uint8_t predicate[PREDICATES + 1];  /* the lane predicate that replaces each uniform one; SASS_PT: the
+	                                     * uniform one is not used */
 	uint16_t *live;                    /* predicates that are live before each original line */
 	uint32_t divergences, jumps;       /* number of BRA.DIVs and of computed branches */
-	uint32_t mask_at, kept_at;         /* registers for the active mask and for saved predicates */
-	uint32_t sums, sum_at;             /* number of accesses at sums with uniform registers; the register pair for
-	                                    * such a sum */
-	unsigned sum_boards;               /* scoreboards that say that accesses have read the sum */
-	unsigned board;                    /* a scoreboard for instructions without one */
+	uint32_t mask_at, kept_at;         /* registers for the active mask (BRA.DIV) and for saved predicates */
+	uint32_t sums, sum_at;             /* sums: number of accesses whose address is a sum with uniform registers.
+	                                    * sum_at: first of the two registers for such a sum. */
+	unsigned sum_boards;               /* scoreboards of these accesses; a new sum waits for them */
+	unsigned board;                    /* the scoreboard that instructions without one get */
 	struct gpubpf_diag *diag;
 };
 
-/* Refuses the probe: the message begins "the probe's machine code". Returns -EINVAL. */
+/* Sets the diagnostic "the probe's machine code ..." and returns -EINVAL. */
 #define sass_work_refuse(w, fmt, ...) gpubpf_diag_refuse((w)->diag, INJECT, "the probe's machine code " fmt, ##__VA_ARGS__)
 
-/* Drops a line: its neighbours take over its waits and its stall. */
+/* Drops line i. The next line takes over its waits, the line before its stall. */
 void sass_work_drop(struct work *w, uint32_t i);
-/* Sets the control bits around line i, whose latency has changed: the lines after it wait for it. */
+/* Adapts control bits to the new latency of line i, so that the lines after it wait for its result. */
 void sass_work_update_latency(struct work *w, uint32_t i);
-/* The successor of the line other than the next line; SASS_NONE: none. BSSY has no such successor if its BSYNC is just
- * before the target. */
+/* Returns the branch target of line i as a successor in the control-flow graph; SASS_NONE: none. A BSSY has none if
+ * its BSYNC is just before the target, because the BSYNC falls through there. */
 uint32_t sass_work_branch_successor(const struct work *w, uint32_t i);
 /* Allocates lane predicates for the uniform ones. -ENOMEM; -EINVAL: too many are live. */
 int sass_work_map_predicates(struct work *w);
-/* A predicate that is dead at the line, before sass_work_expand_lines(); -1: none. */
+/* Returns a lane predicate that is dead at line i; -1: none. For use before sass_work_expand_lines(). */
 int sass_work_free_predicate(const struct work *w, uint32_t i);
-/* Changes a line that combines the lanes' masks for BRA.DIV (REDUX; R2UR with a predicate) if only BRA.DIV reads its
- * result. Then each lane has a separate mask. -ENOMEM. */
+/* Replaces line i if it combines the masks of lanes for BRA.DIV (REDUX, or R2UR with a predicate) and only BRA.DIV
+ * reads the result: then each lane tests its own mask. Returns 0 or -ENOMEM. */
 int sass_work_split_mask(struct work *w, uint32_t i);
-/* Do the two have a register in common? */
+/* Does the instruction use a register of `result`? */
 bool sass_work_touches(struct sass_insn insn, const struct sass_operand *result);
 
-/* Marks the parts of the computed branch at the line. 0; -EINVAL: its table is not understood. */
+/* Finds the targets of the BRX at line i and marks its table load. Returns 0; -EINVAL: its table is not understood. */
 int sass_work_mark_jump(struct work *w, uint32_t i);
-/* How many targets the line has, 0 if it is no computed branch; and the k-th target, SASS_NONE: outside of the
- * probe. */
+/* Return the number of targets of line i, 0 if it is no BRX, and its k-th target, SASS_NONE if that is outside of
+ * the probe. */
 uint32_t sass_work_count_targets(const struct work *w, uint32_t i);
 uint32_t sass_work_get_target(const struct work *w, uint32_t i, uint32_t k);
-/* How many lines replace an access at a sum with uniform registers; 0: the line is no such access. It is local memory
- * at the sum of a register and a uniform one, or memory without a descriptor at a uniform address. */
+/* Returns the number of lines that replace an access at a sum with uniform registers; 0: the instruction is no such
+ * access. It accesses local memory at a register plus a uniform register, or global memory without a descriptor at a
+ * uniform address. */
 uint32_t sass_work_count_sum_lines(const struct work *w, struct sass_insn insn);
 /* Replaces BRA.DIV, computed branches, and accesses at sums by code without uniform operands. -ENOMEM; -EINVAL: no
  * predicate is free. */
