@@ -9,8 +9,8 @@
 #include "backends/cuda/sass/rewrite/insn_probe.h"
 #include "backends/cuda/sass/rewrite/twin.h"
 
-#define SASS_CHECK_PREDICATE_CYCLES 8       /* minimum stall of a stub's first NOP; with the branch to the stub, the
-                                             * kernel's predicate writes are then complete */
+#define SASS_CHECK_PREDICATE_CYCLES 8       /* cycles from the start of a stub until the kernel's predicate writes
+                                             * are complete; the branch to the stub has taken further ones */
 
 struct checked {
 	const struct sass_code *code;      /* the code of the kernel */

@@ -15,7 +15,8 @@ struct stub_writer {
 	const struct sass_code *code;
 	struct sass_patched_code *out;
 	unsigned pending;
-	uint32_t regs;             /* the first register of stubs */
+	uint32_t regs;             /* the first register of a stub: SASS_CONSTANT_ADDRESS of enum
+	                            * sass_constant_register */
 };
 
 static void emit(struct stub_writer *p, struct sass_insn insn)
@@ -23,15 +24,17 @@ static void emit(struct stub_writer *p, struct sass_insn insn)
 	p->out->insns[p->out->n++] = insn;
 }
 
+/* Emits a move of half of the address. The agent fills in the immediate: the address of the variable bank plus
+ * `off`. */
 static void emit_half_address(struct stub_writer *p, bool high, uint32_t off)
 {
 	p->out->addresses[p->out->naddresses++] = (struct sass_constant_address){ p->out->n, off, high };
 	emit(p, sass_move_imm(p->regs + SASS_CONSTANT_ADDRESS + high, 0));
 }
 
-/* An index beyond the end of the bank becomes 0, so a stub reads no memory that the kernel may not use. The index
- * may be negative, with as many bits as the bank's size has. Cut to these bits, the sum is right with and without a
- * sign. */
+/* Emits the address of a constant that is read with an index. Clamps an out-of-range index to 0, so that the stub
+ * reads no memory outside of the bank. The register may hold a signed or an unsigned 16-bit index; masking the sum
+ * with the offset to 16 bits gives the same result for both. */
 static void emit_index(struct stub_writer *p, const struct sass_constant *k)
 {
 	uint32_t index = p->regs + SASS_CONSTANT_INDEX, beyond = p->regs + SASS_CONSTANT_BEYOND;
@@ -45,7 +48,8 @@ static void emit_index(struct stub_writer *p, const struct sass_constant *k)
 	emit(p, sass_mul_add_wide(p->regs, index, 1, p->regs));
 }
 
-/* The load of an LDC is under its predicate; the load of an operand is unconditional. */
+/* Emits the load and the wait for it. The load of an LDC writes its destination under its guard; the load of an
+ * operand is unconditional. */
 static void emit_load(struct stub_writer *p, const struct sass_constant *k, struct sass_insn own)
 {
 	bool loaded = k->way == SASS_CONSTANT_LOADED;
@@ -65,7 +69,8 @@ static void emit_uniform(struct stub_writer *p, const struct sass_constant *k, s
 	emit(p, sass_nop(1u << SASS_CONSTANT_BOARD, UNIFORM_CYCLES));
 }
 
-/* A slow instruction reads its registers after issue, so the stub waits for it. */
+/* Emits the arithmetic instruction with a register operand. If it is slow, it reads the register after issue, so the
+ * stub waits for it. */
 static void emit_own(struct stub_writer *p, const struct sass_constant *k, struct sass_insn own)
 {
 	struct sass_insn by = sass_constant_to_register(own, k->way, p->regs + SASS_CONSTANT_VALUE);

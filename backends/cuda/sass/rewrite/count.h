@@ -6,7 +6,8 @@
 #include "backends/cuda/sass/isa/lane_count.h"
 #include "backends/cuda/sass/probe/probe.h"
 
-/* The code where lanes leave (end), or else the code at the entry. -ENOMEM. */
+/* Makes a probe of the counting code: of the code where lanes leave if `end`, else of the code at the entry. Returns
+ * 0 or -ENOMEM. */
 int sass_count_probe(const struct sass_arch *arch, bool end, struct sass_probe *probe);
 
 #endif

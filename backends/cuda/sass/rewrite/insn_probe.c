@@ -9,14 +9,16 @@
 
 #define ALL_BOARDS 0x3f
 #define MIN_BRANCH_CYCLES 5        /* minimum number of cycles from a branch to its target */
-#define STUB_EXTRA_INSNS 70        /* instructions of a stub outside of bodies: moves, waits, the branch back */
+#define STUB_EXTRA_INSNS 70        /* upper limit of the instructions of a stub, per body and without it: moves,
+                                    * waits, the branch back */
 #define OPERAND_VALUES (0xfu << SASS_INPUT_REGISTER)
 
 #define refuse(diag, ...) gpubpf_diag_refuse(diag, INJECT, __VA_ARGS__)
 
-/* -- which registers -- */
+/* -- number of registers -- */
 
-/* The stub of a constant read uses the first of these registers too, between the bodies of a place. */
+/* Returns the number of registers that bodies and constant stubs need; the stub of a constant read uses the same
+ * registers between two bodies. */
 static uint32_t count_body_regs(const struct sass_insn_probes *around, const struct sass_code *code)
 {
 	uint32_t most = code->nconstants ? SASS_CONSTANT_REGISTERS : 0;
@@ -44,7 +46,8 @@ size_t sass_insn_probes_max_insns(const struct sass_insn_probes *around)
 
 /* -- the code -- */
 
-/* The body's load of a place's value becomes a move with the same predicate and waits, and with the stall of a move. */
+/* Returns the move that replaces a body's load of a place value. It has the guard and waits of the load, and the
+ * stall of a move. */
 static struct sass_insn load_to_move(const struct stub_writer *p, const struct sass_insn_probe *at, struct sass_insn insn,
 				     enum sass_input given, unsigned half)
 {
@@ -55,6 +58,7 @@ static struct sass_insn load_to_move(const struct stub_writer *p, const struct s
 	return sass_with_field(sass_with_field(move, 12, 4, sass_field(insn, 12, 4)), SASS_WAIT_AT, 6, sass_wait_mask(insn));
 }
 
+/* Returns an instruction of a body with its registers moved above the kernel's. */
 static struct sass_insn relocate_insn(const struct stub_writer *p, const struct sass_insn_probe *at, struct sass_insn insn)
 {
 	const struct sass_form *form = sass_form_find(sass_opcode(insn));
@@ -72,7 +76,8 @@ static struct sass_insn relocate_insn(const struct stub_writer *p, const struct 
 	return insn;
 }
 
-/* Lanes that diverge in a body reconverge only at its end, because the body's barriers may be the kernel's. */
+/* Returns an instruction of a body with branches. Removes the body's own convergence barriers, which the kernel may
+ * use too; so lanes reconverge only at the end of the body. */
 static struct sass_insn relocate_divergent(const struct stub_writer *p, const struct sass_insn_probe *at,
 					   struct sass_insn insn)
 {
@@ -85,7 +90,8 @@ static struct sass_insn relocate_divergent(const struct stub_writer *p, const st
 	return sass_nop(sass_wait_mask(insn), sass_stall(insn));
 }
 
-/* A branch over `over` instructions for the lanes whose predicate does not hold. */
+/* Emits a branch over the next `over` instructions for the lanes whose predicate does not hold; nothing if it is
+ * SASS_PT. */
 static void emit_branch_over(struct stub_writer *p, unsigned predicate, uint32_t over)
 {
 	struct sass_insn bra = sass_bra(p->code->arch, (int64_t)over * SASS_INSN);
@@ -94,9 +100,9 @@ static void emit_branch_over(struct stub_writer *p, unsigned predicate, uint32_t
 		emit(p, sass_with_field(bra, 12, 4, predicate ^ 8));
 }
 
-/* Lanes for which the instruction does not execute branch around the body. Lanes that entered together reconverge after
- * it, at a barrier that only stubs use. Lanes of the warp in another stub may use the barrier at the same time. Both
- * sides of a branch do so too in the code of ptxas. */
+/* Emits a body with branches. Lanes for which the instruction does not execute branch around it. The lanes that
+ * entered together reconverge after it at a barrier that only stubs use. Lanes of the same warp may use this barrier
+ * in another stub at the same time; ptxas uses one barrier on both sides of a branch too. */
 static void emit_divergent_body(struct stub_writer *p, const struct sass_insn_probe *at, unsigned guard, unsigned second)
 {
 	uint32_t n = at->body->n + 3, ways = (guard != SASS_PT) + (second != SASS_PT);
@@ -112,7 +118,7 @@ static void emit_divergent_body(struct stub_writer *p, const struct sass_insn_pr
 	emit(p, sass_bsync(p->barrier));
 }
 
-/* The stub saves the predicates before a body first writes one, and restores them when all writes are complete. */
+/* Emits a body. If it writes predicates, saves them before it, and restores them when all its writes are complete. */
 static void emit_body(struct stub_writer *p, const struct sass_insn_probe *at)
 {
 	uint8_t guard = at->place.guard, second = at->place.second;
@@ -134,6 +140,8 @@ static void emit_body(struct stub_writer *p, const struct sass_insn_probe *at)
 	}
 }
 
+/* For an instruction with two accesses: loads the values of the access of this place, unless the registers hold
+ * them. */
 static void switch_access(struct stub_writer *p, const struct sass_insn_probe *at, uint32_t given)
 {
 	const struct sass_access *a = &at->place.access;
@@ -154,8 +162,8 @@ static void emit_bodies(struct stub_writer *p, uint32_t from, uint32_t to, enum 
 	}
 }
 
-/* Bodies after the instruction save the predicates, so the stub waits for the predicates that the instruction
- * writes. */
+/* Emits a wait for the predicates that the instruction writes with variable latency, if bodies follow, because these
+ * save the predicates. */
 static void emit_predicate_wait(struct stub_writer *p, uint32_t from, uint32_t to, struct sass_insn own)
 {
 	bool after = false;
@@ -168,7 +176,7 @@ static void emit_predicate_wait(struct stub_writer *p, uint32_t from, uint32_t t
 	emit(p, sass_nop(ALL_BOARDS, 1));
 }
 
-/* The access of the first place that is about memory. */
+/* Returns the access of the first memory place among list[from] to list[to - 1]. */
 static const struct sass_access *find_access(const struct sass_insn_probes *around, uint32_t from, uint32_t to)
 {
 	while (from + 1 < to && !gpubpf_place_kind(around->list[from].place.kind)->spaces)
@@ -176,8 +184,8 @@ static const struct sass_access *find_access(const struct sass_insn_probes *arou
 	return &around->list[from].place.access;
 }
 
-/* The stub of one instruction, with the bodies list[from] to list[to - 1]. An EXIT may already be a branch to its
- * probe. */
+/* Emits the stub of one instruction, with the bodies of list[from] to list[to - 1]. An EXIT may already be a branch
+ * to the exit probe. */
 static void emit_stub(struct stub_writer *p, uint32_t from, uint32_t to)
 {
 	uint32_t at = p->around->list[from].place.at, stands = p->out->stands[at], start = p->out->n, given = 0;

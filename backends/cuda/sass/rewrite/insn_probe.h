@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Probes of single instructions. The instruction becomes a branch, which all lanes that reach it take, to a stub after
- * the code. The stub loads the place's values into registers above the kernel's. It executes the instruction unchanged,
- * before or after the bodies, and branches back. Bodies write only registers above the kernel's, preserve predicates,
- * and write nothing uniform. If a body has branches, the lanes that entered it together reconverge after it.
+ * Inserts probes at single instructions. A branch to a stub, which all lanes take, replaces the instruction. The stub
+ * loads the place's values into registers above the kernel's. It executes a copy of the instruction, and the bodies of
+ * the probes before or after it, and branches back. Bodies write only registers above the kernel's, preserve
+ * predicates, and write nothing uniform. If a body has branches, the lanes that entered it together reconverge after
+ * it.
  *
  * Does:     replaces each instruction with probes by a branch and appends its stub.
  * Before:   `out` holds the kernel's code, with the probes of the entry and the exits.
- * After:    out->stands[] says where each instruction now executes.
+ * After:    out->stands[] has the index of each replaced instruction's copy in its stub.
  * Requires: bodies of sass_body_make() and registers of sass_alloc_regs_above().
  */
 #ifndef GPUBPF_SASS_INSN_PROBE_H
@@ -19,7 +20,7 @@
 struct gpubpf_diag;
 struct sass_patched_code;
 
-/* a body at a place */
+/* a place and the body of the probe there */
 struct sass_insn_probe {
 	struct sass_place place;
 	uint32_t line;
@@ -31,15 +32,15 @@ struct sass_insn_probes {
 	uint32_t n;
 };
 
-/* Does the place count only some of the lanes that reach it? */
+/* Does the place have predicates, so that its probe runs only for some of the lanes that reach it? */
 static inline bool sass_insn_probe_is_guarded(const struct sass_place *place)
 {
 	return place->guard != SASS_PT || place->second != SASS_PT;
 }
 
-/* Registers that the bodies need above the kernel's; 0 if there are no bodies. */
+/* Returns the number of registers above the kernel's that the stubs need; 0 if there are no bodies. */
 uint32_t sass_insn_probes_regs(const struct sass_insn_probes *around, const struct sass_code *code);
-/* Scoreboards that guard the work that bodies leave in flight. */
+/* Returns the scoreboards that bodies may leave set, as bits. */
 static inline unsigned sass_insn_probes_pending(const struct sass_insn_probes *around)
 {
 	unsigned left = 0;
@@ -49,9 +50,10 @@ static inline unsigned sass_insn_probes_pending(const struct sass_insn_probes *a
 	return left;
 }
 
-/* Upper bound of the instructions of all stubs. */
+/* Returns an upper bound of the instructions of all stubs. */
 size_t sass_insn_probes_max_insns(const struct sass_insn_probes *around);
-/* Appends the stubs to `out`. Each waits for the scoreboards in `left` first. -EINVAL and the reason. */
+/* Appends the stubs to `out`. Each first waits for the scoreboards in `left` (bits). Returns 0, or -EINVAL with the
+ * reason in *diag. */
 int sass_emit_insn_probes(const struct sass_insn_probes *around, const struct sass_code *code, unsigned left, struct sass_patched_code *out,
 		    struct gpubpf_diag *diag);
 

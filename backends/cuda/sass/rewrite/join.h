@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Joins two probes of one place. At the entry these are the probes of a block's first lane and of all lanes. They may
- * also be the code that counts lanes and a probe.
+ * Joins two probes of one place: at the entry the probe for the first lane of a block and the probe for all lanes; or
+ * the code that counts lanes and a probe.
  *
- * Does:     appends the second probe to the first, with a wait for all its work between them.
+ * Does:     appends the second probe to the first, with a wait between them for all operations of the first.
  * Before:   both probes are complete.
  * After:    the first holds both; the second is empty.
  * Requires: nothing.
@@ -14,10 +14,12 @@
 #include "backends/cuda/sass/probe/probe.h"
 
 enum sass_join_kind {
-	SASS_JOIN_CONVERGED,        /* lanes that leave the first continue in the second, to which a warp's lanes come
-	                            * converged */
-	SASS_JOIN_SEPARATE,           /* likewise, without convergence, as they came to the first */
-	SASS_JOIN_FILTER,          /* lanes that leave the first are done; the first leaves nothing in flight */
+	SASS_JOIN_CONVERGED,        /* lanes that end the first probe execute the second; the whole warp reconverges
+	                             * between them */
+	SASS_JOIN_SEPARATE,           /* lanes that end the first probe execute the second, without reconvergence,
+	                               * because they reached the first separately */
+	SASS_JOIN_FILTER,          /* lanes that execute an EXIT of the first probe end there, and the others fall
+	                            * through; the first leaves nothing in flight */
 };
 
 /* Appends *second to *first, which then owns both. -ENOMEM. */

@@ -10,10 +10,11 @@
 #include "backends/cuda/sass/probe/schedule.h"
 
 #define PAD 8                      /* a section is a multiple of this many instructions */
-#define MAX_EXTRA_INSNS (8 + SASS_BARRIERS) /* instructions around the probes */
+#define MAX_EXTRA_INSNS (8 + SASS_BARRIERS) /* upper limit of the instructions before and after a probe */
 
 /* -- allocation -- */
 
+/* Returns the larger value in the entry and exit probes of the uint32_t member at offset `member`. */
 static uint32_t max_member(const struct patch_ctx *p, size_t member)
 {
 	uint32_t of_entry = p->entry ? *(const uint32_t *)((const char *)p->entry + member) : 0;
@@ -46,8 +47,8 @@ static int alloc_registers(struct patch_ctx *p, uint32_t regs)
 	return 0;
 }
 
-/* From the highest on, first the barriers that the kernel does not use. Then the kernel's: at its start no lane waits
- * at one yet, and after an exit's probe none will. */
+/* Assigns barriers from B15 down: first those that the kernel does not use, then the kernel's. Sharing these is
+ * safe: before the kernel's first instruction and after its last one no lane waits at them. */
 static void map_barriers(struct patch_ctx *p)
 {
 	unsigned used = p->code->barriers_used, n = 0;
@@ -58,7 +59,8 @@ static void map_barriers(struct patch_ctx *p)
 				p->barrier[n++] = b;
 }
 
-/* Predicates that an exit's probe names; UINT32_MAX if they are not all known. */
+/* Returns the predicates that the probe names, as bits; UINT32_MAX if the predicate fields of an instruction are
+ * unknown. */
 static unsigned named_predicates(const struct sass_probe *probe)
 {
 	unsigned used = 0;
@@ -74,8 +76,8 @@ static unsigned named_predicates(const struct sass_probe *probe)
 	return used & ((1u << SASS_PT) - 1);
 }
 
-/* Maps the probe to predicates that the kernel does not write, if there are enough. Then nothing of the kernel that is
- * in flight can touch them. */
+/* Maps the predicates of the exit probe to ones that the kernel does not write, if enough are free. Then no
+ * operation of the kernel in flight can write them. */
 static void map_predicates(struct patch_ctx *p)
 {
 	unsigned used = sass_predicates_used(p->code), wanted = p->exit ? named_predicates(p->exit) : 0, next = 0;
@@ -116,7 +118,8 @@ struct sass_insn sass_patch_relocate_insn(const struct patch_ctx *p, struct sass
 	return field ? sass_with_field(insn, field, 4, barriers[sass_field(insn, field, 4)]) : insn;
 }
 
-/* Cycles from the last write of a predicate to the end; 0 if lanes may branch to the end. */
+/* Returns the cycles from the last predicate write to the end of the probe, at most SASS_PREDICATE_CYCLES; 0 if
+ * lanes may branch to the end. */
 static unsigned cycles_after_predicate(const struct sass_probe *probe)
 {
 	unsigned time = 0;
@@ -128,8 +131,9 @@ static unsigned cycles_after_predicate(const struct sass_probe *probe)
 	return time < SASS_PREDICATE_CYCLES ? time : SASS_PREDICATE_CYCLES;
 }
 
-/* Adds a scoreboard where the registers of an entry's probe are written again. The kernel may do so if they are among
- * its registers, and an exit's probe if it uses the same ones. */
+/* Adds a scoreboard to an instruction of the entry probe that is asynchronous and has none, if later code may
+ * overwrite its registers: the kernel, an exit probe or a stub. If there is no such code, returns the instruction
+ * unchanged. */
 static struct sass_insn with_needed_board(const struct patch_ctx *p, struct sass_insn insn)
 {
 	if ((p->above && !p->exit && !p->around.n && !p->code->nconstants) || !sass_lacks_board(insn))
@@ -146,8 +150,8 @@ unsigned sass_patch_pending_boards(const struct patch_ctx *p)
 	return left | sass_insn_probes_pending(&p->around);
 }
 
-/* Adds a scoreboard to the kernel's operations without one that may be in flight at an exit and touch a register of the
- * exit's probe. */
+/* Adds a scoreboard to operations of the kernel that have none, may be in flight at an exit, and access a register
+ * of the exit probe. */
 static int add_boards(struct patch_ctx *p)
 {
 	uint32_t top = lane_bit_reg(p) + (p->exit->barriers > 0);
@@ -166,8 +170,8 @@ static int add_boards(struct patch_ctx *p)
 	return err;
 }
 
-/* Adds scoreboards to writes of predicates that have none. Stubs save the predicates, and an exit's probe may write
- * them. */
+/* Adds a scoreboard to instructions of the kernel that write a predicate with variable latency and have none,
+ * because stubs save the predicates and the exit probe may write them. */
 static void add_predicate_boards(struct patch_ctx *p)
 {
 	for (uint32_t i = 0; i < p->code->n; i++) {
@@ -189,7 +193,7 @@ struct sass_insn sass_exit_to_branch(const struct sass_arch *arch, struct sass_i
 	return sass_with_branch(arch, sass_with_field(insn, 0, 12, SASS_OP_BRA), (int64_t)behind * SASS_INSN);
 }
 
-/* Lanes that left the probe early are not waited for. */
+/* Emits BREAK for each barrier of the entry probe, so that no lane waits there for lanes that left the probe early. */
 static void emit_breaks(struct patch_ctx *p)
 {
 	for (uint32_t b = 0; b < p->entry->barriers; b++)
@@ -215,13 +219,13 @@ static int emit_entry(struct patch_ctx *p)
 	if (p->entry->diverges)
 		emit(p, sass_warpsync_all());
 	p->out->stands[at] = p->out->n;
-	emit(p, p->out->insns[at]); /* it may have got a scoreboard */
+	emit(p, p->out->insns[at]); /* the copy includes a scoreboard that add_boards() has added */
 	emit(p, sass_bra(p->code->arch, ((int64_t)at - p->out->n) * SASS_INSN));
 	p->out->insns[at] = sass_bra(p->code->arch, ((int64_t)p->out->entry - at - 1) * SASS_INSN);
 	return 0;
 }
 
-/* No instruction of a probe waits for a scoreboard before the wait can see that it was set. */
+/* Extends stalls so that no inserted instruction waits for a scoreboard before the wait can see that it was set. */
 static void enforce_scoreboard_latency(struct patch_ctx *p)
 {
 	for (uint32_t i = p->exit ? p->out->exit : p->entry ? p->out->entry : p->code->n; i + 1 < p->out->n; i++) {

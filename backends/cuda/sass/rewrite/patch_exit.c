@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does:     writes the exit's probe: its waits, its code for converged warps, and its code for lanes alone.
+ * Does:     emits the exit probe: its waits, its code for converged warps, and its code for single lanes.
  * Before:   the kernel's code is in p->out, and registers, barriers and predicates are mapped.
  * After:    each EXIT of the kernel branches to the probe.
- * Requires: votes that single lanes can perform, if the probe has barriers.
+ * Requires: only votes that single lanes can perform (can_run_per_lane()), if the probe has barriers.
  */
 #include "patch_work.h"
 
 #include "backends/cuda/sass/isa/scoreboard.h"
 #include "backends/cuda/sass/probe/schedule.h"
 
-#define MAX_FIXED_STALLS 3         /* longest stalls until the slowest fixed-latency result, HMMA, is ready */
+#define MAX_FIXED_STALLS 3         /* number of stalls of SASS_STALL_MAX cycles until the slowest fixed-latency
+                                    * result (HMMA) is ready */
 
 static struct sass_insn relocate_exit_insn(const struct patch_ctx *p, struct sass_insn insn)
 {
@@ -22,7 +23,8 @@ static struct sass_insn relocate_exit_insn(const struct patch_ctx *p, struct sas
 	return sass_patch_relocate_insn(p, insn, p->barrier);
 }
 
-/* Cycles from the first instruction to the first write of a predicate. */
+/* Returns the cycles from the first instruction of the probe to its first predicate write, at most
+ * SASS_PREDICATE_CYCLES. */
 static unsigned cycles_to_predicate(const struct sass_probe *probe)
 {
 	unsigned time = 0;
@@ -35,8 +37,8 @@ static unsigned cycles_to_predicate(const struct sass_probe *probe)
 	return SASS_PREDICATE_CYCLES;
 }
 
-/* Puts waits before the exit's probe: the kernel must no longer write or read what the probe writes. Returns the
- * scoreboards for which the probe's first instruction must wait. */
+/* Emits waits at the start of the exit probe, until the kernel no longer reads or writes what the probe writes.
+ * Returns the scoreboards for which the first instruction of the probe itself must wait. */
 static unsigned emit_exit_waits(struct patch_ctx *p)
 {
 	unsigned time = p->exit->barriers ? SASS_VOTE_CYCLES : p->uses_free_predicates ? SASS_PREDICATE_CYCLES : cycles_to_predicate(p->exit);
@@ -45,8 +47,8 @@ static unsigned emit_exit_waits(struct patch_ctx *p)
 
 	waits |= late ? SASS_ALL_BOARDS : sass_patch_pending_boards(p);
 	time += falls ? 0 : MIN_BRANCH_CYCLES;
-	if (falls && (late || !p->above)) /* the next instruction does not see yet a scoreboard that the instruction
-	                                   * before sets */
+	if (falls && (late || !p->above)) /* a wait does not see a scoreboard that the instruction just before it has
+	                                   * set */
 		emit(p, sass_nop(0, MIN_BRANCH_CYCLES));
 	if (!p->above) {
 		emit(p, sass_nop(SASS_ALL_BOARDS, SASS_STALL_MAX));
@@ -60,8 +62,8 @@ static unsigned emit_exit_waits(struct patch_ctx *p)
 	return 0;
 }
 
-/* Where other lanes may run the same code, there is no barrier to meet at, because barriers belong to the warp. So each
- * lane goes through the code as a warp of one. The lane alone is converged, and nothing waits. */
+/* Returns an instruction of the exit probe for a lane that executes it separately. Other lanes of the warp may run
+ * the same code, so the lane uses no convergence barrier: it acts as a warp of one lane, which is always converged. */
 static struct sass_insn to_single_lane(const struct patch_ctx *p, struct sass_insn insn)
 {
 	bool converges = sass_barrier_at(insn) || sass_opcode(insn) == SASS_OP_WARPSYNC_ALL;
@@ -70,14 +72,16 @@ static struct sass_insn to_single_lane(const struct patch_ctx *p, struct sass_in
 		return sass_vote_alone(sass_patch_relocate_insn(p, insn, p->barrier), lane_bit_reg(p));
 	if (sass_opcode(insn) == SASS_OP_MATCH)
 		return sass_match_alone(sass_patch_relocate_insn(p, insn, p->barrier), lane_bit_reg(p));
-	if (sass_opcode(insn) == SASS_OP_BMOV_CLEAR && sass_field(insn, 16, 8) != SASS_RZ) /* the mask of the lanes at the barrier: none */
+	if (sass_opcode(insn) == SASS_OP_BMOV_CLEAR && sass_field(insn, 16, 8) != SASS_RZ) /* BMOV reads the mask of
+	                                                                                    * the lanes at the
+	                                                                                    * barrier, which is 0 */
 		return sass_with_field(sass_move_imm(sass_field(insn, 16, 8) + p->out->base, 0), SASS_WAIT_AT, 6, sass_wait_mask(insn));
 	return converges ? sass_nop(sass_wait_mask(insn), sass_stall(insn)) : sass_patch_relocate_insn(p, insn, p->barrier);
 }
 
-/* If all lanes of the warp come together, they converge in the probe as its compiler intended. No other lane is left
- * that could use the warp's barriers. Instructions without a mask (SHFL) may rely on that too. Other lanes branch to
- * the code without barriers that follows. */
+/* Emits the test whether all lanes of the warp are converged, and the probe for that case. It uses the barriers as
+ * its compiler intended, because no other lane can use them then. Instructions without a mask (SHFL) may rely on
+ * convergence too. Other lanes branch to the code for single lanes, which follows. */
 static void emit_converged_path(struct patch_ctx *p)
 {
 	static const uint8_t own[SASS_BARRIERS] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
@@ -92,8 +96,8 @@ static void emit_converged_path(struct patch_ctx *p)
 	emit(p, sass_nop(1, 1));
 }
 
-/* Do votes only write a register, with the mask of lanes whose predicate holds or whose value is equal? These are
- * VOTE.ANY R, PT, P and MATCH.ANY R. */
+/* Do all votes only write a register: the mask of the lanes whose predicate holds (VOTE.ANY R, PT, P) or whose value
+ * is equal (MATCH.ANY R)? Then a single lane can compute the result. */
 static bool can_run_per_lane(const struct sass_probe *probe)
 {
 	for (uint32_t i = 0; i < probe->n; i++) {

@@ -16,14 +16,14 @@ struct patch_ctx {
 	const struct sass_probe *entry, *exit;
 	struct sass_insn_probes around;
 	struct sass_patched_code *out;
-	bool above;
-	uint8_t barrier[SASS_BARRIERS];     /* maps the probes' barriers */
-	uint8_t predicate[SASS_PT + 1];     /* maps the predicates of the exit's probe */
-	bool uses_free_predicates;          /* the kernel writes none of these predicates */
+	bool above; /* the probes use only registers above the kernel's */
+	uint8_t barrier[SASS_BARRIERS];     /* convergence barrier of the twin for each barrier of a probe */
+	uint8_t predicate[SASS_PT + 1];     /* predicate of the twin for each predicate of the exit probe */
+	bool uses_free_predicates;          /* the kernel writes none of the predicates in predicate[] */
 	struct gpubpf_diag *diag;
 };
 
-/* The register with the lane's bit, above the probe's registers, for lanes that reach an exit separately. */
+/* Returns the register, above those of the exit probe, that holds the lane's bit in code for single lanes. */
 static inline unsigned lane_bit_reg(const struct patch_ctx *p)
 {
 	return p->out->base + p->exit->regs;
@@ -34,13 +34,15 @@ static inline void emit(struct patch_ctx *p, struct sass_insn insn)
 	p->out->insns[p->out->n++] = insn;
 }
 
-/* The instruction with the registers that the probes have in the twin. barriers: maps the probe's barriers */
+/* Returns an instruction of a probe with its registers and barriers in the twin. barriers[]: the barrier of the twin
+ * for each one of the probe. */
 struct sass_insn sass_patch_relocate_insn(const struct patch_ctx *p, struct sass_insn insn, const uint8_t barriers[SASS_BARRIERS]);
-/* Does the exit's probe write predicates that the kernel may write too? */
+/* Does the exit probe write predicates that the kernel may write too? */
 bool sass_patch_may_clobber_predicates(const struct patch_ctx *p);
-/* The scoreboards that guard what the entry's probe and the bodies leave in flight. */
+/* Returns the scoreboards that the entry probe and the bodies may leave set, as bits. */
 unsigned sass_patch_pending_boards(const struct patch_ctx *p);
-/* Writes the exit's probe, and makes each EXIT a branch to it. -EINVAL and the reason. */
+/* Emits the exit probe, and replaces each EXIT of the kernel by a branch to it. Returns 0, or -EINVAL with the
+ * reason in p->diag. */
 int sass_patch_emit_exit(struct patch_ctx *p);
 
 #endif

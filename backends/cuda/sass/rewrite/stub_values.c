@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The values of a place that the bodies of its probes read: their registers, and the code that loads them. */
+/* Place values that the bodies of probes read: allocation of their registers, and the code that loads them. */
 #include "stub_work.h"
 
 #include "backends/cuda/sass/isa/operands.h"
 
 /* -- registers -- */
 
-/* In global memory the offset is the address; a near space has only the offset. So both share registers. */
+/* mem.addr and mem.offset share registers: in global memory they are equal, and an access to shared or local memory
+ * (`near`) has only the offset. */
 static enum sass_input shared_value(enum sass_input given)
 {
 	return given == SASS_INPUT_OFFSET ? SASS_INPUT_ADDRESS : given;
@@ -47,7 +48,7 @@ static void emit_address(struct stub_writer *p, const struct sass_access *a)
 	emit(p, sass_mul_add_wide(to, one, a->offset, uniform ? to : from));
 }
 
-/* IMAD of the register, its scale, and the uniform register. */
+/* Emits the offset of a near access: register * scale + uniform register + constant. */
 static void emit_offset(struct stub_writer *p, const struct sass_access *a)
 {
 	uint32_t to = sass_stub_value_reg(p, SASS_INPUT_ADDRESS);
@@ -73,14 +74,15 @@ static void emit_value(struct stub_writer *p, const struct sass_access *a, enum 
 	}
 }
 
-/* Two words from the n registers at `from`; 0 where there are fewer. */
+/* Emits moves of two words from the registers `from` to from + n - 1; words beyond n are 0. */
 static void emit_words(struct stub_writer *p, enum sass_input given, uint32_t from, uint32_t n)
 {
 	for (unsigned i = 0; i < 2; i++)
 		emit(p, sass_move(sass_stub_value_reg(p, given) + i, i < n && from != SASS_RZ ? from + i : SASS_RZ));
 }
 
-/* The mask of the lanes that take the branch: both predicates must hold. */
+/* Emits the mask of the lanes that take the branch: the AND of the lanes for which `guard` and for which `second`
+ * holds. */
 static void emit_taken_mask(struct stub_writer *p, uint32_t to, unsigned guard, unsigned second)
 {
 	uint32_t one = p->saved_at + 1;
@@ -92,8 +94,8 @@ static void emit_taken_mask(struct stub_writer *p, uint32_t to, unsigned guard, 
 	emit(p, sass_and(to, to, one));
 }
 
-/* BRA.U also depends on a uniform predicate. The stub saves the predicates and writes the conjunction of all to this
- * one. */
+/* BRA.U also depends on a uniform predicate. The stub saves the predicates, and this one receives the AND of all
+ * three. */
 #define COMBINED_PREDICATE 0
 
 void sass_stub_emit_branch_values(struct stub_writer *p, struct sass_insn own, uint32_t given)
@@ -128,7 +130,7 @@ void sass_stub_emit_branch_values(struct stub_writer *p, struct sass_insn own, u
 	}
 }
 
-/* The lower 64 bits of each operand; 0 where the instruction names fewer operands. */
+/* Loads the lower 64 bits of each operand, and 0 for operands that the instruction does not have. */
 void sass_stub_emit_operands(struct stub_writer *p, struct sass_insn own, uint32_t given)
 {
 	struct sass_operand named[SASS_OPERANDS];

@@ -6,19 +6,20 @@
 #include "insn_probe.h"
 #include "patch.h"
 
-#define SAVED_REGS 2               /* registers after the bodies': saved predicates, and a scratch register */
+#define SAVED_REGS 2               /* number of registers after those of the bodies: one for saved predicates and a
+                                    * scratch register */
 
 struct stub_writer {
 	const struct sass_insn_probes *around;
 	const struct sass_code *code;
 	struct sass_patched_code *out;
 	unsigned pending;
-	unsigned barrier;          /* a convergence barrier that the kernel does not use; SASS_BARRIERS: there is
-	                            * none */
-	uint32_t saved_at;         /* the first of the SAVED_REGS registers */
-	uint32_t given[SASS_NINPUTS]; /* registers of the place's values, two each */
-	const struct sass_access *access; /* the access whose values are in registers; it changes between bodies if the
-	                                   * instruction has two accesses */
+	unsigned barrier;          /* a convergence barrier that the kernel does not use; SASS_BARRIERS: the kernel
+	                            * uses all */
+	uint32_t saved_at;         /* register for saved predicates; the next one is the scratch register */
+	uint32_t given[SASS_NINPUTS]; /* first of the two registers of each per-lane value of the place */
+	const struct sass_access *access; /* the access whose values the registers hold; switch_access() changes it
+	                                   * between bodies if the instruction has two accesses */
 };
 
 static inline void emit(struct stub_writer *p, struct sass_insn insn)
@@ -26,22 +27,23 @@ static inline void emit(struct stub_writer *p, struct sass_insn insn)
 	p->out->insns[p->out->n++] = insn;
 }
 
-/* Allocates registers from `at` on for the per-lane values that bodies read. Returns the first register after them. */
+/* Allocates two registers, from `at` on, for each per-lane value that a body reads. Returns the first register after
+ * them. */
 uint32_t sass_stub_assign_value_regs(const struct sass_insn_probes *around, uint32_t at, uint32_t given[SASS_NINPUTS]);
-/* The first of the two registers of a per-lane value. */
+/* Returns the first of the two registers of a per-lane value. */
 uint32_t sass_stub_value_reg(const struct stub_writer *p, enum sass_input given);
 
-/* Write the code that loads the values in the set `given`: values of the access, of the branch `own`, and of the
- * operands of the instruction `own`. */
+/* Emit moves of the values in the set `given` (bits of enum sass_input) to their registers: values of access a, of
+ * the branch `own`, and of the register operands of `own`. */
 void sass_stub_emit_access_values(struct stub_writer *p, const struct sass_access *a, uint32_t given);
 void sass_stub_emit_branch_values(struct stub_writer *p, struct sass_insn own, uint32_t given);
 void sass_stub_emit_operands(struct stub_writer *p, struct sass_insn own, uint32_t given);
-/* Waits for the instruction's result, and loads the value that memory had before. */
+/* Emits a wait for the result of the atomic `own`, and the move of the old value of memory. */
 void sass_stub_emit_old_value(struct stub_writer *p, const struct sass_access *a, struct sass_insn own);
 
-/* The space of an access; generic if it may be in one of several. */
+/* Returns the space of an access; GPUBPF_GENERIC if the address may be in one of several. */
 enum gpubpf_mem_space sass_stub_access_space(const struct sass_access *a);
-/* The value of a place that is the same for all lanes. */
+/* Returns a place value that is a constant of the place. */
 uint32_t sass_stub_place_constant(const struct sass_insn_probe *at, enum sass_input given);
 
 #endif

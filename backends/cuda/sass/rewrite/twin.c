@@ -44,7 +44,7 @@ static int make_contents(struct writer *w, uint32_t bank)
 	return 0;
 }
 
-/* The layout is known, so the offsets in the file are too. */
+/* Adds the file offset of its section to each binding, after sass_twin_write_file() has laid out the file. */
 static void finish_bindings(struct writer *w)
 {
 	for (uint32_t i = 0; i < w->twin->nbindings; i++) {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes the twin of a kernel as a separate cubin: the kernel's sections, renamed after the twin, and the parts of
- * others that it needs. The words of the probes' c[0x3] belong to the twin, under their names. The agent fills in
- * addresses of the application's variables, in c[0x4] and in code.
+ * Writes the twin of a kernel as a separate cubin. It has the kernel's sections, renamed after the twin, and the parts
+ * of shared sections that the kernel needs. It also has the probes' c[0x3], whose words the agent finds by their
+ * symbols. The agent fills in addresses of the application's variables, in c[0x4] and in code.
  *
  * Does:     selects sections and symbols, renumbers them, and lays out the file.
  * Before:   sass_patch_kernel() has written the code.
  * After:    a complete cubin, and a list of addresses that the agent fills in.
- * Requires: a known meaning of each attribute that the image has for the kernel.
+ * Requires: only known attributes of the kernel in .nv.info (sass_twin_check_attrs()).
  */
 #ifndef GPUBPF_SASS_TWIN_H
 #define GPUBPF_SASS_TWIN_H
@@ -20,9 +20,9 @@
 struct sass_binding {
 	uint32_t symbol;           /* the variable in the application's cubin */
 	int64_t addend;
-	uint64_t off;              /* of the bytes in the twin */
-	enum cuda_twin_part part;  /* which half of the address, or all of it */
-	uint32_t section;          /* section of the application's cubin that the bytes belong to */
+	uint64_t off;              /* offset of the address in the file of the twin */
+	enum cuda_twin_part part;  /* does the twin need the whole address, or which half? */
+	uint32_t section;          /* index in the application's cubin of the section whose copy holds the address */
 };
 
 struct sass_twin {
@@ -31,9 +31,11 @@ struct sass_twin {
 	uint32_t nbindings;
 };
 
-/* Are all attributes known that the image has for the kernel? 0; -EINVAL and the reason. */
+/* Are all attributes of the kernel in .nv.info and .nv.info.<kernel> known? Returns 0, or -EINVAL with the reason in
+ * *diag. */
 int sass_twin_check_attrs(const struct sass_cubin *app, const struct sass_kernel *kernel, struct gpubpf_diag *diag);
-/* -EINVAL and the reason; -ENOMEM. After success the caller calls sass_twin_finish(). */
+/* Writes the twin. Returns 0; -EINVAL with the reason in *diag; -ENOMEM. After success the caller calls
+ * sass_twin_finish(). */
 int sass_twin_write(const struct sass_cubin *app, const struct sass_kernel *kernel, const struct sass_code *code,
 		    const struct sass_cubin *probes, const struct sass_patched_code *grafted, struct sass_twin *twin,
 		    struct gpubpf_diag *diag);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Addresses in a kernel's constants or code. The twin has relocations for functions of the driver and for data of the
- * compiler. The agent fills in addresses of the application's variables. Other addresses are refused.
+ * Handles the addresses in a kernel's constants and code. Functions of the driver and data of the compiler get a
+ * relocation in the twin. Variables of the application get a binding, which the agent fills in. A kernel with another
+ * address is refused.
  */
 #include "twin_work.h"
 
@@ -12,11 +13,11 @@
 #include "backends/cuda/sass/analysis/addresses.h"
 #include "backends/cuda/sass/analysis/constant.h"
 
-#define IMMEDIATE_AT 4             /* bytes from an instruction to its immediate in bits 32 to 63 */
+#define IMMEDIATE_AT 4             /* byte offset in an instruction of its immediate in bits 32 to 63 */
 
 /* -- c[0x4]: addresses -- */
 
-/* Constants of the compiler, which no code writes, so a copy is equivalent. */
+/* Is the symbol constant data of the compiler? No code writes it, so the twin can have a copy. */
 static bool is_constant_data(const struct writer *w, const struct sass_symbol *s)
 {
 	return s->section && s->section != SASS_NONE && s->section == sass_section_find(w->app, ".nv.global.init") &&
@@ -82,7 +83,7 @@ static int read_each_address(void *arg, const struct sass_relocation *address)
 	return read_address(arg, address->off);
 }
 
-/* Takes the addresses that the kernel reads there; all addresses, if the offset of a read is unknown. */
+/* Handles each address that the kernel reads from c[0x4]; all addresses there, if the offset of one read is unknown. */
 static int read_addresses(struct writer *w, uint32_t bank)
 {
 	const struct sass_section *s = &w->app->sections[bank];
@@ -152,7 +153,8 @@ int sass_twin_addresses_of_code(struct writer *w, uint32_t section)
 
 /* -- addresses of __constant__ variables, in stubs -- */
 
-/* The variable at this offset of the bank, or else another one as a base; 0: there is none. */
+/* Returns the symbol of the variable at this offset of the bank; else another symbol of the bank, as a base; 0: the
+ * bank has no named variable. */
 static uint32_t find_constant_symbol(const struct writer *w, uint32_t bank, uint32_t off)
 {
 	uint32_t found = 0;

@@ -11,12 +11,13 @@
 #include <stdlib.h>
 
 #define CODE_ALIGN 128
-#define REGS_SHIFT 24              /* of a text section's sh_info: registers, with ABI version 7 */
+#define REGS_SHIFT 24              /* position in a text section's sh_info of the number of registers, with ABI
+                                    * version 7 */
 #define ABI_REGS_IN_INFO 7
 
 /* -- headers -- */
 
-/* Compilers mix local symbols with others. The result is the number of symbols up to the last local one. */
+/* Returns the number of symbols up to the last local one, because compilers mix local symbols with others. */
 static uint32_t count_local_symbols(const struct writer *w)
 {
 	uint32_t n = w->nsymbols;
@@ -26,7 +27,7 @@ static uint32_t count_local_symbols(const struct writer *w)
 	return n;
 }
 
-/* The sh_info of a function's section: its symbol and, with ABI version 7, its registers. */
+/* Returns the sh_info of the section of a callee: its symbol in the twin and, with ABI version 7, its registers. */
 static uint32_t function_info(const struct writer *w, uint32_t info)
 {
 	uint32_t mask = w->app->head.e_ident[EI_ABIVERSION] <= ABI_REGS_IN_INFO ? (1u << REGS_SHIFT) - 1 : UINT32_MAX;
@@ -64,7 +65,7 @@ static size_t align(size_t n, size_t to)
 	return to > 1 ? (n + to - 1) / to * to : n;
 }
 
-/* Bytes in the file. */
+/* Returns the number of bytes that the section has in the file. */
 static size_t file_bytes(const struct out_section *s)
 {
 	return s->data ? s->head.sh_size : 0;
@@ -88,7 +89,8 @@ static size_t lay_out(struct writer *w)
 
 #define SEGMENT_FLAGS (SHF_WRITE | SHF_ALLOC | SHF_EXECINSTR)
 
-/* A segment for each run of sections with the same access, after one for the program headers. */
+/* Builds a segment for each run of sections with the same access rights, after two for the program headers. Returns
+ * the number of segments. */
 static uint32_t make_segments(const struct writer *w, Elf64_Phdr *out)
 {
 	const struct out_section *before = NULL;

@@ -44,7 +44,8 @@ int sass_twin_check_attrs(const struct sass_cubin *app, const struct sass_kernel
 	return ends > 1 ? gpubpf_diag_refuse(diag, INJECT, "the image has more than one list of its exits") : 0;
 }
 
-/* The second number of an item: the symbol's value, or more if the probes need more. */
+/* Returns the value of a .nv.info item for a symbol in the twin: for the kernel, the twin's registers, or its larger
+ * stack. */
 static uint32_t item_value(const struct writer *w, uint8_t attr, uint32_t symbol, uint32_t value)
 {
 	bool own = symbol == w->kernel->symbol;
@@ -61,7 +62,8 @@ static void put32(uint8_t *at, uint32_t v)
 	memcpy(at, &v, sizeof(v));
 }
 
-/* Lists the items of .nv.info for the twin's symbols, and those without a symbol; rising. */
+/* Lists, rising, the items of .nv.info for the symbols of the twin and the items without a symbol. Returns 0 or
+ * -ENOMEM. */
 static int find_items(const struct writer *w, uint32_t **found, uint32_t *n)
 {
 	const struct sass_chains *items = &w->app->items;
@@ -119,7 +121,7 @@ static int map_symbol(struct writer *w, uint8_t *at)
 	return 0;
 }
 
-/* Where the EXITs are: the probes have them. */
+/* Writes the list of the offsets of all EXITs of the twin. Returns its size in bytes. */
 static size_t write_exits(const struct writer *w, uint8_t *to)
 {
 	uint16_t n = 0;
@@ -136,7 +138,8 @@ static size_t write_exits(const struct writer *w, uint8_t *to)
 
 #define FORMAT_BYTE 2              /* the value is the byte after the attribute */
 
-/* The barrier at which a block's lanes wait for each other when they are counted. */
+/* Writes an item that declares the block barrier of the counting code, if the kernel declares none. Returns its size
+ * in bytes. */
 static size_t write_barrier(const struct writer *w, const struct sass_section *info, uint8_t *to)
 {
 	static const uint8_t one[4] = { FORMAT_BYTE, SASS_ATTR_NUM_BARRIERS, 1, 0 };
@@ -190,8 +193,8 @@ int sass_twin_info(struct writer *w, size_t *size)
 	return err;
 }
 
-/* The call graph: pairs of symbols, caller and callee. A pair of 0 and a negative number begins another list. From
- * CALLS_BY_POINTER down the lists are prototypes, and the twin omits them. */
+/* Builds .nv.callgraph: pairs of symbols, caller and callee. A pair of 0 and a negative number begins another list.
+ * From the number CALLS_BY_POINTER down the lists are prototypes, which the twin omits. */
 int sass_twin_calls(struct writer *w, uint32_t section, size_t *size)
 {
 	const struct sass_section *s = &w->app->sections[section];

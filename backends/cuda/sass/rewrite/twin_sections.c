@@ -12,12 +12,13 @@
 
 #include "backends/cuda/sass/isa/lane_count.h"
 
-#define MERCURY 0x10000000         /* sh_flags: the same code in another form, for other architectures */
+#define MERCURY 0x10000000         /* sh_flags of a section that holds the same code in another form, for other
+                                    * architectures */
 #define MAX_NEW_SECTIONS 12        /* maximum number of sections of the twin that are neither copied nor code */
 
 /* -- names -- */
 
-/* A copy of `prefix` followed by the twin's name, which lives as long as the writer. */
+/* Returns the first `prefix` bytes of `name`, followed by the name of the twin. The writer owns the string. */
 static const char *twin_rename(struct writer *w, const char *name, size_t prefix)
 {
 	size_t size = prefix + strlen(w->twin_name) + 1;
@@ -58,14 +59,15 @@ static uint32_t add_copy(struct writer *w, uint32_t from)
 	return add(w, sass_twin_section_name(w, s->name), &s->head, s->data, from);
 }
 
-/* Compares numbers: in a large module nearly all sections belong to other kernels, and comparing names takes long. */
+/* Does the section belong to the code of another kernel? This compares section numbers, because a large module has
+ * thousands of such sections and comparing names is slow. */
 static bool is_of_other_code(const struct writer *w, const struct sass_section *s)
 {
 	return s->head.sh_info != w->kernel->text && s->head.sh_info < w->app->nsections &&
 	       w->app->sections[s->head.sh_info].head.sh_flags & SHF_EXECINSTR;
 }
 
-/* Is the section copied? It is if it describes the whole module or belongs to the kernel's section. */
+/* Does the twin copy the section: does it describe the whole module or belong to the kernel's code section? */
 static bool is_copied(const struct writer *w, uint32_t i)
 {
 	const struct sass_section *s = &w->app->sections[i];
@@ -87,8 +89,8 @@ static bool is_copied(const struct writer *w, uint32_t i)
 	return false;
 }
 
-/* Loaders find segments by the order of sections: sections that are not loaded, constants, code, data, constants of the
- * kernel. */
+/* Returns the position of a copied section: 0 not loaded, 1 constants of the module, (2 code), 3 data without
+ * contents, 4 constants of the kernel. Loaders find segments by this order. */
 static int rank(const struct sass_section *s)
 {
 	if (begins(s->name, ".nv.constant0.") || begins(s->name, ".nv.constant2."))
@@ -151,7 +153,7 @@ static void add_own(struct writer *w)
 	add(w, ".debug_frame", &frames, NULL, 0);
 }
 
-/* of: the section of the application's cubin that they apply to. */
+/* of: index in the application's cubin of the section that the relocations apply to */
 static void add_relocations(struct writer *w, const char *name, const Elf64_Rela *relocations, uint32_t n, uint32_t of)
 {
 	const Elf64_Shdr head = { .sh_type = SHT_RELA, .sh_flags = SHF_INFO_LINK, .sh_link = SECTION_SYMBOLS, .sh_info = of,
@@ -175,7 +177,8 @@ static int add_code_relocations(struct writer *w)
 	return err;
 }
 
-/* Where memory begins that a launch adds. A word in the gap before would belong to that memory. */
+/* Returns the size of the shared memory rounded up to its alignment: there dynamic shared memory begins. A counter
+ * in the gap before would be part of that memory. */
 static uint64_t aligned_size(const Elf64_Shdr *head)
 {
 	uint64_t over = head->sh_addralign ? head->sh_size % head->sh_addralign : 0;
@@ -183,9 +186,10 @@ static uint64_t aligned_size(const Elf64_Shdr *head)
 	return head->sh_size + (over ? head->sh_addralign - over : 0);
 }
 
-#define MAX_SHARED_BYTES (1u << 20) /* bytes of size and of alignment: more than any block has */
+#define MAX_SHARED_BYTES (1u << 20) /* limit in bytes of the size and of the alignment of shared memory; more than
+                                     * any block has */
 
-/* The word that counts lanes is after all shared memory of the block. A kernel without shared memory gets a section. */
+/* Adds the counter after all shared memory of the block. A kernel without shared memory gets a section for it. */
 static int add_count_word(struct writer *w)
 {
 	uint32_t own = sass_section_of(w->app, ".nv.shared.", w->kernel->text);

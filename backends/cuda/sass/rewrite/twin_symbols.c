@@ -26,7 +26,7 @@ void sass_twin_add_symbol(struct writer *w, uint32_t symbol)
 	w->has[symbol] = 1;
 }
 
-/* Functions of the driver that the kernel or its callees may call. */
+/* Adds the functions of the driver that the kernel or its callees may call. */
 static void select_externs(struct writer *w)
 {
 	const struct sass_section *s = &w->app->sections[w->kernel->info];
@@ -92,7 +92,7 @@ static void append_symbols(struct writer *w)
 	}
 }
 
-/* The words of the probes, where the agent finds them. */
+/* Appends the symbols of the words in c[0x3] of the probes, by which the agent finds them. */
 static void append_words(struct writer *w, uint32_t bank)
 {
 	for (uint32_t i = 1; w->constants && i < w->probes->nsymbols; i++) {
