@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where probes find their environment: words in c[0x3], as in twins of the ptx target, and arguments where the kernel
- * has them in c[0x0]. The kernel's number is a word too, so probes of many kernels are one text, which is assembled
- * once. The probe is a kernel as well. Its one parameter begins where the kernel's parameters begin, and the probe
- * reads beyond its end.
+ * Builds the environment of probes. Its words are in c[0x3], as in twins of the ptx target. Kernel arguments are where
+ * the kernel has them, in c[0x0]. The number of the kernel is a word too, so probes of many kernels have the same text,
+ * which is assembled once. The probe is itself a kernel with one parameter. That parameter begins at the same offset as
+ * the parameters of the probed kernel, so the probe reads these beyond its end.
  */
 #include <stddef.h>
 #include <stdio.h>
@@ -33,8 +33,8 @@ static LLVMValueRef asm_call(struct low *l, const char *text, const char *constr
 	return LLVMBuildCall2(l->b, type, code, arg, arg ? 1 : 0, "");
 }
 
-/* A value that each lane has separately is read at a per-lane address, so that the assembler does not treat it as
- * uniform. */
+/* Emits the load of a place value from its reserved local address (place_values.h). If the assembler must not treat
+ * the value as uniform, the address includes the lane number. */
 static LLVMValueRef emit_value_load(struct low *l, enum sass_input given)
 {
 	unsigned off = SASS_INPUT_BASE + given * SASS_INPUT_STRIDE;
@@ -62,10 +62,11 @@ static void set_operands(struct low *l, enum gpubpf_site site, LLVMValueRef env)
 		}
 }
 
-/* registers that the twin adds: two that the hardware counts, one for lanes that reach an exit separately (backends/cuda/sass/rewrite/patch.c) */
+/* registers of the twin besides those of the kernel and the probe, among them two that the hardware counts and one
+ * for lanes that reach an exit separately (backends/cuda/sass/rewrite/patch.c) */
 #define TWIN_EXTRA_REGS 4
 
-/* The assembler spills the other values of the probe to local memory. */
+/* Limits the registers of the probe; the assembler spills the values that do not fit to local memory. */
 static void limit_registers(struct low *l, uint32_t registers)
 {
 	LLVMValueRef entry = LLVMGetBasicBlockParent(LLVMGetInsertBlock(l->b));
@@ -76,7 +77,8 @@ static void limit_registers(struct low *l, uint32_t registers)
 				LLVMCreateStringAttribute(l->ctx, "nvvm.maxnreg", 12, most, strlen(most)));
 }
 
-/* All lanes reach the start of a block. Only the lane with index 0 on all axes continues; every block has one. */
+/* Emits an EXIT for all lanes except the one with index 0 on all axes, which every block has. All lanes of a block
+ * execute the probe. */
 static void emit_exit_unless_first(struct low *l)
 {
 	static const char text[] = "{\n.reg .pred %p;\n.reg .b32 %x, %y;\nmov.u32 %x, %tid.x;\nmov.u32 %y, %tid.y;\nor.b32 %x, %x, %y;\n"
@@ -104,7 +106,7 @@ void sass_inline_env(struct low *l, uint32_t site, LLVMValueRef env)
 
 #define MIN_LARGE_BLOCKS 8         /* minimum number of basic blocks of a large function */
 
-/* Zero in every lane, which the assembler does not know to be uniform. */
+/* Emits 0, computed so that the assembler does not know that it is uniform. */
 static LLVMValueRef emit_lane_zero(struct low *l)
 {
 	static const char text[] = "{\n.reg .b32 %a, %b;\nmov.u32 %a, %lanemask_eq;\nsub.u32 %b, %a, 1;\nand.b32 $0, %a, %b;\n}";
@@ -115,7 +117,8 @@ static LLVMValueRef emit_lane_zero(struct low *l)
 	return LLVMBuildZExt(l->b, zero, low_int(l, 8), "");
 }
 
-/* Adds this zero to a uniform value. Values computed from the sum are not uniform for the assembler. */
+/* Adds that zero to a uniform value `same`, and replaces its uses by the sum. The assembler then treats values
+ * computed from it as per-lane values. */
 static void add_lane_zero(struct low *l, LLVMValueRef same, LLVMValueRef zero)
 {
 	LLVMValueRef own;
@@ -126,7 +129,7 @@ static void add_lane_zero(struct low *l, LLVMValueRef same, LLVMValueRef zero)
 	LLVMSetOperand(own, 0, same);
 }
 
-/* Does it read a word of the twin, or where the lane runs? */
+/* Is the instruction a read of a word of the twin, or of the multiprocessor or block number? */
 static bool is_uniform_read(LLVMValueRef insn)
 {
 	static const char *const registers[] = { "smid", "ctaid.x", "ctaid.y", "ctaid.z", "nctaid.x", "nctaid.y", "nctaid.z" };
@@ -160,9 +163,9 @@ static void make_per_lane(struct low *l, LLVMValueRef fn)
 				add_lane_zero(l, insn, zero);
 }
 
-/* The assembler uses uniform registers freely, but backends/cuda/sass/probe/probe.c replaces them by registers of lanes. In the few registers
- * that are left, the assembler spills only values that it knows to be in such registers. Small functions are better
- * without this. */
+/* Makes uniform values of large functions per-lane values. The assembler uses uniform registers freely, but probe.c
+ * replaces them by per-lane registers. When few registers are left, the assembler can spill only values that it
+ * keeps in per-lane registers. Small functions are better without this. */
 void sass_make_per_lane(struct low *l)
 {
 	for (LLVMValueRef fn = LLVMGetFirstFunction(l->mod); fn; fn = LLVMGetNextFunction(fn))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Makes twins of machine code and probes.
+ * Makes the twin of a kernel from its machine code and compiled probes.
  *
  * Does:     reads the probes, finds the places, patches the code, writes the twin and checks it.
  * Before:   the assembler has compiled the job's probes to a cubin.
@@ -27,22 +27,24 @@
 #include "target.h"
 #include "backends/cuda/sass/rewrite/twin.h"
 
-/* the sites of a job on the kernel that its first site names */
+/* state of one injection: the sites of the job that are on the kernel of its first site */
 struct injection {
 	const struct gpubpf_lower_job *job;
 	struct sass_cubin probes;
-	struct sass_probe begin, entry, exit, end; /* `begin` is for a block's first lane, at the entry; `end` is for
-	                                            * its last lane, at the exit */
+	struct sass_probe begin, entry, exit, end; /* `begin` is the probe of the first lane of a block, at the
+	                                            * entry; `end` that of its last lane, at the exit */
 	bool has_begin, has_entry, has_exit, has_end;
-	uint32_t kinds;                   /* kinds of instruction places that have a probe */
-	struct sass_body (*bodies)[2];    /* per site of instruction places: without and with a predicate */
+	uint32_t kinds;                   /* GPUBPF_SITE_BIT() of the kinds of instruction places that have a probe */
+	struct sass_body (*bodies)[2];    /* per site at an instruction: the body for places without a predicate, and
+	                                   * the one for places with predicates */
 	struct sass_insn_probes around;
 	struct gpubpf_blob made;
 	bool found;
 };
 
-/* Only probes at exits can end the thread: the EXITs of others lead back to the kernel. Types alone say in which
- * registers a function's arguments are and how wide they are; machine code has no types. */
+/* Refuses programs that the site does not support. Only probes at exits may end the thread, because the EXITs of
+ * others lead back to the kernel. Programs at functions cannot read arguments: only types say which registers hold
+ * them, and machine code has none. */
 static int check_site(const struct gpubpf_lower_job *job, const struct gpubpf_site_desc *site, struct gpubpf_diag *diag)
 {
 	const uint32_t ends = GPUBPF_SITE_BIT(EXIT) | GPUBPF_SITE_BIT(BLOCK_END);
@@ -64,7 +66,7 @@ static int check_site(const struct gpubpf_lower_job *job, const struct gpubpf_si
 	return 0;
 }
 
-/* Reads the bodies of a probe: one for places without a predicate, one for places with one. */
+/* Reads a probe at instructions as two bodies: one for places without a predicate, one for places with predicates. */
 static int read_bodies(struct injection *m, uint32_t site, const char *name, struct gpubpf_diag *diag)
 {
 	struct sass_probe probe;
@@ -109,7 +111,7 @@ static int read_site(struct injection *m, uint32_t i, struct gpubpf_diag *diag)
 	}
 }
 
-/* The entry's probe is the probe of a block's first lane, followed by the probe of all lanes. */
+/* Builds the entry probe: the probe of the first lane of a block, followed by the probe of all lanes. */
 static int join_entry(struct injection *m)
 {
 	struct sass_probe both = m->begin;
@@ -124,7 +126,8 @@ static int join_entry(struct injection *m)
 	return 0;
 }
 
-/* Puts the code that counts lanes before the probe; `how`: the way in which lanes continue from one to the other. */
+/* Prepends the counting code to the probe: that for lanes that leave if `end`, else that for the entry. how: how
+ * lanes continue from one to the other. */
 static int prepend_count(const struct sass_arch *arch, bool end, struct sass_probe *probe, enum sass_join_kind how)
 {
 	struct sass_probe both;
@@ -139,7 +142,8 @@ static int prepend_count(const struct sass_arch *arch, bool end, struct sass_pro
 	return err;
 }
 
-/* Lanes are counted first at the entry and last at the exits. The block's last lane continues to its probe. */
+/* Builds the probes of a kernel whose lanes are counted: first at the entry, and last at the exits. The last lane of
+ * the block then continues to its probe. */
 static int join_end(struct injection *m)
 {
 	const struct sass_arch *arch = sass_arch_find(m->probes.sm);
@@ -169,7 +173,7 @@ static int read_probes(struct injection *m, struct gpubpf_diag *diag)
 	return err ? err : join_entry(m);
 }
 
-/* The list of addresses that the agent fills in follows the cubin. */
+/* Appends to the cubin the list of addresses that the agent fills in. */
 static int pack(const struct sass_cubin *app, struct sass_twin *twin)
 {
 	struct cuda_twin_address *addresses = calloc(twin->nbindings + 1, sizeof(*addresses));
@@ -186,7 +190,7 @@ static int pack(const struct sass_cubin *app, struct sass_twin *twin)
 	return err;
 }
 
-/* Every twin is checked before it is returned. */
+/* Checks the twin, as for every twin, and packs it. */
 static int check_and_pack(struct injection *m, const struct sass_cubin *app, const struct sass_kernel *k,
 			  const struct sass_code *code, struct sass_twin *twin, struct gpubpf_diag *diag)
 {
@@ -209,7 +213,7 @@ struct place_collector {
 	struct gpubpf_inserting *at;
 	const struct gpubpf_lines *lines;
 	uint32_t text, room;
-	char function[GPUBPF_NAME_SIZE]; /* the function whose places these are; "": the kernel */
+	char function[GPUBPF_NAME_SIZE]; /* name of the function whose places are being collected; "": the kernel */
 };
 
 static int collect_place(void *arg, const struct sass_place *place)
@@ -271,7 +275,8 @@ static int collect_places(struct injection *m, struct sass_module *module, const
 	return err;
 }
 
-/* Does the code have the places of all sites, and do either all exits have a probe or none? */
+/* Checks that the code has the places of all sites, and that either all exits have a probe or none. Joins probes,
+ * and collects the places at instructions. */
 static int check_places(struct injection *m, struct sass_module *module, const struct sass_kernel *k, struct sass_code *code,
 			struct gpubpf_diag *diag)
 {
@@ -289,7 +294,7 @@ static int check_places(struct injection *m, struct sass_module *module, const s
 				       "%u of its %u exits are to have a probe, but all of them or none must have "
 				       "one", exits,
 				       code->nexits);
-	err = end ? join_end(m) : 0; /* a kernel without exits has an entry, but counts no lanes */
+	err = end ? join_end(m) : 0; /* a kernel without exits has an entry probe, but its lanes are not counted */
 	m->has_entry |= m->has_begin | end;
 	m->has_exit |= m->has_end;
 	m->has_end &= end;
@@ -298,7 +303,8 @@ static int check_places(struct injection *m, struct sass_module *module, const s
 	return err ? err : gpubpf_check_all_inserted(&at, diag);
 }
 
-/* The word of shared memory for the count would be visible to a kernel that reads the size. */
+/* Refuses a kernel that reads the size of its shared memory, because the counter would be visible to it, and one
+ * that cannot declare the block barrier. */
 static int check_counting(const struct injection *m, const struct sass_cubin *app, const struct sass_kernel *k,
 			  const struct sass_code *code, struct gpubpf_diag *diag)
 {
@@ -311,8 +317,8 @@ static int check_counting(const struct injection *m, const struct sass_cubin *ap
 	return sass_callees_check_shared_size(app, k, code->by_pointer, diag);
 }
 
-/* Reuse between the probes of entry and exit requires that no other inserted code runs in between. Neither may code
- * that does not know how many registers the kernel has. */
+/* Lets the exit probe reuse values of the entry probe. No other inserted code may run in between, nor a callee,
+ * which may use registers above the kernel's. */
 static int reuse_values(struct injection *m, const struct sass_kernel *k, const struct sass_code *code)
 {
 	if (!m->has_entry || !m->has_exit || m->has_end || m->around.n || code->nconstants || code->calls || code->by_pointer)
@@ -339,8 +345,8 @@ static int make_from_module(struct injection *m, struct sass_module *module, con
 	err = check_places(m, module, k, &code, diag);
 	if (!err)
 		err = check_counting(m, app, k, &code, diag);
-	m->has_exit &= code.nexits || (!m->has_entry && !m->around.n); /* a kernel without exits can still have a probe
-	                                                                * at its entry */
+	m->has_exit &= code.nexits || (!m->has_entry && !m->around.n); /* a kernel without EXIT can still have an
+	                                                                * entry probe */
 	if (!err)
 		err = reuse_values(m, k, &code);
 	if (!err)
@@ -357,7 +363,8 @@ static int make_from_module(struct injection *m, struct sass_module *module, con
 	return err;
 }
 
-/* If two cubins have the kernel, it is unknown which one the driver has loaded. */
+/* Makes the twin if the module has the kernel. Refuses a kernel that two cubins of the image contain, because it is
+ * unknown which one the driver has loaded. */
 static int try_module(void *arg, struct sass_module *module, struct gpubpf_diag *diag)
 {
 	struct injection *m = arg;

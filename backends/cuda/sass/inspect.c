@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lists the kernels of an image's machine code, with their places, and with the reasons why some cannot be probed. */
+/* Lists the kernels in the machine code of an image with their places, and the reason for each kernel that cannot be
+ * probed. */
 #include "target.h"
 
 #include <errno.h>
@@ -19,20 +20,20 @@
 
 struct list {
 	uint32_t cubins;
-	const char *wanted;              /* the only kernel to list; "": all */
+	const char *wanted;              /* name of the only kernel to list; "": all */
 	struct gpubpf_kernel_info *infos;
 	uint32_t n, room;
-	struct gpubpf_param *params;     /* of all kernels, in order */
+	struct gpubpf_param *params;     /* parameters of all listed kernels, in order */
 	uint32_t nparams, params_room;
-	struct gpubpf_place *places;     /* likewise */
+	struct gpubpf_place *places;     /* places of all listed kernels, in order */
 	uint32_t nplaces, places_room;
-	char *names;                     /* names of places, in order; a place holds the position of its name, counted
-	                                  * from 1 */
+	char *names;                     /* names of places, in order; while the list grows, `name` of a place is 1 +
+	                                  * offset of its name here */
 	uint32_t nnames, names_room;
 	struct gpubpf_param scratch[SASS_PARAMS_MAX];
-	const struct gpubpf_lines *lines; /* of the current cubin */
-	uint32_t kinds;                  /* instruction places to list */
-	uint32_t text;                   /* section of the current kernel */
+	const struct gpubpf_lines *lines; /* line table of the current cubin */
+	uint32_t kinds;                  /* GPUBPF_SITE_BIT() of the kinds of places to list */
+	uint32_t text;                   /* index of the code section of the current kernel */
 };
 
 static void *grow(void *array, uint32_t *room, uint32_t need, size_t size)
@@ -69,7 +70,8 @@ static int add_place(struct list *l, enum gpubpf_site kind, uint32_t id, uint32_
 	l->places = grown;
 	grown = &l->places[l->nplaces++];
 	*grown = gpubpf_place_of(kind, id, sass_line_at(l->lines, l->text, (uint64_t)at * SASS_INSN));
-	if (gpubpf_places_of(GPUBPF_WHERE_FUNCTION) & 1u << kind) /* nothing says in which registers they are */
+	if (gpubpf_places_of(GPUBPF_WHERE_FUNCTION) & 1u << kind) /* machine code does not say which registers hold
+	                                                           * the arguments and the result of a function */
 		grown->operands &= ~(GPUBPF_GIVES_ARG | GPUBPF_GIVES_RESULT);
 	return 0;
 }
@@ -108,8 +110,8 @@ static int add_insn(void *arg, const struct sass_place *place)
 	return add_name(l, name);
 }
 
-/* Adds the entry, where a block begins too, and each EXIT; a block ends at the last of them. Then adds the
- * instructions. */
+/* Adds the places of a kernel: entry and begin of a block; each EXIT, with the end of a block at the last one; then
+ * those at instructions. */
 static int add_places(struct list *l, struct gpubpf_kernel_info *info, const struct sass_code *code, uint32_t text)
 {
 	uint32_t before = l->nplaces;
@@ -142,7 +144,7 @@ static struct gpubpf_kernel_info *add_info(struct list *l, const char *name)
 	return info;
 }
 
-/* A function follows the kernel that calls it. */
+/* Adds a function, which follows in the list the kernel that calls it. */
 static int add_function(void *arg, const struct sass_function *function)
 {
 	const struct list_ctx *a = arg;
@@ -171,7 +173,7 @@ static int add_functions(struct list *l, const struct sass_cubin *c, const struc
 	return err;
 }
 
-/* The reason why a kernel cannot be probed goes into its info. Only lack of memory ends the list. */
+/* Adds a kernel. If it cannot be probed, stores the reason in its info. Only lack of memory ends the list. */
 static int describe(struct list *l, const struct sass_cubin *c, const struct sass_kernel *k)
 {
 	struct gpubpf_kernel_info *info = add_info(l, c->symbols[k->symbol].name);

@@ -6,7 +6,7 @@
 #define OPERATION(opcode) ((opcode) & 0x1ff)
 #define OP_LDC 0x182               /* operations */
 #define OP_LDCU 0x1ac
-#define MAX_LOOK_BACK_INSNS 64     /* instructions to search before a read for its index */
+#define MAX_LOOK_BACK_INSNS 64     /* how many instructions before a read are searched for its index */
 
 struct address_walk {
 	const struct sass_cubin *cubin;
@@ -50,7 +50,7 @@ bool sass_is_system_call(const struct sass_symbol *s)
 	       (!strcmp(s->name, "vprintf") || !strcmp(s->name, "__assertfail"));
 }
 
-/* -- which address is read -- */
+/* -- the offset of a read -- */
 
 /* Does the instruction move a constant into a register (MOV R, imm; IMAD or HFMA2 R, RZ, RZ, imm)? */
 static bool moves_constant(struct sass_insn insn, uint64_t *number)
@@ -63,8 +63,8 @@ static bool moves_constant(struct sass_insn insn, uint64_t *number)
 	return (opcode == 0x802 || product) && sass_field(insn, 12, 4) == SASS_PT;
 }
 
-/* May the instruction change the register, or transfer control? Operations other than ASYNC write at most four
- * registers, beginning with the one in 16..23. */
+/* May the instruction change the register, or transfer control? Except for class ASYNC, instructions write at most
+ * four registers, from the one in bits 16..23 on. */
 static bool may_change(struct sass_insn insn, uint32_t reg)
 {
 	uint32_t first = sass_field(insn, 16, 8);

@@ -9,7 +9,7 @@
 #include "code.h"
 #include "core/model/diag.h"
 
-#define TEXT_PREFIX ".text."          /* a section is called this and the name of the function */
+#define TEXT_PREFIX ".text."          /* the name of a code section is this prefix and the name of the function */
 
 #define refuse(diag, ...) gpubpf_diag_refuse(diag, INJECT, __VA_ARGS__)
 
@@ -77,9 +77,11 @@ void sass_texts_finish(struct sass_texts *texts)
 	*texts = (struct sass_texts){ 0 };
 }
 
-/* -- what callees may do -- */
+/* -- restrictions on callees -- */
 
-/* The twin has constants of a separate module, and only the kernel's exits may end its threads. */
+/* Returns what in the instruction prevents the call from a twin, as a clause for messages; NULL: nothing. A callee
+ * must not read constants of its module, because the twin is another module, and only the kernel's own exits may end
+ * threads. */
 static const char *find_obstacle(struct sass_insn insn)
 {
 	int bank = sass_constant_bank(insn);
@@ -121,8 +123,8 @@ static bool is_function(const struct sass_symbol *s)
 	return ELF64_ST_TYPE(s->head.st_info) == STT_FUNC && s->section && s->section != SASS_NONE;
 }
 
-/* The linker gave the kernel enough registers and stack for its callees. The loader sees only the twin and cannot do
- * that. */
+/* Checks that the kernel's registers and stack suffice for its callees. The linker gives a kernel enough for them;
+ * the loader, which sees only the twin, cannot. */
 static int check_resources(const struct sass_cubin *c, const struct sass_kernel *k, const uint8_t *called,
 			   struct gpubpf_diag *diag)
 {
@@ -145,15 +147,16 @@ static int check_resources(const struct sass_cubin *c, const struct sass_kernel 
 	return 0;
 }
 
-#define FOLLOWED 3 /* called, and its calls are followed */
+#define FOLLOWED 3 /* value of called[]: the function is called, and add_called() has followed its calls */
 
 struct callee_walk {
 	const struct sass_cubin *cubin;
-	uint32_t section;                  /* the section whose relocations are walked */
+	uint32_t section;                  /* index of the section whose relocations are being walked */
 	uint8_t *called;
 };
 
-/* A relocation to the middle of the same function is the return address of a call, not a pointer to the function. */
+/* Marks the function whose address the relocation takes. An address in the middle of the same function is the return
+ * address of a call, not a pointer. */
 static int add_address_taken(void *arg, const struct sass_relocation *r)
 {
 	const struct callee_walk *p = arg;
@@ -165,7 +168,7 @@ static int add_address_taken(void *arg, const struct sass_relocation *r)
 	return 0;
 }
 
-/* Adds a function that is called by name. */
+/* Marks the function that a call instruction names. */
 static int add_called(void *arg, const struct sass_relocation *r)
 {
 	const struct callee_walk *p = arg;
@@ -176,8 +179,8 @@ static int add_called(void *arg, const struct sass_relocation *r)
 	return 0;
 }
 
-/* Finds the functions that a pointer may lead to: their address is in code or data, and they are no kernels. Then adds
- * the functions that these call by name. */
+/* Marks in called[] the functions that a pointer may lead to: their address is in code or data, and they are no
+ * kernels. Then also marks the functions that these call by name. */
 static void find_address_taken(const struct sass_cubin *c, uint8_t *called)
 {
 	struct callee_walk p = { .cubin = c, .called = called };
@@ -221,7 +224,7 @@ static int add_all_address_taken(const struct sass_cubin *c, uint8_t *called)
 	return 0;
 }
 
-/* Checks a section once; only a good result is stored. */
+/* Checks a section, unless an earlier call has checked it successfully. */
 static int check_section(const struct sass_cubin *c, uint32_t section, struct gpubpf_diag *diag)
 {
 	int err = c->section_results->section[section] & SASS_MAY_BE_CALLED ? 0 : check_code(&c->sections[section], diag);
@@ -231,7 +234,7 @@ static int check_section(const struct sass_cubin *c, uint32_t section, struct gp
 	return err;
 }
 
-/* Finds all that the kernel may call. The caller frees *called. */
+/* Marks in (*called)[section] all functions that the kernel may call. The caller frees *called. */
 static int find_called(const struct sass_cubin *c, const struct sass_kernel *k, bool by_pointer, uint8_t **called, struct gpubpf_diag *diag)
 {
 	struct sass_texts texts;

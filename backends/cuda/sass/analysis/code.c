@@ -12,12 +12,12 @@
 
 #define OPERATION(opcode) ((opcode) & 0x1ff)
 #define BANK_ADDRESSES 4
-#define OP_BSSY 0x145              /* operations */
+#define OP_BSSY 0x145              /* operations: bits 0..8 of an opcode */
 #define OP_LEPC 0x14e
 #define OP_RET 0x150
 #define OP_CALL_NAMED 0x943        /* whole opcodes: CALL.ABS of an immediate address, */
 #define OP_CALL_REGISTER 0x344     /* and CALL.REL of a register, which counts from the start of the section */
-#define MAX_LOOK_BACK_INSNS 64     /* instructions to search before a call for the read of its address */
+#define MAX_LOOK_BACK_INSNS 64     /* how many instructions before a call are searched for the load of its address */
 
 #define refuse(diag, ...) gpubpf_diag_refuse(diag, INJECT, __VA_ARGS__)
 
@@ -31,8 +31,8 @@ static int is_module_function(void *arg, const struct sass_relocation *address)
 	return ELF64_ST_TYPE(s->head.st_info) == STT_FUNC && !sass_is_system_call(s);
 }
 
-/* Instruction i reads the address of a callee from c[0x4]. The callee must be a function of the driver. If the offset
- * is unknown, every function in c[0x4] must be one. */
+/* Checks the callee whose address instruction i loads from c[0x4]: it must be a function of the driver. If the
+ * offset of the load is unknown, every function in c[0x4] must be one. */
 static int check_callee(const struct sass_cubin *c, const struct sass_code *code, uint32_t i, struct gpubpf_diag *diag)
 {
 	struct sass_relocation address;
@@ -49,8 +49,8 @@ static int check_callee(const struct sass_cubin *c, const struct sass_code *code
 	return 0;
 }
 
-/* A call by address takes its target from c[0x4], where the driver wrote it, and reads it shortly before. Every other
- * call by address counts as a call through a pointer. */
+/* Checks a CALL.ABS. If an LDC shortly before loads its target from c[0x4], checks that callee. Otherwise the call
+ * counts as one through a pointer. */
 static int check_call(const struct sass_cubin *c, struct sass_code *code, uint32_t at, struct gpubpf_diag *diag)
 {
 	bool named = sass_opcode(sass_code_at(code, at)) == OP_CALL_NAMED;
@@ -71,7 +71,7 @@ static int check_call(const struct sass_cubin *c, struct sass_code *code, uint32
 	return 0;
 }
 
-/* EXIT with its predicates; of the other bits only control may be set. */
+/* Is it an EXIT in a known form: besides its predicates only control bits are set? */
 static bool is_known_exit(struct sass_insn i)
 {
 	return (i.lo & ~0xf000ull) == SASS_OP_EXIT && !(i.hi & ((1ull << 41) - 1) & ~(15ull << 23));
@@ -85,7 +85,7 @@ static int add_exit(struct sass_code *code, uint32_t i, struct gpubpf_diag *diag
 	return 0;
 }
 
-/* Adds an instruction whose constant a twin can load from memory. */
+/* Adds an instruction that reads a __constant__ variable, if a stub can load that constant from memory. */
 static int add_constant(struct sass_code *code, uint32_t i, struct gpubpf_diag *diag)
 {
 	struct sass_insn insn = sass_code_at(code, i);
@@ -124,7 +124,7 @@ static void mark_entered(struct sass_code *code, uint32_t i, int64_t offset)
 		code->entered[at / SASS_INSN] |= SASS_ENTERED;
 }
 
-/* Marks the instructions that control can reach other than by falling through. */
+/* Marks the instructions that control may reach other than by falling through. */
 static void find_entered(struct sass_code *code)
 {
 	for (uint32_t i = 0; i < code->n; i++) {
@@ -141,7 +141,7 @@ static void find_entered(struct sass_code *code)
 	}
 }
 
-/* The target of a relative branch. */
+/* Returns the index that a relative branch targets. */
 static int64_t branch_target(const struct sass_code *code, uint32_t i)
 {
 	return (int64_t)i + 1 + sass_branch(code->arch, sass_code_at(code, i)) / SASS_INSN;
@@ -176,7 +176,8 @@ static int decode_insn(const struct sass_cubin *c, struct sass_code *code, uint3
 	return 0;
 }
 
-/* Compilers begin a kernel with reads of constants or special registers, which can execute at another address. */
+/* Can the instruction, the first of a kernel, execute at another address? Compilers begin kernels with reads of
+ * constants or special registers, which can. */
 static bool is_movable(struct sass_insn first)
 {
 	static const uint16_t known[] = { 0x002, 0x005, 0x024, 0x0b9, 0x119, 0x182, 0x1ac, 0x1c3 };
@@ -194,8 +195,8 @@ bool sass_may_precede_entry(struct sass_insn insn)
 	return is_movable(insn) && !carry && !sass_field(insn, SASS_REUSE_AT, 4);
 }
 
-/* Returns the last position of the entry's probe: it stays before the first instruction that waits. The slow reads with
- * which kernels begin then complete while the probe runs. */
+/* Returns the last instruction that the branch to the entry probe may replace: the first instruction that waits, or
+ * one before it. The slow reads with which kernels begin then complete while the probe runs. */
 static uint32_t find_late_entry(const struct sass_code *code)
 {
 	uint32_t i = code->begin;
@@ -216,7 +217,7 @@ static bool is_padding(const struct sass_code *code, uint32_t i)
 	       (sass_opcode(insn) == SASS_OP_BRA && sass_branch(code->arch, insn) == -SASS_INSN);
 }
 
-/* After the last EXIT compilers put a branch to itself and padding. */
+/* Returns the last EXIT if only padding and a branch to itself follow it, and no branch leads there; else SASS_NONE. */
 static uint32_t find_tail(const struct sass_code *code)
 {
 	uint32_t last = code->nexits ? code->exits[code->nexits - 1] : SASS_NONE;
@@ -245,8 +246,8 @@ struct relocation_walk {
 	struct gpubpf_diag *diag;
 };
 
-/* An instruction that the driver patches stays at its address. If the driver patches in an address of this code,
- * control may enter there. */
+/* Marks an instruction that the driver patches, because it must stay at its address. If the driver writes an address
+ * of this code, marks the instruction at that address as entered. */
 static int read_relocation(void *arg, const struct sass_relocation *r)
 {
 	const struct relocation_walk *f = arg;
@@ -264,13 +265,13 @@ static int read_relocation(void *arg, const struct sass_relocation *r)
 	return 0;
 }
 
-/* -- notes of the image on single instructions -- */
+/* -- notes about single instructions in .nv.info (EIATTR_INSTR_REG_MAP) -- */
 
 #define NOTE_SIZE 12
 #define NOTE_ARRIVE 0x103          /* the NOP that compilers put before ARRIVES.LDGSTSBAR.64.ARVCNT */
 #define NO_REGISTER UINT32_MAX
 
-/* The driver may replace the NOP, so it stays at its address. */
+/* Reads a note, which marks a NOP that the driver may replace, so the NOP must stay at its address. */
 static int read_insn_note(struct sass_code *code, const uint8_t *mark, struct gpubpf_diag *diag)
 {
 	uint32_t off = sass_get32(mark), i = off / SASS_INSN;
@@ -302,7 +303,7 @@ static int read_insn_notes(const struct sass_section *info, struct sass_code *co
 	return err;
 }
 
-/* Checks what sass_code_read() requires of the kernel, allocates *code, and reads relocations and notes. */
+/* Checks the section of the kernel, allocates the arrays of *code, and reads relocations and notes. */
 static int open_code(const struct sass_cubin *c, const struct sass_kernel *k, struct sass_code *code,
 		     struct gpubpf_diag *diag)
 {

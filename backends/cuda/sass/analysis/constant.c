@@ -7,7 +7,7 @@
 #define REST ((1ull << (SASS_STALL_AT - 64)) - 1)
 #define WIDTH (7ull << 9)          /* bits 73..75 */
 #define UNIFORM_FORM (1ull << 27)  /* bit 91 */
-#define REGISTERS (1u << 9)        /* of an opcode: all operands are registers */
+#define REGISTERS (1u << 9)        /* bits of an opcode: all operands are registers */
 #define FORM (7u << 9)
 
 static const struct operand {
@@ -29,7 +29,7 @@ static bool find_operand(struct sass_insn insn, struct sass_constant *k)
 	return false;
 }
 
-/* Loads have no other bits set than these. */
+/* Decodes LDC, ULDC and LDCU. False: bits are set that this code does not know. */
 static bool find_load(struct sass_insn insn, struct sass_constant *k)
 {
 	static const uint8_t bytes[] = { 1, 1, 2, 2, 4, 8, 16, 0 };
@@ -50,8 +50,7 @@ static bool find_load(struct sass_insn insn, struct sass_constant *k)
 	case OP_ULDC:
 		return always && k->bytes && !rest && !sass_field(insn, 22, 16) && !sass_field(insn, 59, 5);
 	case OP_LDCU:
-		k->index = sass_field(insn, 24, 8); /* RZ if there is no index; a uniform register has a number of 6
-		                                     * bits */
+		k->index = sass_field(insn, 24, 8); /* RZ: no index; else a uniform register, whose number has 6 bits */
 		k->uniform_index = k->index != SASS_RZ;
 		return always && k->bytes && rest == UNIFORM_FORM && !sass_field(insn, 22, 2) &&
 		       (k->index < SASS_URZ || k->index == SASS_RZ) && !sass_field(insn, 32, 5) && !sass_field(insn, 59, 5);
@@ -77,7 +76,7 @@ struct sass_insn sass_constant_to_register(struct sass_insn insn, enum sass_cons
 	if (sass_is_slow(insn) && !sass_boards_set(insn))
 		insn = sass_with_board(insn, SASS_CONSTANT_BOARD);
 	if (way == SASS_CONSTANT_B)
-		return sass_with_field(insn, 32, 30, reg); /* the bits for its sign follow it in both forms */
+		return sass_with_field(insn, 32, 30, reg); /* the sign bits of B follow the field in both forms */
 	insn = sass_with_field(sass_with_field(insn, 32, 32, b), 62, 2, sign_of_b);
 	return sass_with_field(sass_with_field(insn, 64, 8, reg), 74, 2, sign);
 }

@@ -9,24 +9,25 @@
 #include "backends/cuda/sass/isa/scoreboard.h"
 #include "live.h"
 
-#define IN_FLIGHT 0x80             /* bit of a state; the bits below are scoreboards, and a wait for one of them ends
-                                    * the operation */
-#define MAX_STATE_BYTES (1u << 25) /* bytes; above this every operation counts as in flight everywhere */
+#define IN_FLIGHT 0x80             /* bit of a state: the operation is in flight. Bits 0..5 are scoreboards: a wait
+                                    * for one of them ends the operation. */
+#define MAX_STATE_BYTES (1u << 25) /* limit in bytes of the states; above it, each operation counts as in flight
+                                    * everywhere */
 #define OP_CALL_REGISTER 0x344
-#define OP_BMOV_TO 0x156            /* an operation that writes a convergence barrier */
+#define OP_BMOV_TO 0x156            /* BMOV to a convergence barrier */
 
 struct flight_analysis {
 	const struct sass_code *code;
 	struct sass_flights *f;
-	uint32_t *bssys, nbssys;       /* the instructions that are BSSY */
+	uint32_t *bssys, nbssys;       /* indices of the BSSY instructions */
 	uint8_t *anywhere;             /* the state at jumps with unknown targets */
 	uint8_t *next;                 /* the state after an instruction */
-	bool jumps;                    /* the code has such a jump */
+	bool jumps;                    /* the code has jumps with unknown targets */
 	bool *due;                     /* per instruction: its state changed since visit_insn() last handled it */
-	bool changed;                  /* some are due */
+	bool changed;                  /* due[] has a true element */
 };
 
-/* -- which operations -- */
+/* -- operations without a scoreboard -- */
 
 static bool has_known_time(const struct sass_arch *arch, struct sass_insn insn)
 {
@@ -45,14 +46,15 @@ static bool is_uniform_result(struct sass_insn insn)
 	}
 }
 
-/* the registers and predicates that an operation writes or reads after issue */
+/* the accesses of an operation after issue that no scoreboard guards */
 struct late_uses {
-	bool written, read;        /* the destination register is written; the sources are read */
-	bool uniform, predicate;   /* the destination is a uniform register; it also writes a predicate */
+	bool written, read;        /* written: of the destination register; read: of the sources */
+	bool uniform, predicate;   /* uniform: the destination is a uniform register; predicate: the operation also
+	                            * writes a predicate */
 };
 
-/* The uses that no scoreboard guards. There are none if the operation has a fixed latency on the architecture or ends
- * at issue. */
+/* Finds the unguarded accesses after issue. There are none if the operation has a fixed latency on the architecture
+ * or completes at issue. */
 static struct late_uses find_late_uses(const struct sass_arch *arch, struct sass_insn insn)
 {
 	struct late_uses late = { 0 };
@@ -69,7 +71,8 @@ static struct late_uses find_late_uses(const struct sass_arch *arch, struct sass
 	return late;
 }
 
-/* Does it write or read a register below n after issue? Fields with another meaning count too. */
+/* May the operation access a register below n after issue, unguarded? A field that holds no register counts as one,
+ * which is safe. */
 static bool touches_registers(const struct sass_arch *arch, struct sass_insn insn, uint32_t n)
 {
 	struct late_uses late = find_late_uses(arch, insn);
@@ -103,7 +106,8 @@ static bool works_in_order(uint32_t operation)
 	return false;
 }
 
-/* The scoreboard that says when all earlier work of the instruction's unit is done; 0: it says nothing of that. */
+/* Returns the scoreboard, as a bit, after which all earlier operations of the instruction's unit are complete; 0:
+ * none. */
 static uint8_t unit_board(struct sass_insn insn)
 {
 	unsigned board = sass_write_board(insn);
@@ -112,6 +116,7 @@ static uint8_t unit_board(struct sass_insn insn)
 		       1u << board : 0;
 }
 
+/* Computes w->next, the states after instruction i, from those before it. */
 static void apply_insn(const struct flight_analysis *w, uint32_t i, const uint8_t *before)
 {
 	struct sass_insn insn = sass_code_at(w->code, i);
@@ -127,8 +132,8 @@ static void apply_insn(const struct flight_analysis *w, uint32_t i, const uint8_
 	}
 }
 
-/* Joins the state of one more edge. An operation is in flight if it is on any edge; a scoreboard ends it if it does on
- * every edge. True: the state changed. */
+/* Merges the states of one more incoming edge into `to`. An operation is in flight if it is on any edge. A
+ * scoreboard ends it only if it does so on every edge where it is in flight. Returns true if `to` changed. */
 static bool merge_state(const struct flight_analysis *w, uint8_t *to, const uint8_t *from)
 {
 	bool changed = false;
@@ -174,7 +179,7 @@ static bool has_unknown_target(struct sass_insn insn)
 	return class == SASS_INDIRECT || sass_opcode(insn) == OP_CALL_REGISTER;
 }
 
-/* Lanes continue where the BSSY of their barrier says. */
+/* Lanes that wait at a BSYNC continue at the target of a BSSY of the same barrier. */
 static void flow_reconvergence(struct flight_analysis *w, struct sass_insn bsync)
 {
 	for (uint32_t m = 0; m < w->nbssys; m++) {
@@ -275,7 +280,7 @@ void sass_flights_finish(struct sass_flights *f)
 	*f = (struct sass_flights){ 0 };
 }
 
-/* May operation k be in flight before instruction i, after a wait there for these scoreboards? */
+/* May operation k be in flight before instruction i, after a wait there for the scoreboards `waits`? */
 static bool is_in_flight(const struct sass_flights *f, uint32_t i, uint32_t k, unsigned waits)
 {
 	uint8_t state = f->state ? f->state[(size_t)i * f->n + k] : IN_FLIGHT;

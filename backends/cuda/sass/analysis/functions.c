@@ -26,7 +26,7 @@ static bool ends_path(struct sass_insn insn)
 	return sass_is_unconditional(insn) && (opcode == SASS_OP_BRA || opcode == SASS_OP_EXIT || (opcode & 0x1ff) == OP_RET);
 }
 
-/* Compilers may insert padding after an instruction that ends a path. */
+/* Can control fall through into the function? Skips padding after an instruction that ends a path. */
 static bool has_fall_through(const struct sass_code *code, uint32_t begin)
 {
 	while (begin && sass_opcode(sass_code_at(code, begin - 1)) == SASS_OP_NOP)
@@ -34,8 +34,8 @@ static bool has_fall_through(const struct sass_code *code, uint32_t begin)
 	return !begin || !ends_path(sass_code_at(code, begin - 1));
 }
 
-/* Why the branch at i conflicts with the function's boundaries: it is neither a call of the function nor a branch
- * inside it. NULL: it does not. */
+/* Returns why the branch at i conflicts with the boundaries of the function: it is neither a call of the function
+ * nor a branch inside it. NULL: no conflict. */
 static const char *branch_conflict(const struct sass_code *code, const struct sass_function *f, uint32_t i)
 {
 	int64_t to = (int64_t)i + 1 + sass_branch(code->arch, sass_code_at(code, i)) / SASS_INSN;
@@ -67,7 +67,7 @@ static const char *find_obstacle(const struct sass_code *code, const struct sass
 	return why;
 }
 
-/* The function's name in the name of a symbol; NULL: the symbol is no function of the kernel. */
+/* Returns the name of the function in the name of a symbol; NULL: the symbol is no function of the kernel. */
 static const char *function_name(const char *symbol, const char *kernel)
 {
 	size_t n = strlen(kernel);
@@ -97,8 +97,8 @@ static int each_in_section(const struct sass_cubin *c, const struct sass_kernel 
 	return err;
 }
 
-/* May the kernel call the section of code? It may if a call names it, or through a pointer if the section is no
- * kernel. */
+/* May the kernel call the function of this section: a call names it, or the kernel calls through pointers and the
+ * section is no kernel? */
 static bool may_call(const struct sass_cubin *c, const struct sass_texts *texts, uint32_t section, bool by_pointer)
 {
 	for (uint32_t i = 1; i < texts->n; i++)
@@ -142,7 +142,7 @@ int sass_functions_each(const struct sass_cubin *cubin, const struct sass_kernel
 	return err || !code->calls ? err : each_in_others(cubin, kernel, code, fn, arg);
 }
 
-/* All lanes of a call reach the first instruction, whatever its predicate. */
+/* The place at the first instruction has no guard, because all lanes of a call reach it. */
 int sass_function_places(const struct sass_code *code, const struct sass_function *function, uint32_t kinds,
 			 int (*fn)(void *arg, const struct sass_place *place), void *arg)
 {

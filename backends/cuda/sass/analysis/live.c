@@ -6,8 +6,9 @@
 #include "backends/cuda/sass/isa/scoreboard.h"
 
 #define REG_GRANULE 8              /* registers are allocated in multiples of this */
-#define FREE_REGS 32               /* of 65,536 registers for 2,048 threads: up to here no occupancy is lost */
-#define REGCOUNT_EXTRA 3           /* EIATTR_REGCOUNT is the number of the highest register plus this */
+#define FREE_REGS 32               /* registers per thread with which 2,048 threads share the 65,536 of a
+                                    * multiprocessor: up to here no occupancy is lost */
+#define REGCOUNT_EXTRA 3           /* EIATTR_REGCOUNT exceeds the number of the highest register by this */
 
 #define refuse(diag, ...) gpubpf_diag_refuse(diag, INJECT, __VA_ARGS__)
 
@@ -75,8 +76,8 @@ unsigned sass_find_free_barrier(const struct sass_code *code)
 	return SASS_BARRIERS;
 }
 
-/* Instructions name a predicate that they write at 81 or 84, except R2P, which writes several. Fields with another
- * meaning count too. */
+/* Instructions name the predicates that they write in fields 81 and 84, except R2P, which may write all. A field
+ * with another meaning counts as a predicate, which is safe. */
 unsigned sass_predicates_used(const struct sass_code *code)
 {
 	const unsigned all = (1u << SASS_PT) - 1;
@@ -93,7 +94,7 @@ unsigned sass_predicates_used(const struct sass_code *code)
 }
 
 #define OP_DSETP 0x02a
-#define OP_ATOMS_CAST 0x38d        /* the whole opcode; the other forms return in a predicate whether they succeeded */
+#define OP_ATOMS_CAST 0x38d        /* a whole opcode; only the other forms of ATOMS.CAST write a predicate */
 
 bool sass_predicate_is_slow(struct sass_insn insn)
 {
@@ -115,7 +116,8 @@ bool sass_predicate_is_slow(struct sass_insn insn)
 	}
 }
 
-/* A dead load writes its predicate after issue too. A stub or an exit's probe may use the predicate meanwhile. */
+/* Compilers give a dead result no scoreboard, but the hardware still writes the predicate after issue, when a stub
+ * or the exit probe may use it. */
 bool sass_predicate_lacks_board(const struct sass_arch *arch, struct sass_insn insn)
 {
 	bool timed = (sass_opcode(insn) & 0x1ff) == OP_DSETP && arch->timed_doubles;

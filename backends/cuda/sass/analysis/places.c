@@ -9,11 +9,12 @@
 #include "backends/cuda/sass/isa/effects.h"
 
 #define OP_BAR 0x11d
-#define OP_BAR_IMMEDIATE 0xb1d     /* the number is in bits 54..57 */
+#define OP_BAR_IMMEDIATE 0xb1d     /* BAR with an immediate barrier number, in bits 54..57 */
 #define OP_UCGABAR 0x1c7
 #define OP_SYNCS 0x1a7
 
-/* second: look at the second access of an instruction that has two. */
+/* Does the place's instruction have an access of the place's kind? second: considers the second access of an
+ * instruction with two (LDGSTS). */
 static bool is_access(const struct sass_code *code, struct sass_place *p, bool second)
 {
 	const struct gpubpf_place_kind *k = gpubpf_place_kind(p->kind);
@@ -26,8 +27,8 @@ static bool is_access(const struct sass_code *code, struct sass_place *p, bool s
 	return k->spaces & p->access.spaces && k->accesses >> p->access.access & 1;
 }
 
-/* A read of the bank of __constant__ variables is an access. Reads of parameters, and of constants that a compiler
- * placed, are none. */
+/* Is the instruction a read of a __constant__ variable, and does the place's kind include these? Reads of parameters
+ * and of constants that a compiler placed are no accesses. */
 static bool is_constant(const struct sass_code *code, struct sass_place *p)
 {
 	const struct gpubpf_place_kind *k = gpubpf_place_kind(p->kind);
@@ -48,8 +49,8 @@ static bool is_constant(const struct sass_code *code, struct sass_place *p)
 
 enum bar_mode { BAR_SYNC, BAR_ARRIVE, BAR_REDUCE, BAR_SCAN };
 
-/* Does the instruction wait for other threads of the block? It is unknown which threads wait for a cluster or at an
- * object in memory. */
+/* Does the instruction wait for other threads? For waits at a cluster barrier or at a barrier object in memory,
+ * place->why says that the waiting threads are unknown. */
 static bool is_wait(const struct sass_code *code, struct sass_place *p)
 {
 	struct sass_insn insn = sass_code_at(code, p->at);
@@ -77,22 +78,22 @@ static bool is_wait(const struct sass_code *code, struct sass_place *p)
 #define OP_BRA 0x147
 #define OP_BSSY 0x145
 #define OP_WARPSYNC 0x148
-#define OP_WARPSYNC_LANES 0x348    /* whole opcode: for the lanes of a mask in a register */
+#define OP_WARPSYNC_LANES 0x348    /* whole opcode: WARPSYNC for the lanes of a mask in a register */
 #define OP_LEPC 0x14e
 #define OP_CALL_REGISTER 0x344     /* whole opcode, CALL.REL of a register */
 #define OP_BPT 0x15c
 #define OP_ENDCOLLECTIVE 0x11b
 #define BRA_MODE_AT 91             /* BRA: .DIV, .CONV */
 
-/* Is the instruction a conditional relative branch, by predicates of the lane or a uniform one? */
+/* Is the instruction a conditional relative branch: by lane predicates, or by a uniform one (BRA.U)? */
 static bool is_cond_branch(struct sass_insn insn)
 {
 	return sass_opcode(insn) == SASS_OP_BRA_U ||
 	       (sass_opcode(insn) == SASS_OP_BRA && !sass_is_unconditional(insn) && !sass_field(insn, BRA_MODE_AT, 14));
 }
 
-/* Calls, returns and jumps with a distance from themselves, taken by all active lanes, that do not count the call
- * depth. A register holds the return address. */
+/* Is it a call, return or jump that contains the distance to its target or to the return point? Accepts only the
+ * form that all active lanes execute and that does not count the call depth. */
 static bool is_relative_transfer(struct sass_insn insn)
 {
 	static const struct {
@@ -107,8 +108,8 @@ static bool is_relative_transfer(struct sass_insn insn)
 	return false;
 }
 
-/* BRA.DIV and BRA.CONV, which test convergence, are no branches of the source. All active lanes take an indirect
- * branch. */
+/* Is the instruction a branch place? BRA.DIV and BRA.CONV are not, because they test convergence and are no branches
+ * of the source. An indirect branch must be taken by all active lanes. */
 static bool is_branch(const struct sass_code *code, struct sass_place *p)
 {
 	struct sass_insn insn = sass_code_at(code, p->at);
@@ -119,7 +120,7 @@ static bool is_branch(const struct sass_code *code, struct sass_place *p)
 	return jumps || is_cond_branch(insn);
 }
 
-/* Does it name another instruction by its distance, in the field where branches have the distance? */
+/* Does the instruction contain the distance to another instruction, in the offset field of branches? */
 static bool is_relative(struct sass_insn insn)
 {
 	return sass_has_target(insn) || is_relative_transfer(insn);
@@ -157,7 +158,7 @@ bool sass_is_relocatable(const struct sass_code *code, uint32_t at)
 	return false;
 }
 
-/* After the last reachable instruction compilers put a branch to itself and padding. */
+/* Returns the number of instructions without the branch to itself and the padding after the last reachable one. */
 static uint32_t code_end(const struct sass_code *code)
 {
 	uint32_t n = code->n;
@@ -209,8 +210,8 @@ static bool matches_kind(const struct sass_code *code, struct sass_place *p)
 	}
 }
 
-/* The predicates of a branch select the lanes that take it, not the lanes that reach it. An instruction that never
- * executes begins a line for all lanes. */
+/* Sets the predicates of the place. The predicates of a branch select the lanes that take it, so they are no
+ * condition of its place. Neither is the guard of a never-executed instruction that begins a line. */
 static void set_guards(const struct sass_code *code, struct sass_place *p)
 {
 	struct sass_insn insn = sass_code_at(code, p->at);

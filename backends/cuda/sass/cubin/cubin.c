@@ -9,7 +9,7 @@
 #include "core/wire/name.h"
 
 #define MIN_ITEM_BYTES 4 /* minimum size of an item of .nv.info */
-#define ABI_SM_HIGH 8 /* from this ABI version on e_flags have the architecture in bits 8..15, before in 0..7 */
+#define ABI_SM_HIGH 8 /* from this ABI version on e_flags has the architecture in bits 8..15; before, in bits 0..7 */
 
 static int set_error(struct gpubpf_diag *diag, const char *what)
 {
@@ -35,7 +35,7 @@ static bool has_bytes(const Elf64_Shdr *head)
 	return head->sh_type != SHT_NOBITS && head->sh_type != SHT_NULL && head->sh_size;
 }
 
-/* A string of the section, NULL unless it ends inside. */
+/* Returns a string of the section; NULL unless it ends inside of the section. */
 static const char *string(const struct sass_section *strings, uint32_t off)
 {
 	const char *at = (const char *)strings->data;
@@ -47,7 +47,7 @@ static const char *string(const struct sass_section *strings, uint32_t off)
 
 /* -- lists by key -- */
 
-/* Builds the lists of the numbers 1 to n by `key`; a number whose key is SASS_NONE is in no list. */
+/* Builds the lists of the numbers 1 to n by key(); numbers with key SASS_NONE are in no list. Returns 0 or -ENOMEM. */
 static int build_chain(struct sass_chains *chains, const struct sass_cubin *c, uint32_t n, uint32_t nkeys,
 		       uint32_t (*key)(const struct sass_cubin *c, uint32_t i))
 {
@@ -67,7 +67,7 @@ static int build_chain(struct sass_chains *chains, const struct sass_cubin *c, u
 	return 0;
 }
 
-/* FNV-1a */
+/* Returns the FNV-1a hash of a name, modulo nkeys. */
 static uint32_t hash(const char *name, uint32_t nkeys)
 {
 	uint32_t h = 0x811c9dc5;
@@ -249,7 +249,7 @@ static void read_kernel_item(struct sass_cubin *c, const struct sass_item *item,
 		k->stack = sass_get32(item->data + 4);
 }
 
-/* Reads .nv.info. of: the kernel of each symbol. */
+/* Reads .nv.info. of[symbol]: 1 + index of the kernel of that symbol; 0: it is no kernel. */
 static int read_info(struct sass_cubin *c, const uint32_t *of)
 {
 	const struct sass_section *info = &c->sections[sass_section_find(c, ".nv.info")];
@@ -267,7 +267,7 @@ static int read_info(struct sass_cubin *c, const uint32_t *of)
 	return build_chain(&c->items, c, n, c->nsymbols + 1, symbol_of_item);
 }
 
-/* The last one, if a text section has two. */
+/* Returns the section .nv.info.<kernel> of a code section; the last one if there are two; 0: none. */
 static uint32_t find_info(const struct sass_cubin *c, uint32_t text)
 {
 	uint32_t found = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Cubins: ELF64, EM_CUDA, ABI versions 7 (up to CUDA 12) and 8. The bytes are not trusted. sass_cubin_open() refuses
- * everything that reaches outside of them, so callers use sections, names and symbols without more checks.
+ * Cubins: ELF64, EM_CUDA, ABI versions 7 (up to CUDA 12) and 8. The bytes are not trusted. sass_cubin_open() refuses a
+ * file with a section or name outside of it, so callers use sections, names and symbols without more checks.
  */
 #ifndef GPUBPF_SASS_CUBIN_H
 #define GPUBPF_SASS_CUBIN_H
@@ -16,59 +16,61 @@ struct gpubpf_diag;
 #ifndef EM_CUDA
 #define EM_CUDA 190
 #endif
-#define SASS_STO_ENTRY 0x10        /* st_other: a kernel */
+#define SASS_STO_ENTRY 0x10        /* bit of st_other: the function is a kernel */
 #define SASS_NONE UINT32_MAX
 #define SASS_ABI_13 8              /* e_ident[EI_ABIVERSION] from CUDA 13 on */
 
-/* attributes of .nv.info and .nv.info.<kernel>, with the names of cuobjdump (EIATTR_*) */
+/* attributes in .nv.info and .nv.info.<kernel>, with the names of cuobjdump (EIATTR_*), and their contents */
 enum sass_attr {
 	SASS_ATTR_PARAM_CBANK = 0x0a,      /* u32 symbol, u16 offset in c[0x0], u16 size */
-	SASS_ATTR_EXTERNS = 0x0f,          /* u32 symbol each */
+	SASS_ATTR_EXTERNS = 0x0f,          /* a list of u32 symbols */
 	SASS_ATTR_FRAME_SIZE = 0x11,       /* u32 symbol, u32 bytes; MIN_STACK_SIZE and MAX_STACK_SIZE likewise */
 	SASS_ATTR_MIN_STACK_SIZE = 0x12,
 	SASS_ATTR_KPARAM_INFO = 0x17,      /* 12 bytes per parameter */
-	SASS_ATTR_EXIT_OFFSETS = 0x1c,     /* u32 each */
+	SASS_ATTR_EXIT_OFFSETS = 0x1c,     /* a list of u32 offsets in the code */
 	SASS_ATTR_MAX_STACK_SIZE = 0x23,
 	SASS_ATTR_REGCOUNT = 0x2f,         /* u32 symbol, u32 registers */
-	SASS_ATTR_INSTR_REG_MAP = 0x40,    /* u32 offset, u32 kind, u32 register, each */
-	SASS_ATTR_NUM_BARRIERS = 0x4c,     /* the value: how many block barriers it has */
+	SASS_ATTR_INSTR_REG_MAP = 0x40,    /* a list of u32 offset in the code, u32 kind, u32 register */
+	SASS_ATTR_NUM_BARRIERS = 0x4c,     /* the value is the number of block barriers of the kernel */
 	SASS_ATTR_KPARAM_INFO_V2 = 0x45,   /* 12 bytes per parameter, in kernels with many bytes of parameters */
 };
 
 /* how an item stores its value (EIFMT_*) */
 enum sass_format {
-	SASS_FORMAT_SIZED = 4,             /* the u16 is the size of the data that follow; else it is the value */
+	SASS_FORMAT_SIZED = 4,             /* the u16 of the item is the size of the data that follow; in other
+	                                    * formats it is the value */
 };
 
 struct sass_item {
 	uint8_t format, attr;
-	uint16_t size;                     /* of data; or the value */
-	const uint8_t *data;               /* NULL unless SIZED */
+	uint16_t size;                     /* bytes of data; or the value itself */
+	const uint8_t *data;               /* NULL unless the format is SASS_FORMAT_SIZED */
 };
 
 struct sass_section {
 	Elf64_Shdr head;
 	const char *name;
-	const uint8_t *data;               /* NULL if the section is NOBITS or empty; then size is 0, */
-	size_t size;                       /* even if its header says otherwise */
+	const uint8_t *data;               /* NULL if the section is NOBITS or empty */
+	size_t size;                       /* 0 if data is NULL, even if the header says otherwise */
 };
 
 struct sass_symbol {
 	Elf64_Sym head;
 	const char *name;
-	uint32_t section;                  /* st_shndx, with extended indices resolved. 0 is undefined, SASS_NONE
-	                                    * special. */
+	uint32_t section;                  /* index of its section, with extended indices resolved; 0: undefined;
+	                                    * SASS_NONE: a special index */
 };
 
 /* a kernel: a function of the symbol table that can be launched */
 struct sass_kernel {
-	uint32_t symbol, text;             /* indices of its symbol and of its section */
-	uint32_t info;                     /* section .nv.info.<kernel>; 0: none */
+	uint32_t symbol, text;             /* indices of its symbol and of its code section */
+	uint32_t info;                     /* index of section .nv.info.<kernel>; 0: none */
 	uint32_t regs;                     /* per thread; 0: unknown */
 	uint32_t frame, stack;             /* bytes: EIATTR_FRAME_SIZE, EIATTR_MIN_STACK_SIZE */
 };
 
-/* lists of numbers by key, rising. A list begins at first[key] and continues at next[number]; 0 ends it. */
+/* Lists of rising numbers, one list per key. The list of a key begins at first[key] and continues at next[number]; 0
+ * ends it. */
 struct sass_chains {
 	uint32_t *first, *next;            /* malloc'd, as one block */
 	uint32_t nkeys;
@@ -85,64 +87,67 @@ struct sass_cubin {
 	uint32_t nsymbols, symtab;         /* symtab: the section that holds them */
 	struct sass_kernel *kernels;
 	uint32_t nkernels;
-	/* lists that spare the look-up of one kernel a walk over thousands of others */
-	struct sass_chains named, of_section; /* sections by the hash of their name, and by sh_info where that may be a
-	                                       * section */
-	struct sass_chains general;        /* sections, at key 0: neither code nor attached to a section of code */
+	/* lists with which the look-up of one kernel need not walk over thousands of others */
+	struct sass_chains named, of_section; /* named: sections by the hash of their name. of_section: sections by
+	                                       * sh_info, where that may be the index of a section. */
+	struct sass_chains general;        /* sections at key 0 that are neither code nor attached to a code section */
 	struct sass_chains symbols_of;     /* symbols by their section */
-	struct sass_chains reserved;       /* symbols, at key 0: of the shared memory that the driver reserves */
-	struct sass_chains called;         /* kernels, from 1 on: by the hash of their short name */
-	struct sass_chains items;          /* items of .nv.info, from 1 on: by their symbol; items without one are at
-	                                    * nsymbols */
-	uint32_t *item_at;                 /* where each item begins */
-	uint64_t said[4];                  /* a bit for each attribute that an item with a symbol has */
+	struct sass_chains reserved;       /* symbols at key 0 of the shared memory that the driver reserves */
+	struct sass_chains called;         /* kernels, numbered from 1, by the hash of their short name */
+	struct sass_chains items;          /* items of .nv.info, numbered from 1, by their symbol; items without a
+	                                    * symbol have key nsymbols */
+	uint32_t *item_at;                 /* offset of each item in .nv.info, by number from 1 */
+	uint64_t said[4];                  /* a bit for each attribute that some item with a symbol has */
 	struct sass_section_results *section_results;  /* malloc'd */
 };
 
-/* results of backends/cuda/sass/analysis/callees.c about sections of code, shared by the kernels that call the same functions */
+/* Results of callees.c about code sections, shared by the kernels that call the same functions. */
 struct sass_section_results {
 	bool pointed;                      /* find_address_taken() has run */
-	uint8_t section[];                 /* flags of enum sass_finding */
+	uint8_t section[];                 /* flags of enum sass_finding (callees.c), per section */
 };
 
-/* 0; -EINVAL and a reason; -ENOMEM. The caller owns the bytes, which must outlive the cubin. */
+/* Opens a cubin. Returns 0; -EINVAL with the reason in *diag; -ENOMEM. The caller owns the bytes, which must outlive
+ * the cubin. */
 int sass_cubin_open(const void *data, size_t size, struct sass_cubin *cubin, struct gpubpf_diag *diag);
 void sass_cubin_finish(struct sass_cubin *cubin);
 
-/* Reads the item of .nv.info at *at and moves *at past it. False: the end, or the rest is broken. */
+/* Reads the item of .nv.info at offset *at and moves *at past it. False: the end, or the rest is broken. */
 bool sass_item_next(const uint8_t *data, size_t size, size_t *at, struct sass_item *item);
-/* The first number of a key. The loop is for (i = sass_first(chains, key); i; i = chains->next[i]). */
+/* Returns the first number of a key. A loop over all is: for (i = sass_first(chains, key); i; i = chains->next[i]). */
 static inline uint32_t sass_first(const struct sass_chains *chains, uint32_t key)
 {
 	return key < chains->nkeys ? chains->first[key] : 0;
 }
 
-/* The first section of that name, and the one with the prefix that belongs to a text section. 0: there is none. */
+/* sass_section_find(): the first section of that name. sass_section_of(): the section whose name has the prefix and
+ * whose sh_info is the code section `text`. Both return 0 if there is none. */
 uint32_t sass_section_find(const struct sass_cubin *cubin, const char *name);
 uint32_t sass_section_of(const struct sass_cubin *cubin, const char *prefix, uint32_t text);
-/* The kernel with that short name (core/wire/name.h); NULL if there is none. */
+/* Returns the kernel with that short name (core/wire/name.h); NULL: there is none. */
 const struct sass_kernel *sass_kernel_find(const struct sass_cubin *cubin, const char *name);
-/* The relocation section that applies to a section and is not empty; 0: there is none. */
+/* Returns the index of the nonempty relocation section that applies to a section; 0: there is none. */
 uint32_t sass_relocations_of(const struct sass_cubin *cubin, uint32_t section);
 
-/* a value that the driver writes into a section, from a symbol and a type (R_CUDA_* of enum sass_relocation_type) */
+/* A relocation: the driver writes a value, computed from a symbol, into a section at `off`. type: R_CUDA_* of enum
+ * sass_relocation_type. */
 struct sass_relocation {
 	uint64_t off;
-	uint32_t symbol, type;             /* symbol: not validated */
+	uint32_t symbol, type;             /* symbol: may be out of range */
 	int64_t addend;
 };
 enum sass_relocation_type {
-	SASS_RELOCATION_64 = 2,            /* an address: 8 bytes */
-	SASS_RELOCATION_LOW = 0x38,        /* half of an address, in bits 32 to 63 of an instruction */
+	SASS_RELOCATION_64 = 2,            /* an 8-byte address */
+	SASS_RELOCATION_LOW = 0x38,        /* the low or high half of an address, in bits 32 to 63 of an instruction */
 	SASS_RELOCATION_HIGH = 0x39,
 	SASS_RELOCATION_CALL = 0x4b,       /* the target of a call instruction */
 };
-/* Calls fn for each relocation of a section in the order of the table. Its non-zero return ends the walk and is
+/* Calls fn for each relocation of a section, in the order of the table. A nonzero result of fn ends the walk and is
  * returned. */
 int sass_relocations_each(const struct sass_cubin *cubin, uint32_t section,
 			  int (*fn)(void *arg, const struct sass_relocation *relocation), void *arg);
 
-/* little-endian numbers, like cubins and every host of a driver */
+/* Read a little-endian number; cubins and all hosts of the driver are little-endian. */
 static inline uint32_t sass_get32(const uint8_t *at)
 {
 	return at[0] | at[1] << 8 | at[2] << 16 | (uint32_t)at[3] << 24;

@@ -17,7 +17,7 @@ struct walk {
 	struct gpubpf_diag *diag;
 };
 
-/* A relocatable cubin is input of a linker and never runs. The linked one is in the same image. */
+/* Is the cubin relocatable? Then it is input of a linker and never runs; the image also has the linked one. */
 static bool is_relocatable(const void *data, size_t size)
 {
 	Elf64_Ehdr head;
@@ -52,7 +52,7 @@ static int visit_entry(void *arg, const struct fatbin_entry *e)
 	return err;
 }
 
-/* Consecutive containers. */
+/* Walks consecutive fatbin containers. */
 static int walk_containers(struct walk *w, const void *data, size_t size)
 {
 	int err = 0;
@@ -64,7 +64,7 @@ static int walk_containers(struct walk *w, const void *data, size_t size)
 	return err;
 }
 
-/* The section of a host's ELF file in which nvcc stores containers. */
+/* Walks the containers in section .nv_fatbin of a host's ELF file, where nvcc stores them. */
 static int walk_host_file(struct walk *w, const uint8_t *data, size_t size)
 {
 	Elf64_Shdr names, head;

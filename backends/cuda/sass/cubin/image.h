@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cubins in an image: a single one, those in a fatbin, or those in the .nv_fatbin of a program or library. */
+/* Enumerates the cubins in an image: a single cubin, those in a fatbin, or those in section .nv_fatbin of a program
+ * or library. */
 #ifndef GPUBPF_SASS_IMAGE_H
 #define GPUBPF_SASS_IMAGE_H
 
@@ -14,19 +15,18 @@ struct gpubpf_device_caps;
 struct gpubpf_diag;
 struct gpubpf_image;
 
-/* Called with the bytes of a cubin, which are valid during the call. A non-zero result ends the walk and is
- * returned. */
+/* Receives the bytes of a cubin, which are valid during the call. A nonzero result ends the walk and is returned. */
 typedef int sass_image_fn(void *arg, const void *cubin, size_t size, struct gpubpf_diag *diag);
 
 /*
- * Calls fn for each cubin for architecture sm (0: any) that is not relocatable. One at a time is decompressed. Returns
- * 0, also if a container or a program has no cubin. Errors come with a reason: -EINVAL, and -ENOENT if an image of this
- * kind cannot have cubins.
+ * Calls fn for each cubin for architecture sm (0: any) that is not relocatable, and decompresses one at a time. Returns
+ * 0, also if a fatbin or a program has no cubin. Errors: -EINVAL, and -ENOENT if an image of this kind cannot have
+ * cubins; both with the reason in *diag.
  */
 int sass_image_each(const void *image, size_t size, uint32_t sm, sass_image_fn *fn, void *arg,
 		    struct gpubpf_diag *diag);
 
-/* an open cubin of an image, and its lines, which are read at the first request */
+/* an open cubin of an image, and its line tables, which sass_module_lines() reads at its first call */
 struct sass_module {
 	struct sass_cubin cubin;
 	struct gpubpf_lines lines, starts;
@@ -35,19 +35,20 @@ struct sass_module {
 };
 
 /*
- * Like sass_image_each(). Modules of an image with a digest stay open until another image comes. A worker handles one
- * kernel of a module after another and so opens it once.
+ * Like sass_image_each(), for open cubins. Modules of an image with a digest stay open until a call with another image.
+ * So a worker that handles the kernels of a module one after another opens the module once.
  */
 int sass_module_each(const struct gpubpf_image *image, uint32_t sm,
 		     int (*fn)(void *arg, struct sass_module *module, struct gpubpf_diag *diag), void *arg,
 		     struct gpubpf_diag *diag);
 
-/* starts: also the table that says where lines begin. */
+/* Returns the line table of the module; if `starts`, the table that also says where lines begin. */
 const struct gpubpf_lines *sass_module_lines(struct sass_module *module, bool starts);
 
-/* The architecture of the code that a device of capability sm runs from the image: the newest of its generation. */
+/* Returns the architecture of the code in the image that a device of capability sm runs: the newest of its
+ * generation that is not newer than sm; sm itself if the image has none. */
 uint32_t sass_image_arch(const void *image, size_t size, uint32_t sm);
-/* "sm_90" as 90; 0 if the device does not state it */
+/* Returns the capability of the device as a number: 90 for "sm_90"; 0 if the caps do not state it. */
 uint32_t sass_capability(const struct gpubpf_device_caps *caps);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each kernel of a cubin is in a section at address 0. Relocations say to which section a piece of .debug_line belongs.
- * This code applies them in a copy as if section n were at n << SECTION_SHIFT.
+ * Reads line tables. Each kernel of a cubin is in a section at address 0, and relocations say to which section a piece
+ * of .debug_line belongs. This code applies the relocations to a copy as if section n were at n << SECTION_SHIFT.
  */
 #include "lines.h"
 

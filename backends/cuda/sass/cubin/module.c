@@ -9,7 +9,7 @@
 #include "core/target.h"
 #include "lines.h"
 
-#define MAX_CACHE_BYTES (256u << 20) /* of modules that were decompressed or copied */
+#define MAX_CACHE_BYTES (256u << 20) /* limit of the bytes of decompressed modules in the cache */
 #define MAX_CACHE_MODULES 4096
 
 static void finish(struct sass_module *m)
@@ -51,7 +51,7 @@ static int visit_once(void *arg, const void *data, size_t size, struct gpubpf_di
 
 /* -- the cache -- */
 
-/* the modules of the last image; an image with the same digest at the same address has the same bytes */
+/* The open modules of the last image. An image with the same digest, address and size has the same bytes. */
 static struct module_cache {
 	uint8_t digest[GPUBPF_IMAGE_DIGEST];
 	const uint8_t *data;               /* NULL: the cache is empty */
@@ -76,7 +76,8 @@ static bool is_cached(const struct gpubpf_image *image, uint32_t sm)
 	       !memcmp(cache.digest, image->digest, sizeof(cache.digest));
 }
 
-/* Decompressed bytes are valid only during the call, so they are copied. */
+/* Returns bytes that live as long as the cache: those of the image itself, or a copy of decompressed ones, which are
+ * valid only during the call. NULL: they do not fit. */
 static const void *cache_bytes(struct sass_module *m, const void *data, size_t size)
 {
 	const uint8_t *bytes = data;
@@ -99,7 +100,7 @@ static int cache_module(void *arg, const void *data, size_t size, struct gpubpf_
 	return bytes ? sass_cubin_open(bytes, size, &m->cubin, diag) : -E2BIG;
 }
 
-/* False: some module cannot be read, or does not fit into the cache. */
+/* Fills the cache with the modules of the image. False: a module cannot be read or does not fit. */
 static bool cache_image(const struct gpubpf_image *image, uint32_t sm)
 {
 	struct gpubpf_diag ignored;

@@ -5,23 +5,24 @@
 
 #include "core/model/diag.h"
 
-#define ALIGN_MAX 128              /* CUtensorMap has 64 */
+#define ALIGN_MAX 128              /* maximum alignment of a parameter; CUtensorMap has 64 */
 #define BYTES_ALIGN 16             /* alignment of parameters in env->arg_bytes */
-#define INFO_SIZE 12               /* u32 0, u16 ordinal, u16 offset, u32 with the size in bits 18..31. V2 has the size
-                                    * in bits 0..15 and a description of the pointee up to bit 27. */
+#define INFO_SIZE 12               /* bytes of an item: u32 0, u16 ordinal, u16 offset, u32 with the size in bits
+                                    * 18..31. V2 has the size in bits 0..15 and a description of the pointee in bits
+                                    * 16..27. */
 
 static uint32_t align_up(uint32_t n, uint32_t align)
 {
 	return (n + align - 1) & ~(align - 1);
 }
 
-/* Alignment applies to the address in c[0x0]. */
+/* Returns the offset of a parameter that follows offset `end`. Alignment applies to its address in c[0x0]. */
 static uint32_t offset_of(const struct sass_arch *arch, uint32_t end, uint32_t align)
 {
 	return align_up(arch->params + end, align) - arch->params;
 }
 
-/* The largest alignment with which a parameter after `end` is at `off`; 0: there is none. */
+/* Returns the largest alignment with which a parameter that follows `end` is at `off`; 0: there is none. */
 static uint32_t align_of(const struct sass_arch *arch, uint32_t end, uint32_t off)
 {
 	uint32_t align = ALIGN_MAX;
@@ -36,7 +37,8 @@ static enum gpubpf_param_kind kind_of(uint32_t size)
 	return size == 1 || size == 2 || size == 4 || size == 8 ? GPUBPF_PARAM_INT : GPUBPF_PARAM_BYTES;
 }
 
-/* The items are in any order, so bytes_off holds a parameter's offset until all are known. */
+/* Collects the parameters. The items are in any order, so bytes_off temporarily holds the offset of each. Returns
+ * their number; -1: an item is invalid. */
 static int collect(const struct sass_section *info, struct gpubpf_param *params)
 {
 	struct sass_item item;

@@ -2,10 +2,11 @@
 #include "access.h"
 
 #define OPERATION(opcode) ((opcode) & 0x1ff)
-#define UNIFORM_FORM 0x800         /* bits 9..11: an operand is a uniform register */
-#define MIN_SM_DESCRIPTOR 80       /* the first architecture where that register is a memory descriptor */
-#define MIN_SM_DESCRIPTOR_BIT 100  /* from this architecture on other bits mark a descriptor */
-#define MIN_SM_FLOAT_ATOMICS 90    /* from this architecture on floating-point atomics have separate opcodes */
+#define UNIFORM_FORM 0x800         /* bit 11 of an opcode: an operand is a uniform register */
+#define MIN_SM_DESCRIPTOR 80       /* from this architecture on that register is a memory descriptor */
+#define MIN_SM_DESCRIPTOR_BIT 100  /* from this architecture on, the bits that mark a descriptor are at other
+                                    * positions */
+#define MIN_SM_FLOAT_ATOMICS 90    /* from this architecture on, floating-point atomics have separate opcodes */
 
 /* how the bits encode the size of an access */
 enum size_encoding { DATA, INTEGER, FLOATING, COMPARED, COPIED };
@@ -16,7 +17,7 @@ static const struct row {
 	enum gpubpf_mem_access access;
 	uint32_t spaces;
 	enum size_encoding width;
-	uint8_t value;             /* the field */
+	uint8_t value;             /* bit position of the field of the register that is stored or combined; 0: none */
 	const char *why;
 } rows[] = {
 #define SASS_ACCESS(operation, access, spaces, width, value) { operation, ACCESS, GPUBPF_##access, spaces, width, value, NULL },
@@ -41,9 +42,11 @@ bool sass_access_known(uint32_t operation)
 /* -- copies to shared memory -- */
 
 #define OP_LDGSTS 0xfae
-#define OP_LDGSTS_SUM 0xdae        /* its uniform register is added to the destination address and is no descriptor */
+#define OP_LDGSTS_SUM 0xdae        /* LDGSTS whose uniform register is added to the destination address and is no
+                                    * descriptor */
 
-/* Is it a copy with a descriptor, or one without and with URZ? From sm_100 on the field of URZ has 8 bits. */
+/* Is the LDGSTS in a known form: with a descriptor; without one and with URZ; or with a uniform addend? From sm_100
+ * on the field of URZ has 8 bits. */
 static bool is_known_copy(const struct sass_arch *arch, struct sass_insn insn)
 {
 	bool described = sass_field(insn, 76, 1), newer = arch->sm >= MIN_SM_DESCRIPTOR_BIT;
@@ -56,9 +59,9 @@ static bool is_known_copy(const struct sass_arch *arch, struct sass_insn insn)
 	       (described || (sass_field(insn, 64, 6) == SASS_URZ && (!newer || sass_field(insn, 70, 2) == 3)));
 }
 
-/* Bits 32..43 are the offset of the source. The bits above are the offset in shared memory, which is added to the
- * register in 16..23. A lane whose second predicate is false reads nothing and stores zeros. Copies of fewer bytes
- * (.ZFILL) and copies with an ignored source use this. */
+/* Decodes one side of an LDGSTS. Bits 32..43 are the offset of the source; bits 44..63 the offset in shared memory,
+ * which is added to the register in 16..23. A lane whose second predicate is false reads nothing and stores zeros:
+ * copies of fewer bytes (.ZFILL) and with an ignored source use this. Returns NULL, or why the form is unknown. */
 static const char *read_copy(const struct sass_arch *arch, struct sass_insn insn, struct sass_access *a)
 {
 	unsigned size = arch->sm < MIN_SM_DESCRIPTOR_BIT ? sass_field(insn, 73, 3) - 4 : sass_field(insn, 74, 2);
@@ -83,7 +86,7 @@ static const char *read_copy(const struct sass_arch *arch, struct sass_insn insn
 
 /* -- how many bytes: 73..75 -- */
 
-/* 0: unknown */
+/* Returns the size of the access; 0: unknown. */
 static uint32_t access_bytes(const struct sass_arch *arch, enum size_encoding width, struct sass_insn insn)
 {
 	static const uint8_t data[] = { 1, 1, 2, 2, 4, 8, 16, 16 };
@@ -97,12 +100,18 @@ static uint32_t access_bytes(const struct sass_arch *arch, enum size_encoding wi
 
 /* -- the operation of an atomic: 87..90 -- */
 
-/* 0: unknown */
+/* Returns the operation of an atomic access; 0: unknown. */
 static enum gpubpf_rmw atomic_op(enum size_encoding width, struct sass_insn insn)
 {
 	static const uint8_t ops[] = { GPUBPF_RMW_ADD, GPUBPF_RMW_MIN, GPUBPF_RMW_MAX, GPUBPF_RMW_INC, GPUBPF_RMW_DEC,
 				       GPUBPF_RMW_AND, GPUBPF_RMW_OR, GPUBPF_RMW_XOR, GPUBPF_RMW_EXCHANGE };
-	static const uint8_t floating[] = { GPUBPF_RMW_ADD, 0, GPUBPF_RMW_MIN, 0, GPUBPF_RMW_MAX, 0, 0, 0 }; /* odd: halves */
+	static const uint8_t floating[] = { GPUBPF_RMW_ADD, 0, GPUBPF_RMW_MIN, 0, GPUBPF_RMW_MAX, 0, 0, 0 }; /* indices
+	                                                                                                      * 1, 3,
+	                                                                                                      * 5:
+	                                                                                                      * half
+	                                                                                                      * precision,
+	                                                                                                      * unknown
+	                                                                                                      * here */
 	bool narrow = width == FLOATING || OPERATION(sass_opcode(insn)) == 0x18e;
 	uint32_t op = sass_field(insn, 87, narrow ? 3 : 4);
 
@@ -132,13 +141,15 @@ static bool has_descriptor(const struct sass_arch *arch, enum size_encoding widt
 	return has_offset_flag(operation) ? sass_field(insn, 76, 1) : sass_field(insn, 81, 1);
 }
 
-/* LD and ST without a uniform register have 32 bits of offset at 32. The value of ST follows at 64. */
+/* Does the instruction have a 32-bit offset at bit 32? LD and ST without a uniform register do; the value field of
+ * ST is then at 64. */
 static bool has_wide_offset(struct sass_insn insn)
 {
 	return sass_opcode(insn) == 0x385 || (sass_opcode(insn) == 0x980 && !sass_field(insn, 91, 1));
 }
 
-/* From sm_100 on the highest bit of the offset of ATOMG and ATOM is a flag, which is always set. */
+/* Returns the offset. From sm_100 on the highest bit of the offset field of ATOMG and ATOM is a flag, which is
+ * always set. */
 static int32_t access_offset(const struct sass_arch *arch, struct sass_insn insn)
 {
 	uint32_t operation = OPERATION(sass_opcode(insn));
@@ -152,13 +163,13 @@ static int32_t access_offset(const struct sass_arch *arch, struct sass_insn insn
 	return marked ? (int32_t)(off << 9) >> 9 : (int32_t)(off << 8) >> 8;
 }
 
-/* The field of the register that is stored or combined. */
+/* Returns the bit position of the field of the register that is stored or combined; 0: none. */
 static unsigned value_field(const struct row *row, struct sass_insn insn)
 {
 	return has_wide_offset(insn) && row->value ? 64 : row->value;
 }
 
-/* NULL, or why the address is not known. */
+/* Decodes the address of a global or generic access. Returns NULL, or why the address is not known. */
 static const char *read_address(const struct sass_arch *arch, const struct row *row, struct sass_insn insn,
 				struct sass_access *a)
 {
@@ -181,8 +192,8 @@ static const char *read_address(const struct sass_arch *arch, const struct row *
 	return NULL;
 }
 
-/* Decodes an access to shared or local memory. Its offset is a register times the scale in bits 78 and 79, plus a
- * uniform register, plus 24 signed bits. */
+/* Decodes the address of an access to shared or local memory: a register times the scale in bits 78 and 79, plus a
+ * uniform register, plus a signed offset of 24 bits. Returns NULL, or why it is not known. */
 static const char *read_near_address(const struct row *row, struct sass_insn insn, struct sass_access *a)
 {
 	static const uint8_t scales[] = { 1, 4, 8, 16 };
@@ -205,8 +216,8 @@ static bool is_generic_atomic(uint32_t operation)
 	return operation == 0x18a || operation == 0x18b || operation == 0x1a2;
 }
 
-/* A generic atomic in shared memory may not complete in one instruction. A predicate says for which lanes it did, and
- * the following instructions handle the others. */
+/* A generic atomic to shared memory may complete only for some lanes. It then writes a predicate, and the following
+ * instructions handle the other lanes. Returns NULL, or why the access is not known exactly. */
 static const char *read_generic(const struct row *row, struct sass_insn insn)
 {
 	if (sass_field(insn, 81, 3) != SASS_PT)
@@ -214,7 +225,7 @@ static const char *read_generic(const struct row *row, struct sass_insn insn)
 	return row->width == COMPARED && sass_field(insn, 87, 4) ? "an atomic that the kernel repeats until it succeeds" : NULL;
 }
 
-/* ATOMG, ATOMS and ATOM return the old value. RED has no field for it. */
+/* Does the atomic write the old value to a register? ATOMG, ATOMS and ATOM do; RED has no destination. */
 static bool returns_old_value(struct sass_insn insn)
 {
 	uint32_t operation = OPERATION(sass_opcode(insn));

@@ -5,7 +5,8 @@
 #define FORM(opcode) ((opcode) >> 9)
 #define FORM_C_CONSTANT 3
 #define FORM_B_CONSTANT 5
-#define MAX_ALU_OPERATION 0x117    /* operations up to this one take a constant operand in those forms */
+#define MAX_ALU_OPERATION 0x117    /* operations up to this one are arithmetic and take a constant operand in the two
+                                    * forms above */
 #define OP_CS2R 0x005              /* operations */
 #define OP_S2R 0x119
 #define OP_LDC 0x182

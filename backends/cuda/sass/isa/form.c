@@ -21,7 +21,7 @@ static const struct wide {
 #include "isa.def"
 };
 
-#define FIRST_WIDE 120             /* the first architecture with 64-bit forms */
+#define FIRST_WIDE 120             /* from this architecture on there are 64-bit forms */
 #define REST ((1ull << (SASS_STALL_AT - 64)) - 1)
 
 static enum sass_width width_of(char kind)
@@ -103,7 +103,8 @@ unsigned sass_predicate_cycles(struct sass_insn insn)
 	return SASS_PREDICATE_CYCLES + sass_is_wide(insn);
 }
 
-/* RED has the same opcode with and without a descriptor: sass_is_uniform() tells them apart. */
+/* The form of RED says that its opcode has a uniform operand; sass_is_uniform() checks whether the instruction
+ * really has one. */
 const struct sass_form *sass_form_find(uint32_t opcode)
 {
 	return opcode < OPCODES && forms[opcode].opcode ? &forms[opcode] : NULL;
@@ -116,7 +117,8 @@ bool sass_is_uniform(struct sass_insn insn)
 	return form && form->becomes && (form->becomes != form->opcode || sass_field(insn, 90, 2));
 }
 
-/* 73..75 of loads and stores: 8 and 16 bits with and without sign, 32, 64, 128 */
+/* Number of data registers by bits 73..75 of loads and stores: 8 and 16 bits with and without sign, 32, 64, 128
+ * bits. */
 static unsigned access_width(struct sass_insn insn)
 {
 	static const uint8_t registers[] = { 1, 1, 1, 1, 1, 2, 4, 4 };
@@ -124,7 +126,7 @@ static unsigned access_width(struct sass_insn insn)
 	return registers[sass_field(insn, 73, 3)];
 }
 
-/* 73..75 of atomic operations: U32, S32, U64, F32, F16x2, S64, F64 */
+/* Number of data registers by bits 73..75 of atomic operations: U32, S32, U64, F32, F16x2, S64, F64. */
 static unsigned atomic_width(struct sass_insn insn)
 {
 	static const uint8_t registers[] = { 1, 1, 2, 1, 1, 2, 2, 2 };
@@ -208,7 +210,7 @@ bool sass_is_probe_insn(const struct sass_arch *arch, struct sass_insn insn)
 		return wide || (arch->sm >= FIRST_WIDE && (insn.hi & REST & ~0x08000100ull) == 0x078e0000);
 	case 0x984:
 		return is_idle_lds(insn);
-	case SASS_OP_STS: case SASS_OP_ATOMS: case SASS_OP_BAR: /* lane_count.h */
+	case SASS_OP_STS: case SASS_OP_ATOMS: case SASS_OP_BAR: /* only the code of lane_count.h may contain these */
 		return false;
 	case 0x348: /* before sm_90 WARPSYNC has its register in another field */
 		return arch->sm >= 90;
@@ -249,7 +251,7 @@ bool sass_is_access(struct sass_insn insn)
 	return is_load(insn) || sass_op_find(sass_opcode(insn))->class == SASS_STORE;
 }
 
-/* Does it read registers after issue, and write none? */
+/* Does the instruction read registers after issue, and write none? */
 static bool only_reads(struct sass_insn insn)
 {
 	return sass_op_find(sass_opcode(insn))->class == SASS_STORE || sass_opcode(insn) == SASS_OP_BMOV_FILL;

@@ -28,8 +28,8 @@ const struct sass_arch *sass_arch_find(uint32_t sm)
 	return NULL;
 }
 
-/* The offset is a signed number of 48 bits at 34..81, with 8 low bits at 16..23 where the architecture has them. BSSY
- * has 30 bits; the bits after them say how lanes converge. */
+/* The offset divided by 4 is a signed number of 48 bits at 34..81, with 8 more low bits at 16..23 on architectures
+ * with `wide_branch`. BSSY has only 30 bits at 34..63; the bits after them say how lanes converge. */
 int64_t sass_branch(const struct sass_arch *arch, struct sass_insn i)
 {
 	int64_t n = sass_field(i, 34, 30) | sass_field(i, 64, 18) << 30;
@@ -146,7 +146,8 @@ struct sass_insn sass_lane_bit(unsigned reg)
 	return sass_special(reg, SASS_SR_EQMASK, 0);
 }
 
-/* SEL of the register or zero; bit 3 of `predicate` negates it */
+/* SEL of the register or zero, with the destination, guard and waits of instruction `of`; bit 3 of `predicate`
+ * negates it. */
 static struct sass_insn build_select(struct sass_insn of, unsigned reg, uint64_t predicate, unsigned stall)
 {
 	struct sass_insn i = { 0x207 | sass_field(of, 12, 4) << 12 | sass_field(of, 16, 8) << 16 | (uint64_t)reg << 24 |

@@ -4,7 +4,7 @@
 #define RANK_AT 24
 #define COUNT_PREDICATE 0
 
-enum { NUMBER, PART, RESERVED, ADDRESS, RANK }; /* registers, counted from the base */
+enum { NUMBER, PART, RESERVED, ADDRESS, RANK }; /* registers, relative to the base */
 
 struct count_writer {
 	const struct sass_arch *arch;
@@ -18,8 +18,8 @@ static void emit(struct count_writer *c, struct sass_insn insn, unsigned waits)
 	c->insns[c->n++] = sass_with_field(insn, SASS_WAIT_AT, 6, waits);
 }
 
-/* Reads where the memory begins and its size. On sm_75 to sm_89 the system's memory follows it, later it precedes it.
- * The scoreboards from `board` on say when the values are ready. */
+/* Emits reads of the size of shared memory, from which the address follows. The memory of the system is after the
+ * block's on sm_75 to sm_89 and before it later. Scoreboards from `board` on say when the values are ready. */
 static void emit_address_reads(struct count_writer *c, unsigned board)
 {
 	emit(c, sass_special(c->base + ADDRESS, SASS_SR_SHARED_SIZE, board), 0);

@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Counts a block's lanes, so that the last one to leave is known. The twin has one more word of shared memory, after
- * all of the block's. At the kernel's entry each lane stores there how many lanes the block has, and waits once for the
- * others. Where lanes leave, converged lanes subtract their number; all end except the one that took the last. A
- * special register says where the memory ends, so shared memory that a launch adds does not matter. A kernel that reads
- * this register would see another size, and sass_callees_check_shared_size() refuses it.
+ * Builds code that finds the last lane of a block to leave the kernel. The twin has a counter, one word of shared
+ * memory after all of the block's. At the entry each lane stores the number of lanes of the block there and waits for
+ * the others once. Where lanes leave, one of each group of converged lanes subtracts their number. All lanes end,
+ * except the one whose subtraction makes the counter 0. A special register says where shared memory ends, so dynamic
+ * shared memory does not matter. A kernel that reads this register would see the larger size, so
+ * sass_callees_check_shared_size() refuses it.
  */
 #ifndef GPUBPF_SASS_LANE_COUNT_H
 #define GPUBPF_SASS_LANE_COUNT_H
 
 #include "isa.h"
 
-#define SASS_COUNT_BYTES 16        /* bytes of shared memory, which preserve the word's alignment */
-#define SASS_COUNT_MIN_SM_RANK 90       /* from this architecture on, addresses begin with the block's rank in its cluster,
-                                    * and the system's memory */
-#define SASS_COUNT_SYSTEM_BYTES 0x400    /* precedes the kernel's: these bytes, which the section's size includes */
+#define SASS_COUNT_BYTES 16        /* bytes of shared memory for the counter; a multiple that preserves alignment */
+#define SASS_COUNT_MIN_SM_RANK 90       /* from this architecture on, shared addresses begin with the rank of the
+                                         * block in its cluster, and with memory of the system */
+#define SASS_COUNT_SYSTEM_BYTES 0x400    /* bytes of that memory of the system; the size of the section includes them */
 #define SASS_COUNT_MAX_INSNS 20         /* maximum number of instructions of either sequence */
 
-/* The code at the entry, and the code where lanes leave. Both return the number of instructions. */
+/* Write the code at the entry, and the code where lanes leave. base: the first register that the code uses. Both
+ * return the number of instructions. */
 uint32_t sass_count_begin(const struct sass_arch *arch, unsigned base, struct sass_insn insns[SASS_COUNT_MAX_INSNS]);
 uint32_t sass_count_end(const struct sass_arch *arch, unsigned base, struct sass_insn insns[SASS_COUNT_MAX_INSNS]);
 

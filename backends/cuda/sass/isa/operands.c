@@ -2,12 +2,12 @@
 #include "operands.h"
 
 #define ALL_SM UINT32_MAX
-#define MIN_SM_DESCRIPTOR 80       /* the first architecture where a uniform register can be a memory descriptor */
+#define MIN_SM_DESCRIPTOR 80       /* from this architecture on a uniform register can be a memory descriptor */
 
 static const struct extra_form {
 	uint16_t opcode;
 	char operands[SASS_OPERANDS + 1];
-	uint32_t until;            /* from this architecture on isa.def describes the opcode */
+	uint32_t until;            /* from this architecture on, isa.def describes the opcode instead */
 } extra_forms[] = {
 #define SASS_NAMES(opcode, operands) { opcode, operands, ALL_SM },
 #define SASS_NAMED_UNTIL(opcode, operands, sm) { opcode, operands, sm },
@@ -22,8 +22,8 @@ static const struct extra_form *find_extra_form(const struct sass_arch *arch, st
 	return NULL;
 }
 
-/* Probes have only some variants of this opcode, and isa.def describes no others. Other variants have more
- * registers. */
+/* Does the opcode have variants, with more registers, that isa.def does not describe because probes have only some
+ * of them? */
 static bool has_unlisted_variants(const struct sass_arch *arch, struct sass_insn insn)
 {
 	switch (sass_opcode(insn)) {

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The registers that a kernel's instruction names. The forms of isa.def describe them; operands.def adds forms that no
- * probe has. */
+/* Finds the register operands of any kernel instruction. isa.def describes the forms that probes may have;
+ * operands.def adds others. */
 #ifndef GPUBPF_SASS_OPERANDS_H
 #define GPUBPF_SASS_OPERANDS_H
 
 #include "form.h"
 
+/* Are the register operands of the instruction known? */
 bool sass_operands_known(const struct sass_arch *arch, struct sass_insn insn);
-/* The general and uniform registers in field order: destination, A, B, C. RZ and URZ have n 0. Returns how many; 0 for
- * an unknown instruction. A memory descriptor is not counted. */
+/* Writes the general and uniform registers in the order destination, A, B, C. RZ and URZ have n = 0. A memory
+ * descriptor does not count. Returns the number of operands; 0 for an unknown instruction. */
 unsigned sass_operands_named(const struct sass_arch *arch, struct sass_insn insn, struct sass_operand named[SASS_OPERANDS]);
 
 #endif

@@ -6,7 +6,7 @@ unsigned sass_pending_boards(unsigned left, struct sass_insn insn)
 	return (left & ~sass_wait_mask(insn)) | (sass_is_slow(insn) ? sass_boards_set(insn) : 0);
 }
 
-/* Does `later` depend on the access: does it write a register of the access, or read its result? */
+/* Does `later` write a register that the operands `access` name, or read one that they write? */
 static bool depends_on(struct sass_insn later, const struct sass_operand access[SASS_OPERANDS])
 {
 	const struct sass_form *form = sass_form_find(sass_opcode(later));
