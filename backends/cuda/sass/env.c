@@ -33,8 +33,8 @@ static LLVMValueRef asm_call(struct low *l, const char *text, const char *constr
 	return LLVMBuildCall2(l->b, type, code, arg, arg ? 1 : 0, "");
 }
 
-/* Emits the load of a place value from its reserved local address (place_values.h). If the assembler must not treat
- * the value as uniform, the address includes the lane number. */
+/* Emits the load of a place value from its reserved local address (backends/cuda/sass/probe/place_values.h). If the
+ * assembler must not treat the value as uniform, the address includes the lane number. */
 static LLVMValueRef emit_value_load(struct low *l, enum sass_input given)
 {
 	unsigned off = SASS_INPUT_BASE + given * SASS_INPUT_STRIDE;

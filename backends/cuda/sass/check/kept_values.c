@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pass: values that the entry probe leaves in registers for the exit probe (probe/entry_value_reuse.h). The entry
- * probe has written each register that the exit probe reads before it writes it. No other code writes the register,
- * and the exit probe would compute the same value. */
+/* Pass: values that the entry probe leaves in registers for the exit probe
+ * (backends/cuda/sass/probe/entry_value_reuse.h). The entry probe has written each register that the exit probe
+ * reads before it writes it. No other code writes the register, and the exit probe would compute the same value. */
 #include "work.h"
 
 #include "core/model/diag.h"
@@ -122,7 +122,7 @@ static void find_left(const struct checked *c, struct left_values *l)
 	}
 }
 
-/* Does the kernel use one of these registers, in an instruction whose form isa.def lists? */
+/* Does the kernel use one of these registers, in an instruction whose form backends/cuda/sass/isa/isa.def lists? */
 static bool kernel_uses(const struct checked *c, const bool inputs[256])
 {
 	for (uint32_t i = 0; i < c->code->n; i++) {

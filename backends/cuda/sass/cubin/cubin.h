@@ -101,10 +101,11 @@ struct sass_cubin {
 	struct sass_section_results *section_results;  /* malloc'd */
 };
 
-/* Results of callees.c about code sections, shared by the kernels that call the same functions. */
+/* Results of backends/cuda/sass/analysis/callees.c about code sections, shared by the kernels that call the same
+ * functions. */
 struct sass_section_results {
 	bool pointed;                      /* find_address_taken() has run */
-	uint8_t section[];                 /* flags of enum sass_finding (callees.c), per section */
+	uint8_t section[];                 /* flags of enum sass_finding, per section */
 };
 
 /* Opens a cubin. Returns 0; -EINVAL with the reason in *diag; -ENOMEM. The caller owns the bytes, which must outlive

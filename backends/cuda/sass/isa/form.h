@@ -5,7 +5,8 @@
 
 #include "isa.h"
 
-/* how demotion (probe.c) turns an instruction with uniform operands into one with per-lane registers */
+/* how demotion (backends/cuda/sass/probe/probe.c) turns an instruction with uniform operands into one with per-lane
+ * registers */
 enum sass_demotion {
 	SASS_DEMOTE_AS,            /* only the opcode and the register fields change */
 	SASS_DEMOTE_MOV,           /* a MOV: bits 72..75 also select all four bytes */
