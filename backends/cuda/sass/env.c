@@ -163,9 +163,9 @@ static void make_per_lane(struct low *l, LLVMValueRef fn)
 				add_lane_zero(l, insn, zero);
 }
 
-/* Makes uniform values of large functions per-lane values. The assembler uses uniform registers freely, but probe.c
- * replaces them by per-lane registers. When few registers are left, the assembler can spill only values that it
- * keeps in per-lane registers. Small functions are better without this. */
+/* Makes uniform values of large functions per-lane values. The assembler uses uniform registers freely, but
+ * backends/cuda/sass/probe/probe.c replaces them by per-lane registers. When few registers are left, the assembler
+ * can spill only values that it keeps in per-lane registers. Small functions are better without this. */
 void sass_make_per_lane(struct low *l)
 {
 	for (LLVMValueRef fn = LLVMGetFirstFunction(l->mod); fn; fn = LLVMGetNextFunction(fn))
