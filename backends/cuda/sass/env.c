@@ -35,13 +35,13 @@ static LLVMValueRef asm_call(struct low *l, const char *text, const char *constr
 
 /* Emits the load of a place value from its reserved local address (backends/cuda/sass/probe/place_values.h). If the
  * assembler must not treat the value as uniform, the address includes the lane number. */
-static LLVMValueRef emit_value_load(struct low *l, enum sass_input given)
+static LLVMValueRef emit_value_load(struct low *l, enum sass_input value)
 {
-	unsigned off = SASS_INPUT_BASE + given * SASS_INPUT_STRIDE;
+	unsigned off = SASS_INPUT_BASE + value * SASS_INPUT_STRIDE;
 	LLVMValueRef lane;
 	char text[60];
 
-	if (!sass_input_looks_per_lane(given)) {
+	if (!sass_input_looks_per_lane(value)) {
 		snprintf(text, sizeof(text), "ld.local.u64 $0, [%u];", off);
 		return asm_call(l, text, "=l", NULL);
 	}
@@ -55,10 +55,10 @@ static void set_operands(struct low *l, enum gpubpf_site site, LLVMValueRef env)
 	for (uint32_t f = 0; f < ctx_nfields; f++)
 		for (uint32_t i = 0; i < ctx_fields[f].count; i++) {
 			uint32_t word = ctx_field_word(&ctx_fields[f], i, site);
-			enum sass_input given = sass_find_input(ctx_fields[f].name, i);
+			enum sass_input value = sass_find_input(ctx_fields[f].name, i);
 
-			if (word != UINT32_MAX && given < SASS_NINPUTS)
-				low_env_set(l, env, sizeof(struct gpubpf_env) + 8 * word, emit_value_load(l, given));
+			if (word != UINT32_MAX && value < SASS_NINPUTS)
+				low_env_set(l, env, sizeof(struct gpubpf_env) + 8 * word, emit_value_load(l, value));
 		}
 }
 

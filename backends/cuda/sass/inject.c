@@ -37,7 +37,7 @@ struct injection {
 	uint32_t kinds;                   /* GPUBPF_SITE_BIT() of the kinds of instruction places that have a probe */
 	struct sass_body (*bodies)[2];    /* per site at an instruction: the body for places without a predicate, and
 	                                   * the one for places with predicates */
-	struct sass_insn_probes around;
+	struct sass_insn_probes insn_probes;
 	struct gpubpf_blob made;
 	bool found;
 };
@@ -78,7 +78,7 @@ static int read_bodies(struct injection *m, uint32_t site, const char *name, str
 		err = sass_body_make(sass_arch_find(m->probes.sm), &probe, guarded, &m->bodies[site][guarded], diag);
 	sass_probe_finish(&probe);
 	m->kinds |= 1u << m->job->sites[site].site;
-	if (!err && m->bodies[site][0].given >> SASS_INPUT_RESULT & 1)
+	if (!err && m->bodies[site][0].place_values >> SASS_INPUT_RESULT & 1)
 		err = gpubpf_diag_set(diag, GPUBPF_E_TARGET_LACKS, GPUBPF_NOPC,
 				      "a program reads the result of a function, whose register is not known in "
 				      "machine code");
@@ -196,7 +196,7 @@ static int check_and_pack(struct injection *m, const struct sass_cubin *app, con
 {
 	int err;
 
-	err = sass_check(app, k, code, twin, &(struct sass_twin_contents){ m->has_entry, m->has_exit, m->has_end }, &m->around, diag);
+	err = sass_check(app, k, code, twin, &(struct sass_twin_contents){ m->has_entry, m->has_exit, m->has_end }, &m->insn_probes, diag);
 	if (err < 0)
 		return err;
 	err = pack(app, twin);
@@ -219,21 +219,21 @@ struct place_collector {
 static int collect_place(void *arg, const struct sass_place *place)
 {
 	struct place_collector *t = arg;
-	struct sass_insn_probes *around = &t->m->around;
+	struct sass_insn_probes *insn_probes = &t->m->insn_probes;
 	uint32_t site = gpubpf_site_at(t->at, place->kind, t->function, place->id);
 	bool guarded = sass_insn_probe_is_guarded(place);
 	struct sass_insn_probe *grown;
 
 	if (site == UINT32_MAX)
 		return 0;
-	if (around->n == t->room) {
+	if (insn_probes->n == t->room) {
 		t->room = 2 * t->room + 16;
-		grown = realloc(around->list, t->room * sizeof(*grown));
+		grown = realloc(insn_probes->list, t->room * sizeof(*grown));
 		if (!grown)
 			return -ENOMEM;
-		around->list = grown;
+		insn_probes->list = grown;
 	}
-	around->list[around->n++] = (struct sass_insn_probe){
+	insn_probes->list[insn_probes->n++] = (struct sass_insn_probe){
 		*place, place->line ? place->line : sass_line_at(t->lines, t->text, (uint64_t)place->at * SASS_INSN),
 		&t->m->bodies[site][guarded] };
 	return 0;
@@ -268,10 +268,10 @@ static int collect_places(struct injection *m, struct sass_module *module, const
 	err = sass_places_each(code, m->kinds, t.lines, k->text, collect_place, &t);
 	if (!err && m->kinds & gpubpf_places_of(GPUBPF_WHERE_FUNCTION))
 		err = sass_functions_each(&module->cubin, k, code, collect_function, &t);
-	if (!err && m->around.n)
-		qsort(m->around.list, m->around.n, sizeof(*m->around.list), by_instruction);
-	for (uint32_t i = m->around.n; i-- > 0;)
-		sass_code_reserve(code, m->around.list[i].place.at);
+	if (!err && m->insn_probes.n)
+		qsort(m->insn_probes.list, m->insn_probes.n, sizeof(*m->insn_probes.list), by_instruction);
+	for (uint32_t i = m->insn_probes.n; i-- > 0;)
+		sass_code_reserve(code, m->insn_probes.list[i].place.at);
 	return err;
 }
 
@@ -321,7 +321,7 @@ static int check_counting(const struct injection *m, const struct sass_cubin *ap
  * which may use registers above the kernel's. */
 static int reuse_values(struct injection *m, const struct sass_kernel *k, const struct sass_code *code)
 {
-	if (!m->has_entry || !m->has_exit || m->has_end || m->around.n || code->nconstants || code->calls || code->by_pointer)
+	if (!m->has_entry || !m->has_exit || m->has_end || m->insn_probes.n || code->nconstants || code->calls || code->by_pointer)
 		return 0;
 	return sass_reuse_entry_values(code->arch, &m->entry, &m->exit, sass_max_regs_above(code, k->regs));
 }
@@ -330,7 +330,7 @@ static int make_from_module(struct injection *m, struct sass_module *module, con
 			    struct gpubpf_diag *diag)
 {
 	const struct sass_cubin *app = &module->cubin;
-	struct sass_patched_code grafted = { 0 };
+	struct sass_patched_code patched = { 0 };
 	struct sass_twin twin = { 0 };
 	struct sass_code code;
 	int err;
@@ -345,20 +345,20 @@ static int make_from_module(struct injection *m, struct sass_module *module, con
 	err = check_places(m, module, k, &code, diag);
 	if (!err)
 		err = check_counting(m, app, k, &code, diag);
-	m->has_exit &= code.nexits || (!m->has_entry && !m->around.n); /* a kernel without EXIT can still have an
-	                                                                * entry probe */
+	m->has_exit &= code.nexits || (!m->has_entry && !m->insn_probes.n); /* a kernel without EXIT can still have
+	                                                                     * an entry probe */
 	if (!err)
 		err = reuse_values(m, k, &code);
 	if (!err)
-		err = sass_patch_kernel(&code, k->regs, m->has_entry ? &m->entry : NULL, m->has_exit ? &m->exit : NULL, &m->around,
-				 &grafted, diag);
-	grafted.counts = m->has_end;
+		err = sass_patch_kernel(&code, k->regs, m->has_entry ? &m->entry : NULL, m->has_exit ? &m->exit : NULL, &m->insn_probes,
+				 &patched, diag);
+	patched.counts = m->has_end;
 	if (!err)
-		err = sass_twin_write(app, k, &code, &m->probes, &grafted, &twin, diag);
+		err = sass_twin_write(app, k, &code, &m->probes, &patched, &twin, diag);
 	if (!err)
 		err = check_and_pack(m, app, k, &code, &twin, diag);
 	sass_twin_finish(&twin);
-	sass_patched_code_finish(&grafted);
+	sass_patched_code_finish(&patched);
 	sass_code_finish(&code);
 	return err;
 }
@@ -415,7 +415,7 @@ int sass_inject(const struct gpubpf_image *image, const struct gpubpf_lower_job 
 	for (uint32_t i = 0; m.bodies && i < 2 * job->nsites; i++)
 		sass_body_finish(&m.bodies[i / 2][i % 2]);
 	free(m.bodies);
-	free(m.around.list);
+	free(m.insn_probes.list);
 	sass_cubin_finish(&m.probes);
 	if (err < 0) {
 		free(m.made.data);

@@ -106,8 +106,8 @@ static bool is_refused(struct program *p)
 {
 	struct sass_insn probe[PROBE] = { { 0x0000000000037802, 0x000fe20000000f00 }, ends(PT) };
 	struct gpubpf_diag diag;
-	struct checked c = { .code = &p->code, .regs = 32, .bytes = (const uint8_t *)words, .stubs = p->n, .n = p->n + PROBE,
-			     .all = p->n + PROBE, .exit = p->n, .entry = SASS_NONE, .diag = &diag };
+	struct checked c = { .code = &p->code, .regs = 32, .bytes = (const uint8_t *)words, .first_added = p->n, .first_stub = p->n + PROBE,
+			     .ninsns = p->n + PROBE, .exit = p->n, .entry = SASS_NONE, .diag = &diag };
 
 	gpubpf_diag_init(&diag);
 	read_program(p);

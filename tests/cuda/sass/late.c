@@ -194,10 +194,10 @@ static void test_after_atomic(struct patched *p)
 	sass_decode_access(p->code.arch, atomic, &p->around.place.access);
 	if (!ok(graft(p, false, &g), "sm_%u takes a probe behind an atomic that writes a predicate", p->app.sm))
 		return;
-	for (i = g.stands[p->at] + 1; i < g.n && sass_opcode(g.insns[i]) != sass_opcode(keep); i++)
+	for (i = g.location[p->at] + 1; i < g.n && sass_opcode(g.insns[i]) != sass_opcode(keep); i++)
 		waited |= sass_wait_mask(g.insns[i]);
 	ok(i < g.n && waited >> sass_write_board(atomic) & 1 && passes(p, false, &g), "which is there before they are kept");
-	while (i-- > g.stands[p->at] + 1)
+	while (i-- > g.location[p->at] + 1)
 		g.insns[i] = sass_with_field(g.insns[i], SASS_WAIT_AT, 6, 0);
 	ok(!passes(p, false, &g), "else it is refused");
 	sass_patched_code_finish(&g);

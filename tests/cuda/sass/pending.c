@@ -76,7 +76,7 @@ static struct sass_insn shared_load(unsigned was_read)
 static bool is_accepted(const struct sass_insn *insns, uint32_t n)
 {
 	struct gpubpf_diag diag;
-	struct checked c = { .bytes = (const uint8_t *)code, .n = n, .all = n, .entry = SASS_NONE, .diag = &diag };
+	struct checked c = { .bytes = (const uint8_t *)code, .first_stub = n, .ninsns = n, .entry = SASS_NONE, .diag = &diag };
 
 	gpubpf_diag_init(&diag);
 	for (uint32_t i = 0; i < n; i++) {

@@ -80,7 +80,7 @@ static int each_in_section(const struct sass_cubin *c, const struct sass_kernel 
 {
 	int err = 0;
 
-	for (uint32_t i = sass_first(&c->symbols_of, k->text); !err && i; i = c->symbols_of.next[i]) {
+	for (uint32_t i = sass_first(&c->symbols_by_section, k->text); !err && i; i = c->symbols_by_section.next[i]) {
 		const struct sass_symbol *s = &c->symbols[i];
 		struct sass_function f = { .name = function_name(s->name, c->symbols[k->symbol].name) };
 		uint64_t begin = s->head.st_value, end = begin + s->head.st_size, size = (uint64_t)code->n * SASS_INSN;

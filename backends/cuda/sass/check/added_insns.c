@@ -18,7 +18,7 @@
 
 static int check_uniform(struct checked *c)
 {
-	for (uint32_t i = c->stubs; i < c->n; i++) {
+	for (uint32_t i = c->first_added; i < c->first_stub; i++) {
 		struct sass_insn insn = insn_at(c, i);
 
 		if (sass_check_is_moved(c, i))
@@ -34,13 +34,13 @@ static int check_uniform(struct checked *c)
 /* Does instruction i belong to the copy of the exit probe for warps whose lanes are all converged? */
 static bool is_warp_code(const struct checked *c, uint32_t i)
 {
-	return c->apart != SASS_NONE && i >= c->exit && i < c->apart;
+	return c->lane_code != SASS_NONE && i >= c->exit && i < c->lane_code;
 }
 
 /* Does instruction i belong to the copy of the exit probe that each lane runs separately? */
 static bool is_lane_code(const struct checked *c, uint32_t i)
 {
-	return c->apart != SASS_NONE && i >= c->apart && (c->entry == SASS_NONE || i < c->entry);
+	return c->lane_code != SASS_NONE && i >= c->lane_code && (c->entry == SASS_NONE || i < c->entry);
 }
 
 /* Returns, as bits, the convergence barriers that BREAK instructions at the end of the entry probe release. All
@@ -49,7 +49,7 @@ static unsigned broken_barriers(const struct checked *c)
 {
 	unsigned left = 0;
 
-	for (uint32_t i = c->moved; c->entry != SASS_NONE && i-- > c->entry;) {
+	for (uint32_t i = c->entry_copy; c->entry != SASS_NONE && i-- > c->entry;) {
 		uint32_t opcode = sass_opcode(insn_at(c, i));
 
 		if (!sass_is_unconditional(insn_at(c, i)) || (opcode != SASS_OP_BREAK && opcode != SASS_OP_WARPSYNC_ALL))
@@ -63,7 +63,7 @@ static int check_barriers(struct checked *c)
 {
 	unsigned used = c->code->barriers_used & ~broken_barriers(c);
 
-	for (uint32_t i = c->stubs; i < c->n; i++) {
+	for (uint32_t i = c->first_added; i < c->first_stub; i++) {
 		uint32_t opcode = sass_opcode(insn_at(c, i));
 		unsigned field = sass_barrier_at(insn_at(c, i));
 
@@ -94,20 +94,20 @@ static int check_branches(struct checked *c)
 
 	if (both && (c->entry <= c->exit || falls_through_to(c, c->entry)))
 		return sass_check_fail(c, c->entry, "the exit's probe falls through to the entry's");
-	if (c->apart != SASS_NONE && falls_through_to(c, c->apart))
-		return sass_check_fail(c, c->apart, "code for the whole warp falls through to code for single lanes");
+	if (c->lane_code != SASS_NONE && falls_through_to(c, c->lane_code))
+		return sass_check_fail(c, c->lane_code, "code for the whole warp falls through to code for single lanes");
 
-	for (uint32_t i = c->stubs; i < c->n; i++) {
+	for (uint32_t i = c->first_added; i < c->first_stub; i++) {
 		int64_t to;
 
 		if (sass_check_is_moved(c, i) || !sass_has_target(insn_at(c, i)))
 			continue;
 		to = sass_check_target(c, i);
-		if (i && sass_check_is_moved(c, i - 1) && to == (int64_t)c->at + 1)
+		if (i && sass_check_is_moved(c, i - 1) && to == (int64_t)c->entry_branch + 1)
 			back = sass_is_unconditional(insn_at(c, i));
-		else if (to < c->stubs || to >= c->n || (both && (i < c->entry) != (to < c->entry)))
+		else if (to < c->first_added || to >= c->first_stub || (both && (i < c->entry) != (to < c->entry)))
 			return sass_check_fail(c, i, "a probe branches out of its code");
-		else if (is_warp_code(c, i) != is_warp_code(c, to) && i != c->asks)
+		else if (is_warp_code(c, i) != is_warp_code(c, to) && i != c->convergence_branch)
 			return sass_check_fail(c, i, "a branch mixes code for the whole warp and code for single "
 						      "lanes");
 	}
@@ -118,13 +118,13 @@ static int check_registers(struct checked *c)
 {
 	uint32_t low, top;
 
-	sass_check_find_reg_span(c, c->stubs, c->n, &low, &top);
+	sass_check_find_reg_span(c, c->first_added, c->first_stub, &low, &top);
 	if (top && top + REGCOUNT_EXTRA - 1 > c->new_regs)
-		return sass_check_fail(c, c->stubs, "probes use more registers than the twin declares");
+		return sass_check_fail(c, c->first_added, "probes use more registers than the twin declares");
 	if (c->new_regs < c->regs || c->new_regs > SASS_REGS_MAX)
 		return sass_check_fail(c, 0, "the twin declares an impossible number of registers");
 	if (c->code->maxreg && (top > c->code->maxreg || c->new_regs != c->regs))
-		return sass_check_fail(c, c->stubs, "probes use more registers than USETMAXREG leaves");
+		return sass_check_fail(c, c->first_added, "probes use more registers than USETMAXREG leaves");
 	return 0;
 }
 

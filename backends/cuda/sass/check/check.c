@@ -15,7 +15,7 @@
  * is the first instruction if that is a BRA. */
 static uint32_t find_entry_branch(const struct checked *c)
 {
-	bool stubs = c->around->n || c->code->nconstants;
+	bool stubs = c->insn_probes->n || c->code->nconstants;
 
 	return !stubs && sass_opcode(insn_at(c, c->code->begin)) == SASS_OP_BRA ? c->code->begin : c->code->entry_limit;
 }
@@ -24,14 +24,14 @@ static uint32_t find_entry_branch(const struct checked *c)
  * last branch back to the kernel. */
 static void find_entry(struct checked *c)
 {
-	int64_t to = sass_check_target(c, c->at);
+	int64_t to = sass_check_target(c, c->entry_branch);
 
-	c->entry = to >= c->stubs && to < c->n ? to : c->stubs;
-	c->moved = c->n - 1;
-	while (c->moved > c->entry && (sass_opcode(insn_at(c, c->moved)) != SASS_OP_BRA || sass_check_target(c, c->moved) != (int64_t)c->at + 1))
-		c->moved--;
-	c->moved -= c->moved > c->entry;
-	c->stands[c->at] = c->moved;
+	c->entry = to >= c->first_added && to < c->first_stub ? to : c->first_added;
+	c->entry_copy = c->first_stub - 1;
+	while (c->entry_copy > c->entry && (sass_opcode(insn_at(c, c->entry_copy)) != SASS_OP_BRA || sass_check_target(c, c->entry_copy) != (int64_t)c->entry_branch + 1))
+		c->entry_copy--;
+	c->entry_copy -= c->entry_copy > c->entry;
+	c->location[c->entry_branch] = c->entry_copy;
 }
 
 /* Finds the code for single lanes. After its waits the exit probe may contain VOTE, ISETP and BRA, which test
@@ -41,18 +41,18 @@ static void find_lane_code(struct checked *c)
 	uint32_t i = c->exit, reg;
 	int64_t to;
 
-	c->asks = c->apart = SASS_NONE;
-	while (i < c->n && sass_opcode(insn_at(c, i)) == SASS_OP_NOP)
+	c->convergence_branch = c->lane_code = SASS_NONE;
+	while (i < c->first_stub && sass_opcode(insn_at(c, i)) == SASS_OP_NOP)
 		i++;
-	if (c->exit == SASS_NONE || i + 3 > c->n)
+	if (c->exit == SASS_NONE || i + 3 > c->first_stub)
 		return;
 	reg = sass_field(insn_at(c, i), 16, 8);
 	to = sass_check_target(c, i + 2);
 	if (!same(insn_at(c, i), sass_vote(reg)) || !same(insn_at(c, i + 1), sass_isetp_imm(0, reg, UINT32_MAX, false)) ||
-	    sass_opcode(insn_at(c, i + 2)) != SASS_OP_BRA || sass_field(insn_at(c, i + 2), 12, 4) || to <= i || to >= c->n)
+	    sass_opcode(insn_at(c, i + 2)) != SASS_OP_BRA || sass_field(insn_at(c, i + 2), 12, 4) || to <= i || to >= c->first_stub)
 		return;
-	c->asks = i + 2;
-	c->apart = to;
+	c->convergence_branch = i + 2;
+	c->lane_code = to;
 }
 
 /* Is `twin` the name of the twin of `kernel`: the prefix of twins and the short name of the kernel? */
@@ -68,19 +68,19 @@ static void update_first_stub(struct checked *c, uint32_t from)
 {
 	int64_t to = sass_check_target(c, from);
 
-	if (to >= c->stubs && to < c->n)
-		c->n = to;
+	if (to >= c->first_added && to < c->first_stub)
+		c->first_stub = to;
 }
 
-/* Sets c->n to the lowest branch target among the replaced instructions: there the stubs of instruction probes and
- * constant reads begin. */
+/* Sets c->first_stub to the lowest branch target among the replaced instructions: there the stubs of instruction
+ * probes and constant reads begin. */
 static void find_first_stub(struct checked *c, bool entry)
 {
-	for (uint32_t k = 0; k < c->around->n + c->code->nconstants; k++) {
-		uint32_t at = k < c->around->n ? c->around->list[k].place.at : c->code->constants[k - c->around->n];
+	for (uint32_t k = 0; k < c->insn_probes->n + c->code->nconstants; k++) {
+		uint32_t at = k < c->insn_probes->n ? c->insn_probes->list[k].place.at : c->code->constants[k - c->insn_probes->n];
 
-		c->placed[at] = true;
-		if (!entry || at != c->at)
+		c->has_stub[at] = true;
+		if (!entry || at != c->entry_branch)
 			update_first_stub(c, at);
 	}
 }
@@ -97,40 +97,40 @@ static int open_twin(struct checked *c, const struct sass_kernel *kernel, const 
 	if (!k || !is_twin_of(c->twin.symbols[k->symbol].name, name) || !k->info)
 		return sass_check_fail(c, 0, "it does not consist of exactly this kernel");
 	c->bytes = c->twin.sections[k->text].data;
-	c->all = c->n = c->twin.sections[k->text].size / SASS_INSN;
-	c->stubs = exit && c->code->tail != SASS_NONE ? c->code->tail : (c->code->n + PAD - 1) / PAD * PAD;
+	c->ninsns = c->first_stub = c->twin.sections[k->text].size / SASS_INSN;
+	c->first_added = exit && c->code->tail != SASS_NONE ? c->code->tail : (c->code->n + PAD - 1) / PAD * PAD;
 	c->new_regs = k->regs;
-	if (c->n <= c->stubs || c->twin.symbols[k->symbol].head.st_size != c->n * SASS_INSN)
+	if (c->first_stub <= c->first_added || c->twin.symbols[k->symbol].head.st_size != c->first_stub * SASS_INSN)
 		return sass_check_fail(c, 0, "its symbol's size is not the size of its code");
 	if (k->stack < kernel->stack || k->frame < kernel->frame)
 		return sass_check_fail(c, 0, "it declares less stack than the kernel");
-	c->met = calloc(c->all, 1);
-	c->placed = calloc(c->code->n, sizeof(*c->placed));
-	c->stands = calloc(c->code->n, sizeof(*c->stands));
-	if (!c->met || !c->placed || !c->stands)
+	c->stub_flags = calloc(c->ninsns, 1);
+	c->has_stub = calloc(c->code->n, sizeof(*c->has_stub));
+	c->location = calloc(c->code->n, sizeof(*c->location));
+	if (!c->stub_flags || !c->has_stub || !c->location)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < c->code->n; i++)
-		c->stands[i] = i;
-	c->at = find_entry_branch(c);
+		c->location[i] = i;
+	c->entry_branch = find_entry_branch(c);
 	find_first_stub(c, entry);
-	c->exit = exit ? c->stubs : SASS_NONE;
+	c->exit = exit ? c->first_added : SASS_NONE;
 	c->entry = SASS_NONE;
 	if (entry)
 		find_entry(c);
-	if (entry && c->placed[c->at])
-		update_first_stub(c, c->moved);
+	if (entry && c->has_stub[c->entry_branch])
+		update_first_stub(c, c->entry_copy);
 	find_lane_code(c);
 	return 0;
 }
 
 int sass_check(const struct sass_cubin *app, const struct sass_kernel *kernel, const struct sass_code *code,
-	       const struct sass_twin *twin, const struct sass_twin_contents *has, const struct sass_insn_probes *around, struct gpubpf_diag *diag)
+	       const struct sass_twin *twin, const struct sass_twin_contents *has, const struct sass_insn_probes *insn_probes, struct gpubpf_diag *diag)
 {
 	static int (*const passes[])(struct checked *c) = {
 		sass_check_kernel_insns, sass_check_insn_probes, sass_check_constant, sass_check_unclaimed, sass_check_counting, sass_check_added_insns, sass_check_entry,
 		sass_check_exit, sass_check_flight, sass_check_reused_values, sass_check_pending, sass_check_timing, sass_check_exit_list,
 	};
-	struct checked c = { .code = code, .regs = kernel->regs, .text = kernel->text, .info = kernel->info, .around = around, .app = app,
+	struct checked c = { .code = code, .regs = kernel->regs, .text = kernel->text, .info = kernel->info, .insn_probes = insn_probes, .app = app,
 			     .bindings = twin->bindings, .nbindings = twin->nbindings, .counts = has->counts, .diag = diag };
 	int err = open_twin(&c, kernel, twin->cubin.data, twin->cubin.size, has->entry, has->exit);
 
@@ -140,9 +140,9 @@ int sass_check(const struct sass_cubin *app, const struct sass_kernel *kernel, c
 		err = sass_check_texts(&c, kernel);
 	if (!err)
 		err = sass_check_callee_sizes(&c, kernel);
-	free(c.met);
-	free(c.placed);
-	free(c.stands);
+	free(c.stub_flags);
+	free(c.has_stub);
+	free(c.location);
 	sass_cubin_finish(&c.twin);
 	return err;
 }

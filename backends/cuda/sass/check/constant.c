@@ -16,7 +16,9 @@
 #define MAX_STUB_INSNS 32          /* upper limit of the instructions of a stub */
 
 /* what the pass knows about the contents of a register of the stub, in the order in which a stub computes them */
-enum known { NOTHING, HALF_LOW, HALF_HIGH, INDEX, MOVED, CUT, ROOM, BEYOND, WITHIN, READ };
+enum known {
+	NOTHING, HALF_LOW, HALF_HIGH, INDEX_REG, INDEX_SUM, INDEX_MASKED, DISTANCE_TO_END, OUT_OF_RANGE_MASK, INDEX_CLAMPED,
+};
 
 struct stub_walk {
 	struct checked *c;
@@ -28,10 +30,10 @@ struct stub_walk {
 	                            * address of the bank */
 	bool address, loaded;      /* address: registers base and base + 1 hold the address of the constant. loaded:
 	                            * the stub has issued the load. */
-	unsigned load_board, use_boards; /* load_board: the scoreboard of the load as a bit, 0 once the stub has
-	                                  * waited for it. use_boards: scoreboards, not yet waited for, of the
-	                                  * instructions that consume the value. */
-	uint32_t passed_on;        /* number of 32-bit parts of the value that have reached their destination; 1 for
+	unsigned load_board, consumer_boards; /* load_board: the scoreboard of the load as a bit, 0 once the stub has
+	                                       * waited for it. consumer_boards: scoreboards, not yet waited for, of
+	                                       * the instructions that consume the value. */
+	uint32_t nparts_delivered; /* number of 32-bit parts of the value that have reached their destination; 1 for
 	                            * an operand */
 	uint32_t cycles_since;     /* cycles since the last part reached its destination */
 };
@@ -98,20 +100,20 @@ static int check_index(struct stub_walk *w, struct sass_insn insn)
 
 	if (same_except_control(insn, w->k.uniform_index ? sass_move_uniform(index, w->k.index) :
 							   sass_move(index, w->k.index)))
-		return set_known(w, SASS_CONSTANT_INDEX, MOVED);
-	if (same_except_control(insn, sass_add_imm(index, w->k.off)) && holds(w, SASS_CONSTANT_INDEX, MOVED))
-		return set_known(w, SASS_CONSTANT_INDEX, INDEX);
-	if (same_except_control(insn, sass_and_imm(index, index, 0xffff)) && holds(w, SASS_CONSTANT_INDEX, INDEX))
-		return set_known(w, SASS_CONSTANT_INDEX, CUT);
-	if (same_except_control(insn, sass_sub_from_imm(beyond, room, index)) && holds(w, SASS_CONSTANT_INDEX, CUT))
-		return set_known(w, SASS_CONSTANT_BEYOND, ROOM);
-	if (same_except_control(insn, sass_sign_mask(beyond, beyond)) && holds(w, SASS_CONSTANT_BEYOND, ROOM))
-		return set_known(w, SASS_CONSTANT_BEYOND, BEYOND);
-	if (same_except_control(insn, sass_and_not(index, index, beyond)) && holds(w, SASS_CONSTANT_INDEX, CUT) &&
-	    holds(w, SASS_CONSTANT_BEYOND, BEYOND))
-		return set_known(w, SASS_CONSTANT_INDEX, WITHIN);
+		return set_known(w, SASS_CONSTANT_INDEX, INDEX_REG);
+	if (same_except_control(insn, sass_add_imm(index, w->k.off)) && holds(w, SASS_CONSTANT_INDEX, INDEX_REG))
+		return set_known(w, SASS_CONSTANT_INDEX, INDEX_SUM);
+	if (same_except_control(insn, sass_and_imm(index, index, 0xffff)) && holds(w, SASS_CONSTANT_INDEX, INDEX_SUM))
+		return set_known(w, SASS_CONSTANT_INDEX, INDEX_MASKED);
+	if (same_except_control(insn, sass_sub_from_imm(beyond, room, index)) && holds(w, SASS_CONSTANT_INDEX, INDEX_MASKED))
+		return set_known(w, SASS_CONSTANT_BEYOND, DISTANCE_TO_END);
+	if (same_except_control(insn, sass_sign_mask(beyond, beyond)) && holds(w, SASS_CONSTANT_BEYOND, DISTANCE_TO_END))
+		return set_known(w, SASS_CONSTANT_BEYOND, OUT_OF_RANGE_MASK);
+	if (same_except_control(insn, sass_and_not(index, index, beyond)) && holds(w, SASS_CONSTANT_INDEX, INDEX_MASKED) &&
+	    holds(w, SASS_CONSTANT_BEYOND, OUT_OF_RANGE_MASK))
+		return set_known(w, SASS_CONSTANT_INDEX, INDEX_CLAMPED);
 	if (!same_except_control(insn, sass_mul_add_wide(w->base, index, 1, w->base)) ||
-	    !holds(w, SASS_CONSTANT_INDEX, WITHIN) ||
+	    !holds(w, SASS_CONSTANT_INDEX, INDEX_CLAMPED) ||
 	    !holds(w, 0, HALF_LOW) || !holds(w, 1, HALF_HIGH) || w->off[0] || w->off[1])
 		return 0;
 	w->address = true;
@@ -142,16 +144,16 @@ static int check_load(struct stub_walk *w, uint32_t i, struct sass_insn insn)
 		return wrong(w, i, "a constant is loaded from a wrong address or without a scoreboard");
 	w->loaded = true;
 	w->load_board = 1u << board;
-	w->passed_on += loaded;
+	w->nparts_delivered += loaded;
 	return 1;
 }
 
 /* Recognizes the instruction that consumes the loaded value: a move to a uniform register, or the kernel's
  * arithmetic instruction with a register operand. */
-static int check_passed_on(struct stub_walk *w, uint32_t i, struct sass_insn insn)
+static int check_delivery(struct stub_walk *w, uint32_t i, struct sass_insn insn)
 {
 	bool uniform = w->k.way == SASS_CONSTANT_UNIFORM;
-	uint32_t value = w->base + SASS_CONSTANT_VALUE, part = w->passed_on;
+	uint32_t value = w->base + SASS_CONSTANT_VALUE, part = w->nparts_delivered;
 	unsigned was = sass_boards_set(w->own), is = sass_boards_set(insn);
 	struct sass_insn as = uniform ? sass_move_to_uniform(w->c->code->arch, sass_field(w->own, 16, 6) + part, value + part) :
 					sass_constant_to_register(w->own, w->k.way, value);
@@ -162,10 +164,10 @@ static int check_passed_on(struct stub_walk *w, uint32_t i, struct sass_insn ins
 		return wrong(w, i, "a constant is used before its load is complete, or twice");
 	if (!uniform && (was ? is != was : sass_is_slow(w->own) ? !is : is))
 		return wrong(w, i, "an instruction sets another scoreboard than in the kernel");
-	w->passed_on++;
+	w->nparts_delivered++;
 	w->cycles_since = 0;
-	w->use_boards |= sass_boards_set(insn);
-	w->c->met[i - w->c->n] |= SASS_IN_STUB_OWN;
+	w->consumer_boards |= sass_boards_set(insn);
+	w->c->stub_flags[i - w->c->first_stub] |= SASS_IN_STUB_OWN;
 	return 1;
 }
 
@@ -176,7 +178,7 @@ static int check_back(struct stub_walk *w, uint32_t i)
 	bool uniform = w->k.way == SASS_CONSTANT_UNIFORM;
 	uint32_t parts = uniform ? (w->k.bytes + 3) / 4 : 1;
 
-	if (w->passed_on != parts || w->load_board || w->use_boards || (uniform && w->cycles_since < UNIFORM_CYCLES))
+	if (w->nparts_delivered != parts || w->load_board || w->consumer_boards || (uniform && w->cycles_since < UNIFORM_CYCLES))
 		return wrong(w, i, "a stub branches back before its constant is in place");
 	return 0;
 }
@@ -186,13 +188,13 @@ static int check_insn(struct stub_walk *w, uint32_t i, struct sass_insn insn)
 	int err;
 
 	w->load_board &= ~sass_wait_mask(insn);
-	w->use_boards &= ~sass_wait_mask(insn);
+	w->consumer_boards &= ~sass_wait_mask(insn);
 	w->cycles_since += sass_min_cycles(insn);
 	if (same_except_control(insn, sass_nop(0, 0)))
 		return 0;
 	if ((err = check_half(w, i, insn, false)) || (err = check_half(w, i, insn, true)) ||
 	    (w->k.index != SASS_RZ && (err = check_index(w, insn))) || (err = check_load(w, i, insn)) ||
-	    (err = check_passed_on(w, i, insn)))
+	    (err = check_delivery(w, i, insn)))
 		return err < 0 ? err : 0;
 	return wrong(w, i, "a stub has an instruction that does not belong to a constant read");
 }
@@ -206,12 +208,12 @@ static int check_stub(struct stub_walk *w, uint32_t from, unsigned left)
 	if (sass_opcode(insn_at(c, from)) != SASS_OP_NOP || waits & ~sass_wait_mask(insn_at(c, from)) ||
 	    sass_stall(insn_at(c, from)) < SASS_CHECK_PREDICATE_CYCLES)
 		return wrong(w, from, "a stub does not wait for operations in flight");
-	for (uint32_t i = from; !err && i < c->all && i < from + MAX_STUB_INSNS; i++) {
+	for (uint32_t i = from; !err && i < c->ninsns && i < from + MAX_STUB_INSNS; i++) {
 		struct sass_insn insn = insn_at(c, i);
 
-		if (c->met[i - c->n])
+		if (c->stub_flags[i - c->first_stub])
 			return wrong(w, i, "two instructions branch to the same stub");
-		c->met[i - c->n] = SASS_IN_STUB;
+		c->stub_flags[i - c->first_stub] = SASS_IN_STUB;
 		if (same(insn, sass_bra(c->code->arch, ((int64_t)w->from - i) * SASS_INSN)))
 			return check_back(w, i);
 		err = check_insn(w, i, insn);
@@ -221,18 +223,18 @@ static int check_stub(struct stub_walk *w, uint32_t from, unsigned left)
 
 int sass_check_constant(struct checked *c)
 {
-	unsigned left = sass_check_entry_pending(c) | sass_insn_probes_pending(c->around);
+	unsigned left = sass_check_entry_pending(c) | sass_insn_probes_pending(c->insn_probes);
 	uint32_t found = 0;
 	int err = 0;
 
 	for (uint32_t at = 0; !err && at < c->code->n; at++) {
-		struct stub_walk w = { .c = c, .from = c->stands[at], .own = sass_code_at(c->code, at), .base = (c->regs + 3) / 4 * 4 };
-		int64_t to = sass_check_target(c, c->stands[at]);
+		struct stub_walk w = { .c = c, .from = c->location[at], .own = sass_code_at(c->code, at), .base = (c->regs + 3) / 4 * 4 };
+		int64_t to = sass_check_target(c, c->location[at]);
 
 		if (sass_constant_bank(w.own) != SASS_CONSTANTS_BANK)
 			continue;
 		found++;
-		if (!c->placed[at] || !sass_decode_constant_read(w.own, &w.k) || to < c->n || to >= c->all ||
+		if (!c->has_stub[at] || !sass_decode_constant_read(w.own, &w.k) || to < c->first_stub || to >= c->ninsns ||
 		    !same(insn_at(c, w.from), sass_bra(c->code->arch, (to - w.from - 1) * SASS_INSN)) ||
 		    w.base + SASS_CONSTANT_REGISTERS + REGCOUNT_EXTRA - 1 > c->new_regs)
 			return sass_check_fail(c, at, "it reads a bank of constants that the twin does not have");

@@ -23,15 +23,15 @@ static bool same_except_control(struct sass_insn a, struct sass_insn b)
  * reads is the one that the first instruction of that code loads with the bit of the lane. */
 static bool is_lane_vote(const struct checked *c, uint32_t i, struct sass_insn vote)
 {
-	return c->apart != SASS_NONE && i >= c->apart &&
-	       same_except_control(insn_at(c, i), sass_vote_alone(vote, sass_field(insn_at(c, c->apart), 16, 8)));
+	return c->lane_code != SASS_NONE && i >= c->lane_code &&
+	       same_except_control(insn_at(c, i), sass_vote_alone(vote, sass_field(insn_at(c, c->lane_code), 16, 8)));
 }
 
 /* Do the instructions from i on equal `insns`, except for control bits and replaced votes? */
 static bool matches_at(const struct checked *c, uint32_t i, const struct sass_insn *insns, uint32_t n)
 {
 	for (uint32_t k = 0; k < n; k++)
-		if (i + k >= c->n || !(same_except_control(insn_at(c, i + k), insns[k]) ||
+		if (i + k >= c->first_stub || !(same_except_control(insn_at(c, i + k), insns[k]) ||
 				       (sass_opcode(insns[k]) == SASS_OP_VOTE && is_lane_vote(c, i + k, insns[k]))))
 			return false;
 	return true;
@@ -53,7 +53,7 @@ static int check_paths(struct checked *c, uint32_t from, uint32_t to, uint32_t b
 	for (uint32_t i = from; i < to; i++) {
 		if (i < begin && sass_opcode(insn_at(c, i)) == SASS_OP_EXIT)
 			return sass_check_fail(c, i, "lanes leave before they are counted");
-		if (i != c->asks && sass_has_target(insn_at(c, i)) && sass_check_target(c, i) >= from && sass_check_target(c, i) < to &&
+		if (i != c->convergence_branch && sass_has_target(insn_at(c, i)) && sass_check_target(c, i) >= from && sass_check_target(c, i) < to &&
 		    is_bypass(c, i, begin, end))
 			return sass_check_fail(c, i, "a branch skips the code that counts lanes");
 	}
@@ -80,15 +80,15 @@ static int check_exit_code(struct checked *c, uint32_t from, uint32_t to)
 
 static int check_exit(struct checked *c)
 {
-	uint32_t end = c->entry != SASS_NONE ? c->entry : c->n;
+	uint32_t end = c->entry != SASS_NONE ? c->entry : c->first_stub;
 	int err;
 
 	if (c->exit == SASS_NONE)
 		return c->code->nexits ? sass_check_fail(c, 0, "lanes that leave are not counted") : 0;
-	if (c->apart == SASS_NONE)
+	if (c->lane_code == SASS_NONE)
 		return check_exit_code(c, c->exit, end);
-	err = check_exit_code(c, c->exit, c->apart);
-	return err ? err : check_exit_code(c, c->apart, end);
+	err = check_exit_code(c, c->exit, c->lane_code);
+	return err ? err : check_exit_code(c, c->lane_code, end);
 }
 
 static int check_begin(struct checked *c)
@@ -100,16 +100,16 @@ static int check_begin(struct checked *c)
 	sass_count_begin(c->code->arch, base, insns);
 	if (c->entry == SASS_NONE || !matches_at(c, c->entry, insns, n))
 		return sass_check_fail(c, c->entry == SASS_NONE ? 0 : c->entry, "lanes are not counted at the entry");
-	return check_paths(c, c->entry, c->n, c->entry, c->entry + n);
+	return check_paths(c, c->entry, c->first_stub, c->entry, c->entry + n);
 }
 
 /* The instructions that only the counting code may have (STS, ATOMS, BAR) occur once in each copy of it, and nowhere
  * else. */
 static int check_no_other_uses(struct checked *c)
 {
-	uint32_t expected = c->counts ? 2 + (c->exit != SASS_NONE) + (c->apart != SASS_NONE && c->exit != SASS_NONE) : 0, n = 0;
+	uint32_t expected = c->counts ? 2 + (c->exit != SASS_NONE) + (c->lane_code != SASS_NONE && c->exit != SASS_NONE) : 0, n = 0;
 
-	for (uint32_t i = c->stubs; i < c->all; i++) {
+	for (uint32_t i = c->first_added; i < c->ninsns; i++) {
 		n += sass_is_count_insn(insn_at(c, i)) && !sass_check_is_moved(c, i);
 		if (n > expected)
 			return sass_check_fail(c, i, "a probe uses the block's shared memory, or its barriers");

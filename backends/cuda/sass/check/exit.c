@@ -25,7 +25,7 @@ static uint32_t find_predicate_write(const struct checked *c, uint32_t from, uin
 /* Returns the minimum number of cycles from the kernel's last instruction to instruction `at` of the exit probe. */
 static unsigned cycles_until(const struct checked *c, uint32_t at)
 {
-	unsigned time = c->stubs == c->code->tail ? 0 : MIN_BRANCH_CYCLES;
+	unsigned time = c->first_added == c->code->tail ? 0 : MIN_BRANCH_CYCLES;
 
 	for (uint32_t i = c->exit; i < at; i++)
 		time += sass_min_cycles(insn_at(c, i));
@@ -37,7 +37,7 @@ static bool stalls_for_results(const struct checked *c)
 {
 	unsigned time = 0;
 
-	for (uint32_t i = c->exit; i < c->n && sass_opcode(insn_at(c, i)) == SASS_OP_NOP; i++)
+	for (uint32_t i = c->exit; i < c->first_stub && sass_opcode(insn_at(c, i)) == SASS_OP_NOP; i++)
 		time += sass_stall(insn_at(c, i));
 	return time >= MAX_FIXED_CYCLES;
 }
@@ -54,12 +54,12 @@ static bool waits_for_all(const struct checked *c)
 
 int sass_check_exit(struct checked *c)
 {
-	uint32_t low, top, end = c->entry != SASS_NONE && c->entry > c->exit ? c->entry : c->n, writes;
+	uint32_t low, top, end = c->entry != SASS_NONE && c->entry > c->exit ? c->entry : c->first_stub, writes;
 	int err;
 
 	if (c->exit == SASS_NONE)
 		return 0;
-	if (c->stubs == c->code->tail && sass_wait_mask(sass_code_at(c->code, c->stubs)) &
+	if (c->first_added == c->code->tail && sass_wait_mask(sass_code_at(c->code, c->first_added)) &
 						 ~(sass_wait_mask(insn_at(c, c->exit)) | sass_wait_mask(insn_at(c, sass_check_wait_index(c)))))
 		return sass_check_fail(c, c->exit, "the last exit does not wait as it did in the kernel");
 	sass_check_find_reg_span(c, c->exit, end, &low, &top);

@@ -6,9 +6,9 @@
 
 static bool next_exit(const struct checked *c, uint32_t *i)
 {
-	while (*i < c->all && sass_opcode(insn_at(c, *i)) != SASS_OP_EXIT)
+	while (*i < c->ninsns && sass_opcode(insn_at(c, *i)) != SASS_OP_EXIT)
 		++*i;
-	return *i < c->all;
+	return *i < c->ninsns;
 }
 
 static int check_exits(struct checked *c, const struct sass_item *item)

@@ -90,7 +90,7 @@ static bool touches_unguarded(const struct flight_walk *w, uint32_t i)
 /* -- the end of an operation -- */
 
 /* Does instruction i end the walk: the same operation, of an in-order unit, unguarded, with a write scoreboard? */
-static bool covers_operation(const struct checked *c, uint32_t i, uint32_t operation)
+static bool completes_operation(const struct checked *c, uint32_t i, uint32_t operation)
 {
 	switch (operation) {
 	case 0x03b: case 0x107: case 0x108: case 0x110: case 0x184: /* LDSM, FRND, MUFU, F2F.64, LDS: backends/cuda/sass/isa/flight.def names the source */
@@ -106,7 +106,7 @@ static bool covers_operation(const struct checked *c, uint32_t i, uint32_t opera
 
 static void push(struct flight_walk *w, uint32_t number, int64_t to)
 {
-	if (to < 0 || to >= w->c->all || w->seen[to] == number)
+	if (to < 0 || to >= w->c->ninsns || w->seen[to] == number)
 		return;
 	w->seen[to] = number;
 	w->work[w->nwork++] = to;
@@ -115,7 +115,7 @@ static void push(struct flight_walk *w, uint32_t number, int64_t to)
 /* Lanes that wait at this BSYNC may continue at the target of any BSSY of the same barrier. */
 static void push_reconvergence(struct flight_walk *w, uint32_t number, uint32_t bsync)
 {
-	for (uint32_t i = 0; i < w->c->all; i++)
+	for (uint32_t i = 0; i < w->c->ninsns; i++)
 		if (operation_at(w->c, i) == OP_BSSY && sass_field(insn_at(w->c, i), 16, 4) == sass_field(insn_at(w->c, bsync), 16, 4))
 			push(w, number, sass_check_target(w->c, i));
 }
@@ -147,7 +147,7 @@ static bool reaches_probe(struct flight_walk *w, uint32_t at)
 
 		if (i == w->from)
 			return true;
-		if (!covers_operation(w->c, i, operation_at(w->c, at)) && !push_successors(w, at + 1, i))
+		if (!completes_operation(w->c, i, operation_at(w->c, at)) && !push_successors(w, at + 1, i))
 			return true;
 	}
 	return false;
@@ -155,7 +155,7 @@ static bool reaches_probe(struct flight_walk *w, uint32_t at)
 
 static int check_all(struct flight_walk *w)
 {
-	for (uint32_t i = 0; i < w->c->all; i++) {
+	for (uint32_t i = 0; i < w->c->ninsns; i++) {
 		bool own = i >= w->from && i < w->end;
 
 		if (!own && touches_unguarded(w, i) && reaches_probe(w, i))
@@ -172,7 +172,7 @@ static void find_probe(struct flight_walk *w)
 	uint32_t low = SASS_RZ;
 
 	w->from = w->c->exit;
-	w->end = w->c->entry != SASS_NONE && w->c->entry > w->c->exit ? w->c->entry : w->c->n;
+	w->end = w->c->entry != SASS_NONE && w->c->entry > w->c->exit ? w->c->entry : w->c->first_stub;
 	for (uint32_t i = w->from; i < w->end; i++) {
 		const struct sass_form *form = sass_form_find(sass_opcode(insn_at(w->c, i)));
 
@@ -194,8 +194,8 @@ int sass_check_flight(struct checked *c)
 	if (c->exit == SASS_NONE)
 		return 0;
 	find_probe(&w);
-	w.seen = calloc(c->all, sizeof(*w.seen));
-	w.work = calloc(c->all, sizeof(*w.work));
+	w.seen = calloc(c->ninsns, sizeof(*w.seen));
+	w.work = calloc(c->ninsns, sizeof(*w.work));
 	err = w.seen && w.work ? check_all(&w) : -ENOMEM;
 	free(w.seen);
 	free(w.work);

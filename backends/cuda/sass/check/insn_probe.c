@@ -35,13 +35,14 @@ struct stub {
 	unsigned predicate_boards; /* scoreboards of the kernel's instruction for a predicate with variable latency,
 	                            * until a wait */
 	uint32_t saved_reg;        /* the register that holds the saved predicates; NO_REGISTER: they are not saved */
-	unsigned written, meant;   /* written: predicates that no longer have the kernel's value. meant: predicates
-	                            * that are true only where the kernel's instruction executes. */
+	unsigned changed_predicates, guard_predicates; /* changed_predicates: those that no longer have the kernel's
+	                                                * value. guard_predicates: those that are true only where the
+	                                                * kernel's instruction executes. */
 	uint32_t time;             /* cycles since the stub began */
 	unsigned pending;          /* scoreboards that are still set when a body ends */
 	uint32_t bsync;            /* index of the BSYNC at which the lanes that entered reconverge; SASS_NONE:
 	                            * outside of BSSY and BSYNC */
-	uint32_t around;           /* target of the branch that skips the body for lanes whose instruction does not
+	uint32_t skip_target;      /* target of the branch that skips the body for lanes whose instruction does not
 	                            * execute; SASS_NONE: no such branch */
 	uint32_t saved_at, last_target; /* saved_at: index of the P2R that saved the predicates. last_target: highest
 	                                 * branch target since then. */
@@ -72,13 +73,13 @@ static unsigned own_guard(const struct stub *s)
 }
 
 /* Does the literal (a predicate, perhaps negated) imply the guard of the kernel's instruction? */
-static bool is_counted_literal(const struct stub *s, unsigned predicate, bool negated)
+static bool implies_own_guard(const struct stub *s, unsigned predicate, bool negated)
 {
 	bool own = predicate == (own_guard(s) & 7) && negated == own_guard(s) >> 3;
 
-	if (own_guard(s) == SASS_PT || s->around != SASS_NONE || s->at_function)
+	if (own_guard(s) == SASS_PT || s->skip_target != SASS_NONE || s->at_function)
 		return true;
-	return predicate != SASS_PT && ((own && !(s->written >> predicate & 1)) || (!negated && s->meant >> predicate & 1));
+	return predicate != SASS_PT && ((own && !(s->changed_predicates >> predicate & 1)) || (!negated && s->guard_predicates >> predicate & 1));
 }
 
 /* Is it a PLOP3 that ANDs three predicates, one of which implies that guard? Then so does its result. */
@@ -89,7 +90,7 @@ static bool is_conjunction(const struct stub *s, struct sass_insn insn)
 	if (sass_opcode(insn) != 0x81c || sass_field(insn, 72, 5) != 0x10 || sass_field(insn, 64, 4))
 		return false;
 	for (size_t i = 0; i < sizeof(inputs); i++)
-		if (is_counted_literal(s, sass_field(insn, inputs[i], 3), sass_field(insn, inputs[i] + 3, 1)))
+		if (implies_own_guard(s, sass_field(insn, inputs[i], 3), sass_field(insn, inputs[i] + 3, 1)))
 			return true;
 	return false;
 }
@@ -134,20 +135,20 @@ static int check_registers(struct stub *s, uint32_t i, struct sass_insn insn)
 /* Is it a branch under the negated guard of the kernel's instruction, before any predicate is saved or changed? */
 static bool branches_over_body(const struct stub *s, struct sass_insn insn)
 {
-	return sass_field(insn, 12, 4) == (sass_field(s->own, 12, 4) ^ 8) && sass_field(insn, 87, 4) == SASS_PT && !s->written &&
+	return sass_field(insn, 12, 4) == (sass_field(s->own, 12, 4) ^ 8) && sass_field(insn, 87, 4) == SASS_PT && !s->changed_predicates &&
 	       s->saved_reg == NO_REGISTER;
 }
 
 static int check_bssy(struct stub *s, uint32_t i, struct sass_insn insn)
 {
-	int64_t behind = sass_check_target(s->c, i);
+	int64_t end = sass_check_target(s->c, i);
 	unsigned barrier = sass_field(insn, 16, 4);
 
-	if (s->bsync != SASS_NONE || s->saved_reg != NO_REGISTER || behind <= (int64_t)i + 1 || behind > s->c->all ||
-	    s->c->code->barriers_used >> barrier & 1 || !same_except_control(insn, sass_bssy(barrier, (behind - i - 1) * SASS_INSN)) ||
-	    !same_except_control(insn_at(s->c, behind - 1), sass_bsync(barrier)))
+	if (s->bsync != SASS_NONE || s->saved_reg != NO_REGISTER || end <= (int64_t)i + 1 || end > s->c->ninsns ||
+	    s->c->code->barriers_used >> barrier & 1 || !same_except_control(insn, sass_bssy(barrier, (end - i - 1) * SASS_INSN)) ||
+	    !same_except_control(insn_at(s->c, end - 1), sass_bsync(barrier)))
 		return sass_check_fail(s->c, i, "lanes of a probe diverge without a BSYNC that reconverges them");
-	s->bsync = behind - 1;
+	s->bsync = end - 1;
 	return 0;
 }
 
@@ -161,7 +162,7 @@ static int check_branch(struct stub *s, uint32_t i, struct sass_insn insn)
 	if (s->saved_reg == NO_REGISTER) {
 		if (to != s->bsync)
 			return sass_check_fail(s->c, i, "a branch around a probe does not go to its BSYNC");
-		s->around = s->around == SASS_NONE && branches_over_body(s, insn) ? to : s->around;
+		s->skip_target = s->skip_target == SASS_NONE && branches_over_body(s, insn) ? to : s->skip_target;
 		return 0;
 	}
 	if (to <= s->saved_at || to >= s->bsync)
@@ -172,9 +173,9 @@ static int check_branch(struct stub *s, uint32_t i, struct sass_insn insn)
 
 static int check_bsync(struct stub *s, uint32_t i)
 {
-	if (s->saved_reg != NO_REGISTER || s->written)
+	if (s->saved_reg != NO_REGISTER || s->changed_predicates)
 		return sass_check_fail(s->c, i, "lanes of a probe reconverge before the predicates are restored");
-	s->bsync = s->around = SASS_NONE;
+	s->bsync = s->skip_target = SASS_NONE;
 	return 0;
 }
 
@@ -184,17 +185,17 @@ static int check_predicates(struct stub *s, uint32_t i, struct sass_insn insn)
 
 	if (written && s->saved_reg == NO_REGISTER)
 		return sass_check_fail(s->c, i, "a probe writes a predicate that is not saved");
-	if (sass_has_effect(insn) && !is_counted_literal(s, sass_field(insn, 12, 3), sass_field(insn, 15, 1)))
+	if (sass_has_effect(insn) && !implies_own_guard(s, sass_field(insn, 12, 3), sass_field(insn, 15, 1)))
 		return sass_check_fail(s->c, i, "a probe has an effect for lanes that do not execute the kernel's "
 						 "instruction");
-	s->written |= written;
-	s->meant = (s->meant & ~written) | (narrowed & written);
+	s->changed_predicates |= written;
+	s->guard_predicates = (s->guard_predicates & ~written) | (narrowed & written);
 	return 0;
 }
 
 static int check_save(struct stub *s, uint32_t i, uint32_t reg)
 {
-	if (s->written || s->predicate_boards || s->time < SASS_CHECK_PREDICATE_CYCLES || reg < s->c->regs || reg + REGCOUNT_EXTRA > s->c->new_regs)
+	if (s->changed_predicates || s->predicate_boards || s->time < SASS_CHECK_PREDICATE_CYCLES || reg < s->c->regs || reg + REGCOUNT_EXTRA > s->c->new_regs)
 		return sass_check_fail(s->c, i, "predicates are saved when they are not the kernel's");
 	s->saved_reg = reg;
 	s->saved_at = i;
@@ -207,7 +208,7 @@ static int check_restore(struct stub *s, uint32_t i, uint32_t reg)
 	if (reg != s->saved_reg || sass_stall(insn_at(s->c, i)) < SASS_PREDICATE_CYCLES || s->last_target > i)
 		return sass_check_fail(s->c, i, "predicates are not restored");
 	s->saved_reg = NO_REGISTER;
-	s->written = s->meant = 0;
+	s->changed_predicates = s->guard_predicates = 0;
 	return 0;
 }
 
@@ -251,7 +252,7 @@ static bool reads_constant(const struct stub *s)
  * with unchanged predicates. A body may contain an equal instruction, such as a NOP or a fence. */
 static bool is_own_insn(const struct stub *s, uint32_t i, struct sass_insn insn)
 {
-	if (s->executed || s->written || s->bsync != SASS_NONE)
+	if (s->executed || s->changed_predicates || s->bsync != SASS_NONE)
 		return false;
 	return reads_constant(s) ? sass_opcode(insn) == SASS_OP_BRA : same(insn, expected_own(s, i));
 }
@@ -261,8 +262,8 @@ static void record_own(struct stub *s, uint32_t i)
 	s->executed = true;
 	s->predicate_boards = sass_predicate_is_slow(insn_at(s->c, i)) ? sass_boards_set(insn_at(s->c, i)) : 0;
 	s->result_board = sass_write_board(s->own) == SASS_NO_SCOREBOARD || reads_constant(s) ? 0 : 1u << sass_write_board(s->own);
-	s->c->stands[s->at] = i;
-	s->c->met[i - s->c->n] |= SASS_IN_STUB_OWN;
+	s->c->location[s->at] = i;
+	s->c->stub_flags[i - s->c->first_stub] |= SASS_IN_STUB_OWN;
 }
 
 static bool is_branch_back(const struct stub *s, uint32_t i, struct sass_insn insn)
@@ -286,16 +287,16 @@ static int check_stub(struct stub *s, uint32_t from, unsigned left)
 {
 	int err = check_start(s, from, left);
 
-	for (uint32_t i = from; !err && i < s->c->all; i++) {
+	for (uint32_t i = from; !err && i < s->c->ninsns; i++) {
 		struct sass_insn insn = insn_at(s->c, i);
 
-		if (s->c->met[i - s->c->n])
+		if (s->c->stub_flags[i - s->c->first_stub])
 			return sass_check_fail(s->c, i, "two instructions branch to the same stub");
-		s->c->met[i - s->c->n] = SASS_IN_STUB;
+		s->c->stub_flags[i - s->c->first_stub] = SASS_IN_STUB;
 		s->result_board &= s->bsync == SASS_NONE ? ~sass_wait_mask(insn) : UINT32_MAX;
 		s->predicate_boards &= ~sass_wait_mask(insn);
 		if (is_branch_back(s, i, insn))
-			return s->executed && !s->written && s->saved_reg == NO_REGISTER && s->bsync == SASS_NONE ? 0 :
+			return s->executed && !s->changed_predicates && s->saved_reg == NO_REGISTER && s->bsync == SASS_NONE ? 0 :
 			       sass_check_fail(s->c, i, "a stub branches back before the instruction executed or the "
 							 "predicates are restored");
 		if (is_own_insn(s, i, insn))
@@ -311,7 +312,7 @@ static int check_stub(struct stub *s, uint32_t from, unsigned left)
  * first NOP, which check_start() has checked, already satisfies this. */
 static int check_between(struct checked *c, uint32_t from, unsigned left)
 {
-	for (uint32_t i = from; i < c->all && c->met[i - c->n] && !(c->met[i - c->n] & SASS_IN_STUB_OWN); i++)
+	for (uint32_t i = from; i < c->ninsns && c->stub_flags[i - c->first_stub] && !(c->stub_flags[i - c->first_stub] & SASS_IN_STUB_OWN); i++)
 		if (same_except_control(insn_at(c, i), sass_nop(0, 0)) && (sass_wait_mask(insn_at(c, i)) & left) == left)
 			return 0;
 	return left ? sass_check_fail(c, from, "a body does not wait for the body before it") : 0;
@@ -319,10 +320,10 @@ static int check_between(struct checked *c, uint32_t from, unsigned left)
 
 int sass_check_unclaimed(struct checked *c)
 {
-	for (uint32_t i = c->n; i < c->all; i++) {
+	for (uint32_t i = c->first_stub; i < c->ninsns; i++) {
 		struct sass_insn insn = insn_at(c, i);
 
-		if (!c->met[i - c->n] && !same_except_control(insn, sass_nop(0, 0)) && !same(insn, sass_bra(c->code->arch, -SASS_INSN)))
+		if (!c->stub_flags[i - c->first_stub] && !same_except_control(insn, sass_nop(0, 0)) && !same(insn, sass_bra(c->code->arch, -SASS_INSN)))
 			return sass_check_fail(c, i, "an instruction belongs to no stub");
 	}
 	return 0;
@@ -330,21 +331,21 @@ int sass_check_unclaimed(struct checked *c)
 
 int sass_check_insn_probes(struct checked *c)
 {
-	unsigned left = sass_check_entry_pending(c) | sass_insn_probes_pending(c->around);
+	unsigned left = sass_check_entry_pending(c) | sass_insn_probes_pending(c->insn_probes);
 	unsigned found = 0;
 	uint32_t before = SASS_NONE;
-	int err = c->around->n ? sass_check_predicate_boards(c) : 0;
+	int err = c->insn_probes->n ? sass_check_predicate_boards(c) : 0;
 
-	for (uint32_t k = 0; !err && k < c->around->n; k++) {
-		uint32_t at = c->around->list[k].place.at;
-		int64_t to = sass_check_target(c, c->stands[at]);
-		struct stub s = { .c = c, .at = at, .from = c->stands[at], .own = sass_code_at(c->code, at), .saved_reg = NO_REGISTER,
-				  .bsync = SASS_NONE, .around = SASS_NONE, .at_function = c->around->list[k].place.kind == GPUBPF_SITE_CALL };
+	for (uint32_t k = 0; !err && k < c->insn_probes->n; k++) {
+		uint32_t at = c->insn_probes->list[k].place.at;
+		int64_t to = sass_check_target(c, c->location[at]);
+		struct stub s = { .c = c, .at = at, .from = c->location[at], .own = sass_code_at(c->code, at), .saved_reg = NO_REGISTER,
+				  .bsync = SASS_NONE, .skip_target = SASS_NONE, .at_function = c->insn_probes->list[k].place.kind == GPUBPF_SITE_CALL };
 
 		if (at == before)
 			continue;
 		before = at;
-		if (to < c->n || to >= c->all)
+		if (to < c->first_stub || to >= c->ninsns)
 			return sass_check_fail(c, at, "an instruction does not branch to its stub");
 		err = check_stub(&s, to, left);
 		if (!err)
@@ -352,7 +353,7 @@ int sass_check_insn_probes(struct checked *c)
 		found |= s.pending;
 	}
 	if (!err && found & ~left)
-		err = sass_check_fail(c, c->n, "a body leaves work in flight that other probes do not wait for");
+		err = sass_check_fail(c, c->first_stub, "a body leaves work in flight that other probes do not wait for");
 	if (!err && c->exit != SASS_NONE && left & ~sass_check_exit_waits(c))
 		err = sass_check_fail(c, c->exit, "an exit's probe does not wait for work that other probes left in "
 						   "flight");

@@ -9,15 +9,15 @@
 #define MIN_CYCLES 13              /* cycles until a fixed-latency result is ready for certain, with the branch to
                                     * the exit probe */
 
-struct left_values {
-	bool written[256], lasts[256], predicate_lasts[SASS_PT + 1];
+struct entry_values {
+	bool written[256], is_invariant[256], predicate_is_invariant[SASS_PT + 1];
 	unsigned time[256];                /* cycles since the write; starts at MIN_CYCLES for slow instructions,
 	                                    * because the exit probe waits for their scoreboards */
 };
 
 static uint32_t exit_end(const struct checked *c)
 {
-	return c->entry != SASS_NONE && c->entry > c->exit ? c->entry : c->n;
+	return c->entry != SASS_NONE && c->entry > c->exit ? c->entry : c->first_stub;
 }
 
 /* Is the code free of branches, so that it executes from the first instruction to the last? */
@@ -76,7 +76,7 @@ static bool is_repeatable(struct sass_insn insn)
 }
 
 /* Is the result invariant while the thread runs: a repeatable, unguarded instruction with invariant operands? */
-static bool is_lasting(const struct left_values *l, struct sass_insn insn)
+static bool is_invariant_result(const struct entry_values *l, struct sass_insn insn)
 {
 	const struct sass_form *form = sass_form_find(sass_opcode(insn));
 	unsigned read = sass_predicates_read(insn);
@@ -84,39 +84,39 @@ static bool is_lasting(const struct left_values *l, struct sass_insn insn)
 	if (!is_repeatable(insn) || sass_field(insn, 12, 4) != SASS_PT || read >> SASS_PT)
 		return false;
 	for (unsigned p = 0; p < SASS_PT; p++)
-		if (read >> p & 1 && !l->predicate_lasts[p])
+		if (read >> p & 1 && !l->predicate_is_invariant[p])
 			return false;
 	for (unsigned o = 1; o < SASS_OPERANDS; o++) {
 		struct sass_operand x = sass_operand(form, insn, o);
 
 		for (unsigned r = x.reg; r < (unsigned)x.reg + x.n && r < 256; r++)
-			if (!l->lasts[r])
+			if (!l->is_invariant[r])
 				return false;
 	}
 	return true;
 }
 
-static void update_left(struct left_values *l, struct sass_insn insn)
+static void record_values(struct entry_values *l, struct sass_insn insn)
 {
 	struct sass_operand x = sass_operand(sass_form_find(sass_opcode(insn)), insn, 0);
-	bool lasts = is_lasting(l, insn);
+	bool is_invariant = is_invariant_result(l, insn);
 
 	for (unsigned r = x.reg; r < (unsigned)x.reg + x.n && r < 256; r++) {
 		l->written[r] = true;
-		l->lasts[r] = lasts;
+		l->is_invariant[r] = is_invariant;
 		l->time[r] = sass_is_slow(insn) ? MIN_CYCLES : 0;
 	}
 	for (unsigned p = 0; p < SASS_PT; p++)
 		if (sass_predicates_written(insn) >> p & 1)
-			l->predicate_lasts[p] = lasts;
+			l->predicate_is_invariant[p] = is_invariant;
 }
 
 /* Records the values of the entry probe, and the cycles up to and including the branch back to the kernel. */
-static void find_left(const struct checked *c, struct left_values *l)
+static void find_entry_values(const struct checked *c, struct entry_values *l)
 {
-	for (uint32_t i = c->entry; i < c->moved + 2; i++) {
-		if (i < c->moved)
-			update_left(l, insn_at(c, i));
+	for (uint32_t i = c->entry; i < c->entry_copy + 2; i++) {
+		if (i < c->entry_copy)
+			record_values(l, insn_at(c, i));
 		for (unsigned r = 0; r < 256; r++)
 			l->time[r] += sass_min_cycles(insn_at(c, i));
 	}
@@ -143,17 +143,17 @@ static bool kernel_uses(const struct checked *c, const bool inputs[256])
 int sass_check_reused_values(struct checked *c)
 {
 	bool inputs[256] = { false };
-	struct left_values left = { .predicate_lasts[SASS_PT] = true };
+	struct entry_values values = { .predicate_is_invariant[SASS_PT] = true };
 
 	if (c->exit == SASS_NONE || !is_straight(c, c->exit, exit_end(c)) || !find_inputs(c, inputs))
 		return 0;
-	if (c->entry == SASS_NONE || !is_straight(c, c->entry, c->moved))
+	if (c->entry == SASS_NONE || !is_straight(c, c->entry, c->entry_copy))
 		return sass_check_fail(c, c->exit, "an exit's probe reads a register that no probe has written");
-	if (c->around->n || c->code->nconstants || c->code->calls || c->code->by_pointer || c->code->maxreg || kernel_uses(c, inputs))
+	if (c->insn_probes->n || c->code->nconstants || c->code->calls || c->code->by_pointer || c->code->maxreg || kernel_uses(c, inputs))
 		return sass_check_fail(c, c->exit, "an exit's probe reads a register that other code may write");
-	find_left(c, &left);
+	find_entry_values(c, &values);
 	for (unsigned r = 0; r < 256; r++)
-		if (inputs[r] && (r < c->regs || !left.written[r] || !left.lasts[r] || left.time[r] < MIN_CYCLES))
+		if (inputs[r] && (r < c->regs || !values.written[r] || !values.is_invariant[r] || values.time[r] < MIN_CYCLES))
 			return sass_check_fail(c, c->exit, "an exit's probe reads a value of the entry's probe that "
 							    "is not ready or does not last");
 	return 0;

@@ -32,13 +32,13 @@ bool sass_check_is_bare_branch(const struct checked *c, uint32_t i)
 
 int sass_check_kernel_insns(struct checked *c)
 {
-	for (uint32_t i = 0; i < c->code->n && i < c->stubs; i++) {
+	for (uint32_t i = 0; i < c->code->n && i < c->first_added; i++) {
 		struct sass_insn was = sass_code_at(c->code, i), is = insn_at(c, i);
 
-		if (i == c->at && c->entry != SASS_NONE) {
+		if (i == c->entry_branch && c->entry != SASS_NONE) {
 			if (!same(is, sass_bra(c->code->arch, ((int64_t)c->entry - i - 1) * SASS_INSN)))
 				return sass_check_fail(c, i, "the entry does not branch to its probe");
-		} else if (c->placed[i]) {
+		} else if (c->has_stub[i]) {
 			if (!sass_check_is_bare_branch(c, i))
 				return sass_check_fail(c, i, "an instruction does not branch to its stub");
 		} else if (sass_opcode(was) == SASS_OP_EXIT && c->exit != SASS_NONE) {

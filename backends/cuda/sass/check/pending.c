@@ -187,7 +187,7 @@ int sass_check_pending(struct checked *c)
 	struct pending pending = { 0 };
 	int err = 0;
 
-	for (uint32_t i = c->stubs; !err && i < c->all; i++) {
+	for (uint32_t i = c->first_added; !err && i < c->ninsns; i++) {
 		struct sass_insn insn = insn_at(c, i);
 		uint32_t opcode = sass_opcode(insn);
 

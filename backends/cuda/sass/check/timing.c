@@ -13,7 +13,7 @@ static int check_seen(struct checked *c)
 	uint32_t set[SASS_SCOREBOARDS] = { 0 }, now = SASS_SCOREBOARD_CYCLES; /* set[b]: first cycle in which a wait
 	                                                                       * sees that scoreboard b is set */
 
-	for (uint32_t i = c->stubs; i < c->all; i++) {
+	for (uint32_t i = c->first_added; i < c->ninsns; i++) {
 		struct sass_insn insn = insn_at(c, i);
 
 		for (unsigned b = 0; b < SASS_SCOREBOARDS; b++) {
@@ -45,7 +45,7 @@ static int check_times(struct checked *c)
 {
 	uint32_t reg[256] = { 0 }, predicate[8] = { 0 }, now = 0;
 
-	for (uint32_t i = c->stubs; i < c->all; i++) {
+	for (uint32_t i = c->first_added; i < c->ninsns; i++) {
 		struct sass_insn insn = insn_at(c, i);
 		const struct sass_form *form = sass_form_find(sass_opcode(insn));
 		bool fixed = !sass_is_slow(insn);

@@ -20,7 +20,7 @@ int64_t sass_check_target(const struct checked *c, uint32_t i)
 
 bool sass_check_is_moved(const struct checked *c, uint32_t i)
 {
-	return i < c->n ? c->entry != SASS_NONE && i == c->moved : c->met[i - c->n] & SASS_IN_STUB_OWN;
+	return i < c->first_stub ? c->entry != SASS_NONE && i == c->entry_copy : c->stub_flags[i - c->first_stub] & SASS_IN_STUB_OWN;
 }
 
 void sass_check_find_reg_span(const struct checked *c, uint32_t from, uint32_t to, uint32_t *low, uint32_t *top)
@@ -43,7 +43,7 @@ void sass_check_find_reg_span(const struct checked *c, uint32_t from, uint32_t t
 
 uint32_t sass_check_wait_index(const struct checked *c)
 {
-	return c->exit + (c->stubs == c->code->tail);
+	return c->exit + (c->first_added == c->code->tail);
 }
 
 unsigned sass_check_exit_waits(const struct checked *c)
@@ -55,15 +55,15 @@ unsigned sass_check_entry_pending(const struct checked *c)
 {
 	unsigned left = 0;
 
-	for (uint32_t i = c->entry; c->entry != SASS_NONE && i < c->moved; i++)
+	for (uint32_t i = c->entry; c->entry != SASS_NONE && i < c->entry_copy; i++)
 		left = sass_pending_boards(left, insn_at(c, i));
 	return left;
 }
 
 int sass_check_predicate_boards(struct checked *c)
 {
-	for (uint32_t i = 0; i < c->code->n && i < c->stubs; i++)
-		if (!c->placed[i] && sass_predicate_lacks_board(c->code->arch, insn_at(c, i)))
+	for (uint32_t i = 0; i < c->code->n && i < c->first_added; i++)
+		if (!c->has_stub[i] && sass_predicate_lacks_board(c->code->arch, insn_at(c, i)))
 			return sass_check_fail(c, i, "the kernel writes a predicate without a scoreboard");
 	return 0;
 }

@@ -18,28 +18,27 @@ struct checked {
 	                                    * section index of its .nv.info.<kernel> */
 	struct sass_cubin twin;
 	const uint8_t *bytes;
-	uint32_t n, stubs;                 /* stubs: index of the first instruction that the twin adds, after the
-	                                    * kernel's code or at its last EXIT. n: index of the first stub of an
-	                                    * instruction probe or constant read; all if there is none. */
-	uint32_t all;                      /* number of instructions of the twin; the instructions n to all - 1 are
-	                                    * stubs */
-	uint32_t at, moved;                /* at: the kernel's instruction that the branch to the entry probe
-	                                    * replaces. moved: index of its copy, after the entry probe. */
+	uint32_t first_added, first_stub;  /* first_added: index of the first instruction that the twin adds, after
+	                                    * the kernel's code or at its last EXIT. first_stub: index of the first
+	                                    * stub of an instruction probe or constant read; ninsns if there is none. */
+	uint32_t ninsns;                   /* number of instructions of the twin; those from first_stub on are stubs */
+	uint32_t entry_branch, entry_copy; /* entry_branch: the kernel's instruction that the branch to the entry
+	                                    * probe replaces. entry_copy: index of its copy, after the entry probe. */
 	uint32_t new_regs, entry, exit;    /* new_regs: registers that the twin declares. entry, exit: first
 	                                    * instructions of the entry and exit probes; SASS_NONE: none. */
-	uint32_t asks, apart;              /* asks: the branch in the exit probe that lanes take unless their whole
-	                                    * warp is converged. apart: its target, code for single lanes. SASS_NONE:
-	                                    * none. */
+	uint32_t convergence_branch, lane_code; /* convergence_branch: the branch in the exit probe that lanes take
+	                                         * unless their whole warp is converged. lane_code: its target, code
+	                                         * for single lanes. SASS_NONE: none. */
 	bool counts;                       /* the twin has the code that counts the lanes of a block */
-	const struct sass_insn_probes *around;
+	const struct sass_insn_probes *insn_probes;
 	const struct sass_cubin *app;
 	const struct sass_binding *bindings; /* addresses of variables that the agent fills in */
 	uint32_t nbindings;
-	uint8_t *met;                      /* malloc'd: flags of enum sass_stub_flag for each instruction from n on;
-	                                    * a stub pass sets them */
-	bool *placed;                      /* malloc'd: per instruction of the kernel: does a branch to a stub
+	uint8_t *stub_flags;               /* malloc'd: flags of enum sass_stub_flag for each instruction from
+	                                    * first_stub on; a stub pass sets them */
+	bool *has_stub;                    /* malloc'd: per instruction of the kernel: does a branch to a stub
 	                                    * replace it? */
-	uint32_t *stands;                  /* malloc'd: per instruction of the kernel: the index in the twin where it
+	uint32_t *location;                /* malloc'd: per instruction of the kernel: the index in the twin where it
 	                                    * or the branch to its stub now is: its own index, or that of its copy
 	                                    * after a probe */
 	struct gpubpf_diag *diag;
@@ -102,7 +101,7 @@ int sass_check_insn_probes(struct checked *c);
 /* -- pass: stubs of reads of __constant__ variables -- */
 int sass_check_constant(struct checked *c);
 
-/* -- pass: every instruction from n on belongs to a stub of the two passes above, or is padding -- */
+/* -- pass: every instruction from first_stub on belongs to a stub of the two passes above, or is padding -- */
 int sass_check_unclaimed(struct checked *c);
 
 /* -- pass: the code that counts the lanes of a block runs on every path, in shared memory that nothing else uses -- */

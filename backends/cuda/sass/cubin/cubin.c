@@ -157,11 +157,11 @@ static int read_sections(struct sass_cubin *c, struct gpubpf_diag *diag)
 	for (uint32_t i = 0; i < c->nsections; i++)
 		if (!(c->sections[i].name = string(&c->sections[names], c->sections[i].head.sh_name)))
 			return set_error(diag, "a section's name is invalid");
-	if (build_chain(&c->named, c, c->nsections - 1, c->nsections, hash_of_section))
+	if (build_chain(&c->sections_by_name, c, c->nsections - 1, c->nsections, hash_of_section))
 		return -ENOMEM;
 	if (build_chain(&c->general, c, c->nsections - 1, 1, key_if_general))
 		return -ENOMEM;
-	return build_chain(&c->of_section, c, c->nsections - 1, c->nsections, info_of_section);
+	return build_chain(&c->sections_by_info, c, c->nsections - 1, c->nsections, info_of_section);
 }
 
 static uint32_t find_type(const struct sass_cubin *c, uint32_t type)
@@ -208,7 +208,7 @@ static int read_symbols(struct sass_cubin *c, struct gpubpf_diag *diag)
 	}
 	if (c->nsymbols && build_chain(&c->reserved, c, c->nsymbols - 1, 1, key_if_reserved))
 		return -ENOMEM;
-	return c->nsymbols ? build_chain(&c->symbols_of, c, c->nsymbols - 1, c->nsections, section_of_symbol) : 0;
+	return c->nsymbols ? build_chain(&c->symbols_by_section, c, c->nsymbols - 1, c->nsections, section_of_symbol) : 0;
 }
 
 bool sass_item_next(const uint8_t *data, size_t size, size_t *at, struct sass_item *item)
@@ -238,7 +238,7 @@ static void read_kernel_item(struct sass_cubin *c, const struct sass_item *item,
 	struct sass_kernel *k = symbol < c->nsymbols && of[symbol] ? &c->kernels[of[symbol] - 1] : NULL;
 
 	if (item->data)
-		c->said[item->attr / 64] |= 1ull << item->attr % 64;
+		c->symbol_attrs[item->attr / 64] |= 1ull << item->attr % 64;
 	if (!k)
 		return;
 	if (item->attr == SASS_ATTR_REGCOUNT)
@@ -272,7 +272,7 @@ static uint32_t find_info(const struct sass_cubin *c, uint32_t text)
 {
 	uint32_t found = 0;
 
-	for (uint32_t i = sass_first(&c->of_section, text); i; i = c->of_section.next[i])
+	for (uint32_t i = sass_first(&c->sections_by_info, text); i; i = c->sections_by_info.next[i])
 		if (!strncmp(c->sections[i].name, ".nv.info.", 9))
 			found = i;
 	return found;
@@ -301,7 +301,7 @@ static int read_kernels(struct sass_cubin *c)
 		c->kernels[i].info = find_info(c, c->kernels[i].text);
 	err = read_info(c, of);
 	free(of);
-	return err < 0 || !c->nkernels ? err : build_chain(&c->called, c, c->nkernels, c->nkernels, hash_of_kernel);
+	return err < 0 || !c->nkernels ? err : build_chain(&c->kernels_by_name, c, c->nkernels, c->nkernels, hash_of_kernel);
 }
 
 static int read_head_of_file(struct sass_cubin *c, struct gpubpf_diag *diag)
@@ -342,12 +342,12 @@ void sass_cubin_finish(struct sass_cubin *cubin)
 	free(cubin->sections);
 	free(cubin->symbols);
 	free(cubin->kernels);
-	free(cubin->named.first);
-	free(cubin->of_section.first);
+	free(cubin->sections_by_name.first);
+	free(cubin->sections_by_info.first);
 	free(cubin->general.first);
 	free(cubin->reserved.first);
-	free(cubin->symbols_of.first);
-	free(cubin->called.first);
+	free(cubin->symbols_by_section.first);
+	free(cubin->kernels_by_name.first);
 	free(cubin->items.first);
 	free(cubin->item_at);
 	free(cubin->section_results);
@@ -356,7 +356,7 @@ void sass_cubin_finish(struct sass_cubin *cubin)
 
 uint32_t sass_section_find(const struct sass_cubin *c, const char *name)
 {
-	for (uint32_t i = sass_first(&c->named, hash(name, c->nsections)); i; i = c->named.next[i])
+	for (uint32_t i = sass_first(&c->sections_by_name, hash(name, c->nsections)); i; i = c->sections_by_name.next[i])
 		if (!strcmp(c->sections[i].name, name))
 			return i;
 	return 0;
@@ -366,7 +366,7 @@ uint32_t sass_section_of(const struct sass_cubin *c, const char *prefix, uint32_
 {
 	size_t n = strlen(prefix);
 
-	for (uint32_t i = sass_first(&c->of_section, text); i; i = c->of_section.next[i])
+	for (uint32_t i = sass_first(&c->sections_by_info, text); i; i = c->sections_by_info.next[i])
 		if (!strncmp(c->sections[i].name, prefix, n))
 			return i;
 	return 0;
@@ -382,7 +382,7 @@ static bool is_named(const char *symbol, const char *name)
 
 const struct sass_kernel *sass_kernel_find(const struct sass_cubin *c, const char *name)
 {
-	for (uint32_t i = c->nkernels ? sass_first(&c->called, hash(name, c->nkernels)) : 0; i; i = c->called.next[i])
+	for (uint32_t i = c->nkernels ? sass_first(&c->kernels_by_name, hash(name, c->nkernels)) : 0; i; i = c->kernels_by_name.next[i])
 		if (is_named(c->symbols[c->kernels[i - 1].symbol].name, name))
 			return &c->kernels[i - 1];
 	return NULL;
@@ -390,7 +390,7 @@ const struct sass_kernel *sass_kernel_find(const struct sass_cubin *c, const cha
 
 uint32_t sass_relocations_of(const struct sass_cubin *c, uint32_t section)
 {
-	for (uint32_t i = sass_first(&c->of_section, section); i; i = c->of_section.next[i]) {
+	for (uint32_t i = sass_first(&c->sections_by_info, section); i; i = c->sections_by_info.next[i]) {
 		const Elf64_Shdr *head = &c->sections[i].head;
 
 		if ((head->sh_type == SHT_REL || head->sh_type == SHT_RELA) && head->sh_size)

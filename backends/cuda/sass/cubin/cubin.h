@@ -88,16 +88,17 @@ struct sass_cubin {
 	struct sass_kernel *kernels;
 	uint32_t nkernels;
 	/* lists with which the look-up of one kernel need not walk over thousands of others */
-	struct sass_chains named, of_section; /* named: sections by the hash of their name. of_section: sections by
-	                                       * sh_info, where that may be the index of a section. */
+	struct sass_chains sections_by_name, sections_by_info; /* named: sections by the hash of their name.
+	                                                        * of_section: sections by sh_info, where that may be
+	                                                        * the index of a section. */
 	struct sass_chains general;        /* sections at key 0 that are neither code nor attached to a code section */
-	struct sass_chains symbols_of;     /* symbols by their section */
+	struct sass_chains symbols_by_section; /* symbols by their section */
 	struct sass_chains reserved;       /* symbols at key 0 of the shared memory that the driver reserves */
-	struct sass_chains called;         /* kernels, numbered from 1, by the hash of their short name */
+	struct sass_chains kernels_by_name; /* kernels, numbered from 1, by the hash of their short name */
 	struct sass_chains items;          /* items of .nv.info, numbered from 1, by their symbol; items without a
 	                                    * symbol have key nsymbols */
 	uint32_t *item_at;                 /* offset of each item in .nv.info, by number from 1 */
-	uint64_t said[4];                  /* a bit for each attribute that some item with a symbol has */
+	uint64_t symbol_attrs[4];          /* a bit for each attribute that some item with a symbol has */
 	struct sass_section_results *section_results;  /* malloc'd */
 };
 

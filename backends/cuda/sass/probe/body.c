@@ -31,8 +31,8 @@ static int check_probe(struct body_maker *m)
 		struct sass_insn insn = m->probe->insns[i];
 		bool last = i + 1 == m->probe->n, ends = sass_opcode(insn) == SASS_OP_EXIT;
 
-		m->body->ends |= ends && !last;
-		m->body->wanders |= sass_is_divergent_flow(insn) || (ends && !last && sass_is_unconditional(insn));
+		m->body->ends_early |= ends && !last;
+		m->body->has_branches |= sass_is_divergent_flow(insn) || (ends && !last && sass_is_unconditional(insn));
 		if (!ends && !sass_is_divergent_flow(insn) && !sass_is_lane_independent(insn))
 			return refuse(m->diag, "contains %s, which exchanges data between lanes; counters, sums, "
 					       "arrays and hashes do not", sass_op_find(sass_opcode(insn))->name);
@@ -64,16 +64,16 @@ static void alloc_predicates(struct body_maker *m)
 
 	for (uint32_t i = 0; i < m->probe->n; i++)
 		used |= sass_predicates_written(m->probe->insns[i]) | sass_predicates_read(m->probe->insns[i]);
-	m->body->meant = m->scratch = SASS_PT;
-	if (m->body->wanders || (!m->guarded && !m->body->ends)) /* the stub branches around a body with branches, so
+	m->body->guard = m->scratch = SASS_PT;
+	if (m->body->has_branches || (!m->guarded && !m->body->ends_early)) /* the stub branches around a body with branches, so
 	                                                          * it needs no guard predicate */
 		return;
-	m->body->meant = alloc_predicate(&used);
+	m->body->guard = alloc_predicate(&used);
 	m->scratch = alloc_predicate(&used);
 	if (m->scratch != SASS_PT)
 		return;
-	m->body->meant = SASS_PT;
-	m->body->wanders = true;
+	m->body->guard = SASS_PT;
+	m->body->has_branches = true;
 }
 
 /* -- the code -- */
@@ -90,11 +90,11 @@ static void emit_guarded(struct body_maker *m, struct sass_insn insn, unsigned a
 	unsigned p = sass_field(insn, at, 3);
 	bool negated = sass_field(insn, at + 3, 1);
 
-	if (m->body->meant == SASS_PT)
+	if (m->body->guard == SASS_PT)
 		return emit(m, insn);
 	if (p == SASS_PT && !negated)
-		return emit(m, sass_with_field(insn, at, 3, m->body->meant));
-	emit(m, sass_with_field(sass_and_predicates(m->scratch, p, negated, m->body->meant, false), SASS_WAIT_AT, 6, sass_wait_mask(insn)));
+		return emit(m, sass_with_field(insn, at, 3, m->body->guard));
+	emit(m, sass_with_field(sass_and_predicates(m->scratch, p, negated, m->body->guard, false), SASS_WAIT_AT, 6, sass_wait_mask(insn)));
 	emit(m, sass_with_field(insn, at, 4, m->scratch));
 }
 
@@ -108,26 +108,26 @@ static void emit_exit(struct body_maker *m, struct sass_insn insn)
 	if (second != SASS_PT) { /* an EXIT with two predicates: a lane ends if both hold */
 		emit(m, sass_with_field(sass_and_predicates(m->scratch, guard & 7, guard >> 3, second & 7, second >> 3), SASS_WAIT_AT,
 				  6, sass_wait_mask(insn)));
-		emit(m, sass_and_predicates(m->body->meant, m->scratch, true, m->body->meant, false));
+		emit(m, sass_and_predicates(m->body->guard, m->scratch, true, m->body->guard, false));
 		return;
 	}
-	emit(m, sass_with_field(sass_and_predicates(m->body->meant, guard & 7, !(guard >> 3), m->body->meant, false), SASS_WAIT_AT, 6,
+	emit(m, sass_with_field(sass_and_predicates(m->body->guard, guard & 7, !(guard >> 3), m->body->guard, false), SASS_WAIT_AT, 6,
 			  sass_wait_mask(insn)));
 }
 
 /* Splits the load of a place value into loads of 32 bits. Refuses other loads than those of 32 bits and of all 64
  * bits. */
-static int emit_value_load(struct body_maker *m, struct sass_insn insn, enum sass_input given, unsigned half)
+static int emit_value_load(struct body_maker *m, struct sass_insn insn, enum sass_input value, unsigned half)
 {
 	unsigned width = sass_field(insn, 73, 3), to = sass_field(insn, 16, 8);
 
-	m->body->given |= 1u << given;
+	m->body->place_values |= 1u << value;
 	if (width != 4 && !(width == 5 && !half))
 		return refuse(m->diag, "reads only a part of a value of its place");
 	insn = sass_with_field(sass_with_field(insn, 73, 3, 4), 24, 8, SASS_RZ);
 	emit(m, insn);
 	if (width == 5)
-		emit(m, sass_with_field(sass_with_field(sass_with_field(insn, 16, 8, to + 1), 40, 24, SASS_INPUT_BASE + given * SASS_INPUT_STRIDE + 4),
+		emit(m, sass_with_field(sass_with_field(sass_with_field(insn, 16, 8, to + 1), 40, 24, SASS_INPUT_BASE + value * SASS_INPUT_STRIDE + 4),
 				  SASS_WAIT_AT, 6, 0));
 	return 0;
 }
@@ -143,12 +143,12 @@ static void emit_branch(struct body_maker *m, struct sass_insn insn)
 
 static int emit_insn(struct body_maker *m, struct sass_insn insn, bool last)
 {
-	enum sass_input given;
+	enum sass_input value;
 	unsigned half;
 
-	if (sass_is_input_load(insn, &given, &half))
-		return emit_value_load(m, insn, given, half);
-	if (m->body->wanders && (sass_is_divergent_flow(insn) || (sass_opcode(insn) == SASS_OP_EXIT && !last)))
+	if (sass_is_input_load(insn, &value, &half))
+		return emit_value_load(m, insn, value, half);
+	if (m->body->has_branches && (sass_is_divergent_flow(insn) || (sass_opcode(insn) == SASS_OP_EXIT && !last)))
 		emit_branch(m, insn);
 	else if (sass_opcode(insn) == SASS_OP_EXIT)
 		emit_exit(m, insn);
@@ -173,7 +173,7 @@ static int emit_all(struct body_maker *m)
 		at[i] = m->body->n;
 		err = emit_insn(m, m->probe->insns[i], i + 1 == n);
 	}
-	for (uint32_t i = 0; !err && m->body->wanders && i + 1 < n; i++) {
+	for (uint32_t i = 0; !err && m->body->has_branches && i + 1 < n; i++) {
 		struct sass_insn was = m->probe->insns[i], *is = &m->body->insns[at[i]];
 		int64_t to = sass_opcode(was) == SASS_OP_EXIT ? n - 1 : (int64_t)i + 1 + sass_branch(m->arch, was) / SASS_INSN;
 
@@ -255,16 +255,16 @@ static void assign_boards(struct sass_body *b)
 {
 	for (uint32_t i = 0; i < b->n; i++) {
 		struct sass_insn insn = b->insns[i];
-		enum sass_input given;
+		enum sass_input value;
 		unsigned half;
 
-		if (sass_is_input_load(insn, &given, &half) || !sass_lacks_board(insn))
+		if (sass_is_input_load(insn, &value, &half) || !sass_lacks_board(insn))
 			continue;
 		b->insns[i] = sass_with_board(insn, BODY_BOARD);
 		sass_insert_wait(b->insns, b->n, i, BODY_BOARD);
 	}
 	for (uint32_t i = 0; i < b->n; i++) /* in a body with branches no wait is certain to execute */
-		b->left = sass_pending_boards(b->left, b->wanders ? sass_with_field(b->insns[i], SASS_WAIT_AT, 6, 0) : b->insns[i]);
+		b->pending_boards = sass_pending_boards(b->pending_boards, b->has_branches ? sass_with_field(b->insns[i], SASS_WAIT_AT, 6, 0) : b->insns[i]);
 }
 
 static void find_uses(struct sass_body *b)
@@ -280,7 +280,7 @@ static void find_uses(struct sass_body *b)
 		}
 		b->predicates |= sass_predicates_written(b->insns[i]) != 0;
 	}
-	b->predicates |= b->meant != SASS_PT || b->wanders;
+	b->predicates |= b->guard != SASS_PT || b->has_branches;
 }
 
 int sass_body_make(const struct sass_arch *arch, const struct sass_probe *probe, bool guarded, struct sass_body *body,
@@ -300,7 +300,7 @@ int sass_body_make(const struct sass_arch *arch, const struct sass_probe *probe,
 		sass_body_finish(body);
 		return err;
 	}
-	if (!body->wanders)
+	if (!body->has_branches)
 		drop_dead(body);
 	assign_boards(body);
 	find_uses(body);

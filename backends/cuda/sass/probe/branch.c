@@ -27,7 +27,7 @@
  * predicate, and by BRA. chosen: the free predicate. */
 static void emit_divergence(const struct work *w, const struct line *from, struct line *to, uint8_t chosen)
 {
-	struct sass_insn differs = { 0xc0c | SASS_PT << 12 | (uint64_t)w->mask_at << 24 |
+	struct sass_insn differs = { 0xc0c | SASS_PT << 12 | (uint64_t)w->mask_reg << 24 |
 				     sass_field(from->insn, 24, 6) << 32, 0x0bf05070 };
 	struct sass_insn branch = sass_bra(w->arch, 0);
 	unsigned waits = sass_wait_mask(from->insn);
@@ -35,11 +35,11 @@ static void emit_divergence(const struct work *w, const struct line *from, struc
 	differs = sass_with_field(sass_with_field(differs, 81, 3, chosen), 87, 4, sass_field(from->insn, 12, 4));
 	branch = sass_with_field(branch, 12, 3, chosen);
 	branch = sass_with_field(branch, SASS_STALL_AT, 4, sass_stall(from->insn));
-	to[0].insn = sass_with_field(sass_vote(w->mask_at), SASS_WAIT_AT, 6, waits);
+	to[0].insn = sass_with_field(sass_vote(w->mask_reg), SASS_WAIT_AT, 6, waits);
 	to[1].insn = sass_with_control(differs, 0, SASS_PREDICATE_CYCLES);
 	to[2].insn = branch;
 	to[0].target = to[1].target = SASS_NONE;
-	to[0].from = to[1].from = to[2].from = SASS_NONE;
+	to[0].table_line = to[1].table_line = to[2].table_line = SASS_NONE;
 	to[2].target = from->target;
 }
 
@@ -51,15 +51,15 @@ static void emit_saved_divergence(const struct work *w, const struct line *from,
 	static const uint32_t over = 2;
 
 	for (uint32_t k = 0; k < SAVED_DIVERGENCE_INSNS; k++)
-		to[k].target = to[k].from = SASS_NONE;
+		to[k].target = to[k].table_line = SASS_NONE;
 	emit_divergence(w, from, to + 2, SAVED_PREDICATE);
 	to[0].insn = sass_nop(ALL_BOARDS, SASS_PREDICATE_CYCLES);
-	to[1].insn = sass_save_predicates(w->kept_at);
+	to[1].insn = sass_save_predicates(w->saved_reg);
 	to[4].target = SASS_NONE;
-	to[4].ahead = over;
-	to[5].insn = to[7].insn = sass_restore_predicates(w->kept_at);
+	to[4].nskipped = over;
+	to[5].insn = to[7].insn = sass_restore_predicates(w->saved_reg);
 	to[6].insn = to[8].insn = sass_bra(w->arch, 0);
-	to[6].ahead = over;
+	to[6].nskipped = over;
 	to[8].target = from->target;
 }
 
@@ -72,14 +72,14 @@ static uint32_t table_size(const struct work *w)
 
 uint32_t sass_work_count_targets(const struct work *w, uint32_t i)
 {
-	return w->lines[i].from != SASS_NONE ? table_size(w) : w->lines[i].run;
+	return w->lines[i].table_line != SASS_NONE ? table_size(w) : w->lines[i].nbranches;
 }
 
 uint32_t sass_work_get_target(const struct work *w, uint32_t i, uint32_t k)
 {
 	uint32_t at;
 
-	if (w->lines[i].run)
+	if (w->lines[i].nbranches)
 		return w->lines[i + 1 + k].target;
 	at = sass_get32(w->tables->data + 4 * k);
 	return at % SASS_INSN || at / SASS_INSN >= w->n ? SASS_NONE : at / SASS_INSN;
@@ -101,7 +101,7 @@ static uint32_t find_table(const struct work *w, uint32_t i)
 {
 	uint32_t to = sass_field(w->lines[i].insn, 24, 8);
 
-	for (uint32_t j = i; j-- && i - j <= MAX_TABLE_INSNS && !w->lines[j + 1].entered;) {
+	for (uint32_t j = i; j-- && i - j <= MAX_TABLE_INSNS && !w->lines[j + 1].is_target;) {
 		struct sass_insn insn = w->lines[j].insn;
 
 		if (sass_opcode(insn) != SASS_OP_LDC || sass_field(insn, 16, 8) != to)
@@ -131,18 +131,18 @@ int sass_work_mark_jump(struct work *w, uint32_t i)
 	int64_t off = sass_branch(w->arch, line->insn);
 
 	if (off == -(int64_t)(i + 1) * SASS_INSN) { /* table entries are offsets from the start of the code */
-		line->from = find_table(w, i);
-		if (line->from != SASS_NONE)
-			w->lines[line->from].spare = true;
+		line->table_line = find_table(w, i);
+		if (line->table_line != SASS_NONE)
+			w->lines[line->table_line].to_drop = true;
 	} else if (!off) {
-		line->run = count_branches(w, i + 1);
+		line->nbranches = count_branches(w, i + 1);
 	}
 	if (!sass_is_unconditional(line->insn) || !sass_work_count_targets(w, i) || sass_work_count_targets(w, i) > MAX_ENTRIES)
 		return sass_work_refuse(w, "has an indirect branch without a known table");
 	for (uint32_t k = 0; k < sass_work_count_targets(w, i); k++) {
 		if (sass_work_get_target(w, i, k) == SASS_NONE)
 			return sass_work_refuse(w, "has a branch table with a target outside of it");
-		w->lines[sass_work_get_target(w, i, k)].entered = true;
+		w->lines[sass_work_get_target(w, i, k)].is_target = true;
 	}
 	w->jumps++;
 	return 0;
@@ -152,8 +152,8 @@ int sass_work_mark_jump(struct work *w, uint32_t i)
 static void emit_jump(const struct work *w, uint32_t i, struct line *to, uint8_t chosen)
 {
 	const struct line *from = &w->lines[i];
-	struct sass_insn read = from->run ? from->insn : w->lines[from->from].insn;
-	uint32_t off = from->run ? 0 : (uint32_t)(int16_t)sass_constant_offset(read), step = from->run ? SASS_INSN : 4;
+	struct sass_insn read = from->nbranches ? from->insn : w->lines[from->table_line].insn;
+	uint32_t off = from->nbranches ? 0 : (uint32_t)(int16_t)sass_constant_offset(read), step = from->nbranches ? SASS_INSN : 4;
 	uint32_t n = sass_work_count_targets(w, i);
 
 	for (uint32_t k = 0; k < n; k++, to += 2) {
@@ -162,8 +162,8 @@ static void emit_jump(const struct work *w, uint32_t i, struct line *to, uint8_t
 
 		to[0].insn = sass_with_field(sass_isetp_imm(chosen, sass_field(read, 24, 8), step * k - off, true), SASS_WAIT_AT, 6,
 				       k ? 0 : sass_wait_mask(from->insn));
-		to[0].target = to[0].from = to[1].from = SASS_NONE;
-		to[0].run = to[!last].run = 0;
+		to[0].target = to[0].table_line = to[1].table_line = SASS_NONE;
+		to[0].nbranches = to[!last].nbranches = 0;
 		to[!last].insn = last ? branch : sass_with_field(branch, 12, 3, chosen);
 		if (last && !k)
 			to[0].insn = sass_with_field(branch, SASS_WAIT_AT, 6, sass_wait_mask(from->insn));
@@ -203,11 +203,11 @@ uint32_t sass_work_count_sum_lines(const struct work *w, struct sass_insn insn)
 	return uniform && sass_field(insn, 24, 8) != SASS_RZ ? 2 : 0;
 }
 
-/* Returns the access with its address in sum_at. It sets a read scoreboard, for which the next sum waits. Its waits
+/* Returns the access with its address in sum_reg. It sets a read scoreboard, for which the next sum waits. Its waits
  * move to the lines that compute the address. */
 static struct sass_insn access_at_sum(const struct work *w, struct sass_insn access, unsigned uniform)
 {
-	access = sass_with_field(sass_with_field(access, 24, 8, w->sum_at), uniform, 8, 0);
+	access = sass_with_field(sass_with_field(access, 24, 8, w->sum_reg), uniform, 8, 0);
 	if (sass_read_board(access) == SASS_NO_SCOREBOARD)
 		access = sass_with_field(access, SASS_READ_AT, 3, w->board);
 	access = sass_with_field(access, SASS_WAIT_AT, 6, 0);
@@ -219,7 +219,7 @@ static void emit_sum(const struct work *w, const struct line *from, struct line 
 {
 	bool store = sass_opcode(from->insn) == OP_STL;
 	unsigned at = store ? 64 : 32;
-	struct sass_insn sum = { 0xc10 | SASS_PT << 12 | (uint64_t)w->sum_at << 16 | sass_field(from->insn, 24, 8) << 24 |
+	struct sass_insn sum = { 0xc10 | SASS_PT << 12 | (uint64_t)w->sum_reg << 16 | sass_field(from->insn, 24, 8) << 24 |
 				 sass_field(from->insn, at, 6) << 32, 0x0fffe0ff };
 	struct sass_insn access = access_at_sum(w, from->insn, at);
 
@@ -234,14 +234,14 @@ static void emit_address(const struct work *w, const struct line *from, struct l
 	uint32_t opcode = sass_opcode(from->insn), reg = sass_field(from->insn, 24, 8), n = sass_work_count_sum_lines(w, from->insn);
 	unsigned at = opcode == OP_LDG ? 32 : 64;
 	uint32_t uniform = sass_field(from->insn, at, 6);
-	struct sass_insn wide = { 0x825 | SASS_PT << 12 | (uint64_t)w->sum_at << 16 | (uint64_t)reg << 24 | 1ull << 32,
-				  0x078e0000 | w->sum_at };
-	struct sass_insn high = { 0x210 | SASS_PT << 12 | (uint64_t)(w->sum_at + 1) << 16 | (uint64_t)(w->sum_at + 1) << 24 |
+	struct sass_insn wide = { 0x825 | SASS_PT << 12 | (uint64_t)w->sum_reg << 16 | (uint64_t)reg << 24 | 1ull << 32,
+				  0x078e0000 | w->sum_reg };
+	struct sass_insn high = { 0x210 | SASS_PT << 12 | (uint64_t)(w->sum_reg + 1) << 16 | (uint64_t)(w->sum_reg + 1) << 24 |
 				  (uint64_t)(reg + 1) << 32, 0x07ffe0ff };
 	struct sass_insn access = access_at_sum(w, from->insn, at);
 
-	to[0].insn = sass_with_field(sass_move_uniform(w->sum_at, uniform), SASS_WAIT_AT, 6, sass_wait_mask(from->insn) | w->sum_boards);
-	to[1].insn = sass_with_control(sass_move_uniform(w->sum_at + 1, uniform + 1), 0, SUM_TIME);
+	to[0].insn = sass_with_field(sass_move_uniform(w->sum_reg, uniform), SASS_WAIT_AT, 6, sass_wait_mask(from->insn) | w->sum_boards);
+	to[1].insn = sass_with_control(sass_move_uniform(w->sum_reg + 1, uniform + 1), 0, SUM_TIME);
 	if (n > 3)
 		to[2].insn = sass_with_control(wide, 0, SUM_TIME);
 	if (n > 4)
@@ -257,7 +257,7 @@ static void emit_sums(const struct work *w, const struct line *from, struct line
 
 	for (uint32_t k = 0; k < n; k++) {
 		to[k] = *from;
-		to[k].entered = from->entered && !k;
+		to[k].is_target = from->is_target && !k;
 	}
 	if (n > 2)
 		emit_address(w, from, to);
@@ -316,10 +316,10 @@ int sass_work_expand_lines(struct work *w)
 	for (uint32_t i = 0; !err && i < at; i++) {
 		if (lines[i].target != SASS_NONE)
 			lines[i].target = index[lines[i].target];
-		if (lines[i].ahead)
-			lines[i].target = i + 1 + lines[i].ahead;
-		if (lines[i].ahead)
-			lines[lines[i].target].entered = true;
+		if (lines[i].nskipped)
+			lines[i].target = i + 1 + lines[i].nskipped;
+		if (lines[i].nskipped)
+			lines[lines[i].target].is_target = true;
 	}
 	free(index);
 	if (err < 0) {

@@ -14,8 +14,8 @@ struct reuse {
 	const struct sass_arch *arch;
 	struct sass_probe *entry, *exit;
 	struct sass_insn_values of_entry[SASS_STRAIGHT_MAX_INSNS], of_exit[SASS_STRAIGHT_MAX_INSNS];
-	struct sass_pinned_results stays, known;
-	bool wanted[SASS_STRAIGHT_MAX_INSNS];
+	struct sass_pinned_results entry_results, exit_results;
+	bool is_read[SASS_STRAIGHT_MAX_INSNS];
 };
 
 static bool is_straight(const struct sass_probe *p)
@@ -44,12 +44,12 @@ static int find_reusable(struct reuse *k, bool *any)
 	if (!*any)
 		return 0;
 	for (uint32_t i = 0; i < k->exit->n; i++)
-		k->known.known[i] = find_same_at_entry(k, i) != NOWHERE;
-	err = sass_schedule_find_read(k->arch, k->exit, &k->known, k->wanted);
+		k->exit_results.live_in[i] = find_same_at_entry(k, i) != NOWHERE;
+	err = sass_schedule_find_read(k->arch, k->exit, &k->exit_results, k->is_read);
 	*any = false;
 	for (uint32_t i = 0; !err && i < k->exit->n; i++)
-		if (k->wanted[i])
-			*any = k->stays.stays[find_same_at_entry(k, i)] = true;
+		if (k->is_read[i])
+			*any = k->entry_results.live_out[find_same_at_entry(k, i)] = true;
 	return err;
 }
 
@@ -88,12 +88,12 @@ static void extend_last_stall(struct sass_probe *p)
  * without their computation. -EINVAL: there is no such schedule. */
 static int schedule_both(struct reuse *k, struct sass_probe *entry, struct sass_probe *exit)
 {
-	int err = sass_schedule_pinned(k->arch, entry, &k->stays);
+	int err = sass_schedule_pinned(k->arch, entry, &k->entry_results);
 
 	for (uint32_t i = 0; i < k->exit->n; i++)
-		k->known.at[i] = k->wanted[i] ? k->stays.at[find_same_at_entry(k, i)] : SASS_RZ;
+		k->exit_results.reg[i] = k->is_read[i] ? k->entry_results.reg[find_same_at_entry(k, i)] : SASS_RZ;
 	if (!err)
-		err = sass_schedule_pinned(k->arch, exit, &k->known);
+		err = sass_schedule_pinned(k->arch, exit, &k->exit_results);
 	if (err < 0)
 		return err;
 	extend_last_stall(entry);

@@ -20,23 +20,23 @@ enum sass_input sass_find_input(const char *field, unsigned i)
 	return g;
 }
 
-bool sass_input_is_per_lane(enum sass_input given)
+bool sass_input_is_per_lane(enum sass_input value)
 {
-	return rows[given].lanes == EACH;
+	return rows[value].lanes == EACH;
 }
 
-bool sass_input_looks_per_lane(enum sass_input given)
+bool sass_input_looks_per_lane(enum sass_input value)
 {
-	return rows[given].lanes != ALL;
+	return rows[value].lanes != ALL;
 }
 
-bool sass_is_input_load(struct sass_insn insn, enum sass_input *given, unsigned *half)
+bool sass_is_input_load(struct sass_insn insn, enum sass_input *value, unsigned *half)
 {
 	uint32_t off = sass_field(insn, 40, 24) - SASS_INPUT_BASE;
 
 	if ((sass_opcode(insn) & 0x1ff) != 0x183 || off >= SASS_NINPUTS * SASS_INPUT_STRIDE || off % SASS_INPUT_STRIDE > 4)
 		return false;
-	*given = off / SASS_INPUT_STRIDE;
+	*value = off / SASS_INPUT_STRIDE;
 	*half = off % SASS_INPUT_STRIDE / 4;
 	return true;
 }

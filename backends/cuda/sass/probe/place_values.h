@@ -19,12 +19,12 @@ enum sass_input {
 /* Returns the place value for element i of a context field; SASS_NINPUTS: there is none. */
 enum sass_input sass_find_input(const char *field, unsigned i);
 /* Does the value differ between lanes, so that the stub keeps it in registers? Else it is a constant of the place. */
-bool sass_input_is_per_lane(enum sass_input given);
+bool sass_input_is_per_lane(enum sass_input value);
 /* Must the assembler assume that the value differs between lanes? True also for constants of class ANY
  * (place_values.def). */
-bool sass_input_looks_per_lane(enum sass_input given);
-/* Is the instruction the load of a place value (LDL R, [any + offset])? Sets *given to the value and *half to the
+bool sass_input_looks_per_lane(enum sass_input value);
+/* Is the instruction the load of a place value (LDL R, [any + offset])? Sets *value to the value and *half to the
  * first 32-bit half that it loads: 0 is the low one. */
-bool sass_is_input_load(struct sass_insn insn, enum sass_input *given, unsigned *half);
+bool sass_is_input_load(struct sass_insn insn, enum sass_input *value, unsigned *half);
 
 #endif

@@ -30,13 +30,13 @@ uint32_t sass_work_branch_successor(const struct work *w, uint32_t i)
  * fall through, which is safe. */
 static unsigned live_after(const struct work *w, uint32_t i)
 {
-	unsigned behind = i + 1 < w->n ? w->live[i + 1] : 0;
+	unsigned after = i + 1 < w->n ? w->live[i + 1] : 0;
 
 	if (sass_work_branch_successor(w, i) != SASS_NONE)
-		behind |= w->live[sass_work_branch_successor(w, i)];
+		after |= w->live[sass_work_branch_successor(w, i)];
 	for (uint32_t k = 0; k < sass_work_count_targets(w, i); k++)
-		behind |= w->live[sass_work_get_target(w, i, k)];
-	return behind;
+		after |= w->live[sass_work_get_target(w, i, k)];
+	return after;
 }
 
 static unsigned live_before(const struct work *w, uint32_t i)
@@ -51,18 +51,18 @@ static unsigned live_before(const struct work *w, uint32_t i)
  * successor's set grew. */
 static bool propagate_written(const struct work *w, uint32_t i, uint16_t *written)
 {
-	unsigned behind = written[i] | sass_predicates_written(w->lines[i].insn);
+	unsigned after = written[i] | sass_predicates_written(w->lines[i].insn);
 	uint32_t to[] = { i + 1, sass_work_branch_successor(w, i) };
 	bool more = false;
 
 	for (size_t k = 0; k < sizeof(to) / sizeof(*to); k++)
-		if (to[k] < w->n && behind & ~written[to[k]]) {
-			written[to[k]] |= behind;
+		if (to[k] < w->n && after & ~written[to[k]]) {
+			written[to[k]] |= after;
 			more = true;
 		}
 	for (uint32_t k = 0; k < sass_work_count_targets(w, i); k++)
-		if (behind & ~written[sass_work_get_target(w, i, k)]) {
-			written[sass_work_get_target(w, i, k)] |= behind;
+		if (after & ~written[sass_work_get_target(w, i, k)]) {
+			written[sass_work_get_target(w, i, k)] |= after;
 			more = true;
 		}
 	return more;
@@ -106,17 +106,17 @@ static void find_live(struct work *w)
 /* Returns the predicates that interfere with uniform predicate u: those live or written where u is live or written. */
 static unsigned find_interfering(const struct work *w, unsigned u)
 {
-	unsigned met = 0;
+	unsigned interfering = 0;
 
 	for (uint32_t i = 0; i < w->n; i++) {
-		unsigned behind = live_after(w, i) | sass_predicates_written(w->lines[i].insn);
+		unsigned after = live_after(w, i) | sass_predicates_written(w->lines[i].insn);
 
 		if (w->live[i] >> (UNIFORM + u) & 1)
-			met |= w->live[i];
-		if (behind >> (UNIFORM + u) & 1)
-			met |= behind;
+			interfering |= w->live[i];
+		if (after >> (UNIFORM + u) & 1)
+			interfering |= after;
 	}
-	return met;
+	return interfering;
 }
 
 static int highest_free(unsigned used)
@@ -132,10 +132,10 @@ static int highest_free(unsigned used)
  * that does. */
 static unsigned find_excluded(const struct work *w, unsigned u)
 {
-	unsigned met = find_interfering(w, u), excluded = met;
+	unsigned interfering = find_interfering(w, u), excluded = interfering;
 
 	for (unsigned v = 0; v < u; v++)
-		if (met >> (UNIFORM + v) & 1)
+		if (interfering >> (UNIFORM + v) & 1)
 			excluded |= 1u << w->predicate[v];
 	return excluded;
 }

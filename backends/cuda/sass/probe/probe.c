@@ -54,7 +54,7 @@ static int find_target(struct work *w, uint32_t i)
 	if (at < 0 || at % SASS_INSN || at / SASS_INSN >= w->n)
 		return sass_work_refuse(w, "branches out of its code");
 	line->target = at / SASS_INSN;
-	w->lines[line->target].entered = true;
+	w->lines[line->target].is_target = true;
 	return 0;
 }
 
@@ -69,7 +69,7 @@ static int open_lines(struct work *w, const struct sass_section *text)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < w->n; i++)
 		w->lines[i] = (struct line){ .insn = to_branch(sass_read(text->data + i * SASS_INSN)), .target = SASS_NONE,
-					     .from = SASS_NONE, .spare = i < w->begin };
+					     .table_line = SASS_NONE, .to_drop = i < w->begin };
 	for (uint32_t i = w->begin; !err && i < w->n; i++)
 		err = find_target(w, i);
 	for (uint32_t i = 0; !err && i < w->n; i++)
@@ -87,7 +87,7 @@ static int check_line(struct work *w, uint32_t i)
 	struct sass_insn insn = w->lines[i].insn;
 	int bank = sass_constant_bank(insn);
 
-	if (sass_is_bra_div(insn) || sass_work_count_targets(w, i) || w->lines[i].spare)
+	if (sass_is_bra_div(insn) || sass_work_count_targets(w, i) || w->lines[i].to_drop)
 		return 0;
 	if (!sass_is_probe_insn(w->arch, insn))
 		return sass_work_refuse(w, "has an instruction that probes do not support: %s (0x%03x)",
@@ -132,14 +132,14 @@ static int scan_usage(struct work *w)
 		w->sums += sass_work_count_sum_lines(w, insn) > 0;
 		w->sum_boards |= sass_work_count_sum_lines(w, insn) ? sass_boards_set(insn) : 0;
 	}
-	w->mask_at = top;
-	w->kept_at = top + 1;
+	w->mask_reg = top;
+	w->saved_reg = top + 1;
 	top += w->divergences ? 2 : 0;
 	top = w->sums ? (top + 1) & ~1u : top;
-	w->sum_at = top;
+	w->sum_reg = top;
 	top += w->sums ? 2 : 0;
 	w->first_uniform = low & ~3u;
-	w->uniform_at = (top + 3) & ~3u;
+	w->uniform_reg = (top + 3) & ~3u;
 	w->board = SASS_SCOREBOARDS - 1;
 	while (w->board && boards >> w->board & 1)
 		w->board--;
@@ -154,7 +154,7 @@ static int scan_usage(struct work *w)
 static uint8_t map_register(const struct work *w, uint64_t uniform)
 {
 	uniform &= UNIFORM_REGS - 1;
-	return uniform == SASS_URZ ? SASS_RZ : w->uniform_at + uniform - w->first_uniform;
+	return uniform == SASS_URZ ? SASS_RZ : w->uniform_reg + uniform - w->first_uniform;
 }
 
 static struct sass_insn map_fields(const struct work *w, const struct sass_form *form, struct sass_insn insn)
@@ -277,8 +277,8 @@ static int demote(struct work *w, struct line *line)
 	if (!sass_is_uniform(line->insn))
 		return 0;
 	line->demoted = form->how != SASS_DEMOTE_MEMORY;
-	line->moved = form->how == SASS_DEMOTE_VIADD || form->how == SASS_DEMOTE_FROM_A;
-	line->spare |= loads_descriptor(w, form, line->insn);
+	line->changed_unit = form->how == SASS_DEMOTE_VIADD || form->how == SASS_DEMOTE_FROM_A;
+	line->to_drop |= loads_descriptor(w, form, line->insn);
 	if (strchr("vVwn", form->operands[0]) && form->predicates[SASS_P_GUARD] != 'u' && form->how != SASS_DEMOTE_FROM_A &&
 	    sass_field(line->insn, 12, 4) != SASS_PT)
 		return sass_work_refuse(w, "sets a uniform register under a predicate");
@@ -299,7 +299,7 @@ static void drop_stack_pointer(struct work *w, uint32_t frame)
 	struct sass_operand one = { .reg = 1, .n = 1 };
 	struct line *first = &w->lines[w->begin];
 
-	if (frame || w->begin == w->n || first->entered || sass_field(first->insn, 16, 8) != 1 ||
+	if (frame || w->begin == w->n || first->is_target || sass_field(first->insn, 16, 8) != 1 ||
 	    sass_op_find(sass_opcode(first->insn))->class == SASS_EXIT)
 		return;
 	for (uint32_t i = w->begin + 1; i < w->n; i++)
@@ -375,7 +375,7 @@ static int legalize_probe(struct work *w, const struct sass_cubin *c, const stru
 		return err;
 	drop_stack_pointer(w, k->frame);
 	for (uint32_t i = 0; i < w->n; i++)
-		if (w->lines[i].spare)
+		if (w->lines[i].to_drop)
 			sass_work_drop(w, i);
 	for (uint32_t i = 0; i < w->n; i++)
 		if (w->lines[i].demoted && !w->lines[i].dropped)

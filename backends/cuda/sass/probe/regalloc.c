@@ -11,7 +11,7 @@
 
 static void add_interference(struct regalloc *c, uint16_t a, uint16_t b)
 {
-	if (c->old[a] == c->old[b])
+	if (c->old_reg[a] == c->old_reg[b])
 		return;
 	c->interferes[((size_t)a * c->room + b) / 64] |= 1ull << ((size_t)a * c->room + b) % 64;
 	c->interferes[((size_t)b * c->room + a) / 64] |= 1ull << ((size_t)b * c->room + a) % 64;
@@ -22,21 +22,21 @@ static void add_interference(struct regalloc *c, uint16_t a, uint16_t b)
 static void find_interference(struct regalloc *c, uint32_t i)
 {
 	struct sass_insn insn = c->p->insns[i];
-	uint64_t wanted[REGS / 64];
+	uint64_t live_out[REGS / 64];
 	struct reg_state states[REGS];
-	bool late = works_after_issue(insn);
+	bool after_issue = works_after_issue(insn);
 
 	sass_regalloc_apply_insn(c, i, states);
-	sass_regalloc_find_live_out(c, i, wanted);
+	sass_regalloc_find_live_out(c, i, live_out);
 	for (unsigned o = 0; o < SASS_OPERANDS; o++) {
 		struct sass_operand x = operand(c, i, o);
 
 		for (unsigned w = x.reg; w < (unsigned)x.reg + x.n && x.written; w++)
 			for (uint32_t r = 0; r < c->regs; r++) {
-				bool there = has_bit(wanted, r) || stays_in_flight(&states_before(c, i)[r], insn) ||
-					     (late && in_flight(&states[r]));
+				bool is_occupied = has_bit(live_out, r) || stays_in_flight(&states_before(c, i)[r], insn) ||
+					     (after_issue && in_flight(&states[r]));
 
-				if (there && states[r].value != NONE)
+				if (is_occupied && states[r].value != NONE)
 					add_interference(c, find_set(c, states[w].value), find_set(c, states[r].value));
 			}
 		for (unsigned w = x.reg; w < (unsigned)x.reg + x.n && x.written; w++)
@@ -119,7 +119,7 @@ static bool is_free_at(const struct regalloc *c, const struct assignment *p, uin
 	for (uint16_t v = group; v != NONE; v = c->next[v]) {
 		int reg = base + c->at[v];
 
-		if (reg < 0 || reg >= (int)c->regs || reg % c->align[group] != c->old[v] % c->align[group])
+		if (reg < 0 || reg >= (int)c->regs || reg % c->align[group] != c->old_reg[v] % c->align[group])
 			return false;
 		for (uint32_t k = 0; k < p->words; k++)
 			if (p->occupants[(size_t)reg * p->words + k] & c->interferes[(size_t)v * p->words + k])
@@ -155,7 +155,7 @@ static void assign_lowest(struct regalloc *c, struct assignment *p, uint16_t gro
 static void assign_registers(struct regalloc *c, struct assignment *p, bool stack)
 {
 	for (uint32_t v = 0; v < c->nvalues && stack; v++)
-		if (c->parent[v] == v && c->old[v] == STACK_POINTER && !p->placed[c->group[v]])
+		if (c->parent[v] == v && c->old_reg[v] == STACK_POINTER && !p->placed[c->group[v]])
 			assign_group(c, p, c->group[v], STACK_POINTER - c->at[v]);
 	for (unsigned wide = 4; wide; wide /= 2)
 		for (uint32_t v = 0; v < c->nvalues && !c->failed; v++)
@@ -227,12 +227,12 @@ static int allocate(struct regalloc *c)
 	c->group = calloc(c->room, sizeof(*c->group));
 	c->at = calloc(c->room, sizeof(*c->at));
 	c->next = calloc(c->room, sizeof(*c->next));
-	c->old = calloc(c->room, 3);
+	c->old_reg = calloc(c->room, 3);
 	c->interferes = calloc((size_t)c->room * c->room / 64, sizeof(*c->interferes));
-	if (!c->live || !c->states || !c->defined || !c->parent || !c->group || !c->at || !c->next || !c->old ||
+	if (!c->live || !c->states || !c->defined || !c->parent || !c->group || !c->at || !c->next || !c->old_reg ||
 	    !c->interferes)
 		return -ENOMEM;
-	c->reg = c->old + c->room;
+	c->reg = c->old_reg + c->room;
 	c->align = c->reg + c->room;
 	return 0;
 }
@@ -246,7 +246,7 @@ static void release(struct regalloc *c)
 	free(c->group);
 	free(c->at);
 	free(c->next);
-	free(c->old);
+	free(c->old_reg);
 	free(c->interferes);
 }
 

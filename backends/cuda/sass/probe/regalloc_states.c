@@ -112,13 +112,13 @@ static void number_values(struct regalloc *c)
 {
 	c->nvalues = 0;
 	for (uint32_t r = 0; r < c->regs; r++)
-		c->old[c->nvalues] = r, c->initial[r] = c->nvalues++;
+		c->old_reg[c->nvalues] = r, c->initial[r] = c->nvalues++;
 	for (uint32_t i = 0; i < c->p->n; i++)
 		for (unsigned o = 0; o < SASS_OPERANDS; o++) {
 			struct sass_operand x = operand(c, i, o);
 
 			for (unsigned k = x.reg; k < (unsigned)x.reg + x.n && x.written; k++)
-				c->old[c->nvalues] = k, c->defined[i * c->regs + k] = c->nvalues++;
+				c->old_reg[c->nvalues] = k, c->defined[i * c->regs + k] = c->nvalues++;
 		}
 	for (uint32_t v = 0; v < c->nvalues; v++)
 		c->parent[v] = v;
@@ -136,9 +136,9 @@ static bool merge_state(struct regalloc *c, uint32_t i, const struct reg_state *
 			continue;
 		to->value = to->value == NONE ? find_set(c, one.value) : merge_sets(c, to->value, one.value);
 		to->boards |= one.boards;
-		to->fresh |= one.fresh;
+		to->unseen_boards |= one.unseen_boards;
 		to->cycles = to->cycles > one.cycles ? to->cycles : one.cycles;
-		changed |= was.value == NONE || was.boards != to->boards || was.fresh != to->fresh || was.cycles != to->cycles ||
+		changed |= was.value == NONE || was.boards != to->boards || was.unseen_boards != to->unseen_boards || was.cycles != to->cycles ||
 			   find_set(c, was.value) != was.value || to->value != was.value;
 	}
 	return changed;
@@ -146,11 +146,11 @@ static bool merge_state(struct regalloc *c, uint32_t i, const struct reg_state *
 
 /* Marks the operands that the instruction accesses after issue as in flight. Its read scoreboard guards the sources;
  * if it sets none, its write scoreboard does. */
-static void leave_in_flight(struct regalloc *c, uint32_t i, struct reg_state *states)
+static void mark_in_flight(struct regalloc *c, uint32_t i, struct reg_state *states)
 {
 	struct sass_insn insn = c->p->insns[i];
 	unsigned wb = sass_write_board(insn), rb = sass_read_board(insn);
-	bool late = works_after_issue(insn);
+	bool after_issue = works_after_issue(insn);
 	unsigned read = rb != SASS_NO_SCOREBOARD ? rb : wb;
 
 	for (unsigned o = 0; o < SASS_OPERANDS; o++) {
@@ -159,13 +159,13 @@ static void leave_in_flight(struct regalloc *c, uint32_t i, struct reg_state *st
 
 		for (unsigned r = x.reg; r < (unsigned)x.reg + x.n; r++) {
 			if (x.written)
-				states[r].cycles = late ? 0 : MAX_FIXED_CYCLES;
-			if (!late)
+				states[r].cycles = after_issue ? 0 : MAX_FIXED_CYCLES;
+			if (!after_issue)
 				continue;
 			if (board == SASS_NO_SCOREBOARD)
 				states[r].boards |= UNGUARDED;
 			else if (sass_min_cycles(insn) < SASS_SCOREBOARD_CYCLES)
-				states[r].fresh |= 1u << board;
+				states[r].unseen_boards |= 1u << board;
 			else
 				states[r].boards |= 1u << board;
 		}
@@ -188,7 +188,7 @@ static bool reads(const struct regalloc *c, uint32_t i, unsigned reg)
  * instruction that accesses registers after issue also reads the register, or if the old value is in flight. (A unit
  * executes in order, so assemblers overwrite a register that an earlier instruction of the same unit still has to
  * read.) */
-static bool old_value_stays(const struct regalloc *c, uint32_t i, unsigned reg)
+static bool may_hold_old_value(const struct regalloc *c, uint32_t i, unsigned reg)
 {
 	struct sass_insn insn = c->p->insns[i];
 
@@ -203,21 +203,21 @@ void sass_regalloc_apply_insn(struct regalloc *c, uint32_t i, struct reg_state *
 
 	memcpy(states, states_before(c, i), c->regs * sizeof(*states));
 	for (uint32_t r = 0; r < c->regs; r++) {
-		states[r].boards = (states[r].boards & ~sass_wait_mask(insn)) | states[r].fresh;
-		states[r].fresh = 0;
+		states[r].boards = (states[r].boards & ~sass_wait_mask(insn)) | states[r].unseen_boards;
+		states[r].unseen_boards = 0;
 	}
 	for (unsigned o = 0; o < SASS_OPERANDS; o++) {
 		struct sass_operand x = operand(c, i, o);
 
 		for (unsigned r = x.reg; r < (unsigned)x.reg + x.n && x.written; r++) {
 			uint16_t made = find_set(c, c->defined[i * c->regs + r]);
-			bool keeps_old = old_value_stays(c, i, r) && states[r].value != NONE;
+			bool keeps_old = may_hold_old_value(c, i, r) && states[r].value != NONE;
 
 			states[r] = keeps_old ? states[r] : (struct reg_state){ .value = made };
 			states[r].value = keeps_old ? merge_sets(c, states[r].value, made) : made;
 		}
 	}
-	leave_in_flight(c, i, states);
+	mark_in_flight(c, i, states);
 	for (uint32_t r = 0; r < c->regs; r++)
 		states[r].cycles -= states[r].cycles < passed ? states[r].cycles : passed;
 }

@@ -12,8 +12,8 @@
  * flight. */
 struct reg_state {
 	uint16_t value;            /* NONE: the register is empty */
-	uint8_t boards, fresh;     /* boards: scoreboards of the accesses in flight. fresh: those set so recently
-	                            * that the next wait does not see them yet. */
+	uint8_t boards, unseen_boards; /* boards: scoreboards of the accesses in flight. unseen_boards: those set so
+	                                * recently that the next wait does not see them yet. */
 	uint8_t cycles;            /* cycles until a fixed-latency write completes */
 };
 
@@ -32,7 +32,7 @@ struct regalloc {
 	uint16_t *group;                   /* number of the group: values that must occupy consecutive registers */
 	int16_t *at;                       /* register offset in the group */
 	uint16_t *next;                    /* next value of the group; NONE: none */
-	uint8_t *old, *reg, *align;        /* the original register of a value, its new register, and the alignment
+	uint8_t *old_reg, *reg, *align;    /* the original register of a value, its new register, and the alignment
 	                                    * of a group */
 	uint64_t *interferes;              /* interference: a bit per pair that may not share a register */
 	bool failed;                       /* leave the probe unchanged */
@@ -62,13 +62,13 @@ static inline struct reg_state *states_before(const struct regalloc *c, uint32_t
 
 static inline bool in_flight(const struct reg_state *state)
 {
-	return state->boards || state->fresh || state->cycles;
+	return state->boards || state->unseen_boards || state->cycles;
 }
 
 /* Is an access of the register still in flight after the waits of the instruction? */
 static inline bool stays_in_flight(const struct reg_state *state, struct sass_insn insn)
 {
-	return (state->boards & ~sass_wait_mask(insn)) || state->fresh || state->cycles;
+	return (state->boards & ~sass_wait_mask(insn)) || state->unseen_boards || state->cycles;
 }
 
 /* May the instruction access registers after later instructions have issued? */

@@ -4,12 +4,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static void run_passes(struct schedule *s, struct sass_insn *to, const struct sass_pinned_results *lasting)
+static void run_passes(struct schedule *s, struct sass_insn *to, const struct sass_pinned_results *pinned)
 {
 	sass_schedule_simplify(s);
 	sass_schedule_find_order(s);
 	sass_schedule_assign_boards(s);
-	sass_schedule_alloc_registers(s, lasting);
+	sass_schedule_alloc_registers(s, pinned);
 	if (!s->failed)
 		sass_schedule_encode(s, to);
 }
@@ -49,34 +49,34 @@ int sass_schedule(const struct sass_arch *arch, struct sass_probe *probe)
 	return err;
 }
 
-int sass_schedule_find_read(const struct sass_arch *arch, const struct sass_probe *probe, const struct sass_pinned_results *lasting,
-			bool wanted[SASS_STRAIGHT_MAX_INSNS])
+int sass_schedule_find_read(const struct sass_arch *arch, const struct sass_probe *probe, const struct sass_pinned_results *pinned,
+			bool is_read[SASS_STRAIGHT_MAX_INSNS])
 {
 	struct schedule *s = open_schedule(arch, probe);
 
 	if (!s)
 		return -ENOMEM;
-	memset(wanted, 0, SASS_STRAIGHT_MAX_INSNS * sizeof(*wanted));
+	memset(is_read, 0, SASS_STRAIGHT_MAX_INSNS * sizeof(*is_read));
 	if (!s->failed)
-		sass_schedule_apply_known(s, lasting);
+		sass_schedule_apply_known(s, pinned);
 	for (uint32_t i = 0; !s->failed && i < s->n; i++)
-		wanted[s->nodes[i].index] = sass_schedule_is_known_and_read(s, &s->nodes[i]);
+		is_read[s->nodes[i].index] = sass_schedule_is_known_and_read(s, &s->nodes[i]);
 	free(s);
 	return 0;
 }
 
 /* Reports the registers of the results that stay. */
-static void report_registers(const struct schedule *s, struct sass_pinned_results *lasting)
+static void report_registers(const struct schedule *s, struct sass_pinned_results *pinned)
 {
 	for (uint32_t i = 0; i < s->n; i++) {
 		const struct node *node = &s->nodes[i];
 
-		if (node->stays)
-			lasting->at[node->index] = s->reg[s->v.group[node->value[0][0]]] + s->v.at[node->value[0][0]];
+		if (node->live_out)
+			pinned->reg[node->index] = s->reg[s->v.group[node->value[0][0]]] + s->v.at[node->value[0][0]];
 	}
 }
 
-int sass_schedule_pinned(const struct sass_arch *arch, struct sass_probe *probe, struct sass_pinned_results *lasting)
+int sass_schedule_pinned(const struct sass_arch *arch, struct sass_probe *probe, struct sass_pinned_results *pinned)
 {
 	struct sass_insn *to = calloc(probe->n + 1, sizeof(*to));
 	struct schedule *s = open_schedule(arch, probe);
@@ -84,10 +84,10 @@ int sass_schedule_pinned(const struct sass_arch *arch, struct sass_probe *probe,
 
 	if (!err && !s->failed) {
 		for (uint32_t i = 0; i < s->n; i++)
-			s->nodes[i].stays = lasting->stays[s->nodes[i].index];
-		sass_schedule_apply_known(s, lasting);
-		run_passes(s, to, lasting);
-		report_registers(s, lasting);
+			s->nodes[i].live_out = pinned->live_out[s->nodes[i].index];
+		sass_schedule_apply_known(s, pinned);
+		run_passes(s, to, pinned);
+		report_registers(s, pinned);
 	}
 	if (!err)
 		err = s->failed ? -EINVAL : 0;

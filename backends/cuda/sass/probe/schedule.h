@@ -22,20 +22,20 @@
 int sass_schedule(const struct sass_arch *arch, struct sass_probe *probe);
 
 /* Results with fixed registers, by instruction of a straight-line probe. The entry probe leaves results in registers
- * (`stays`); the exit probe finds them there (`known`). */
+ * (`live_out`); the exit probe finds them there (`live_in`). */
 struct sass_pinned_results {
-	bool stays[SASS_STRAIGHT_MAX_INSNS]; /* its results must be in their registers at the end of the probe */
-	bool known[SASS_STRAIGHT_MAX_INSNS]; /* its results are in registers when the probe begins */
-	uint8_t at[SASS_STRAIGHT_MAX_INSNS]; /* the first of these registers; sass_schedule_pinned() sets it for
-	                                      * `stays` and reads it for `known` */
+	bool live_out[SASS_STRAIGHT_MAX_INSNS]; /* its results must be in their registers at the end of the probe */
+	bool live_in[SASS_STRAIGHT_MAX_INSNS]; /* its results are in registers when the probe begins */
+	uint8_t reg[SASS_STRAIGHT_MAX_INSNS]; /* the first of these registers; sass_schedule_pinned() sets it for
+	                                       * `live_out` and reads it for `live_in` */
 };
 
-/* Sets wanted[i] for each instruction i with a known result that another instruction reads. Returns 0 or -ENOMEM. */
-int sass_schedule_find_read(const struct sass_arch *arch, const struct sass_probe *probe, const struct sass_pinned_results *lasting,
-			bool wanted[SASS_STRAIGHT_MAX_INSNS]);
+/* Sets is_read[i] for each instruction i with a known result that another instruction reads. Returns 0 or -ENOMEM. */
+int sass_schedule_find_read(const struct sass_arch *arch, const struct sass_probe *probe, const struct sass_pinned_results *pinned,
+			bool is_read[SASS_STRAIGHT_MAX_INSNS]);
 /* Schedules like sass_schedule(), but does not compute known results. Uses as many registers as needed and proves
  * nothing. -EINVAL: the probe is not straight-line, or no schedule was found; -ENOMEM. */
-int sass_schedule_pinned(const struct sass_arch *arch, struct sass_probe *probe, struct sass_pinned_results *lasting);
+int sass_schedule_pinned(const struct sass_arch *arch, struct sass_probe *probe, struct sass_pinned_results *pinned);
 
 /* Proves by value numbering that two straight-line probes have equal effects. sass_is_equivalent_after(): b runs
  * after probe `before` and reads registers that `before` has written, where a computes the values. */

@@ -23,9 +23,9 @@ void sass_schedule_assign_boards(struct schedule *s)
 		for (uint32_t i = 0; i < j; i++) {
 			struct node *writer = node_at(s, i);
 
-			if (!writer->slow || writer->waited || !depends_on(s, node_at(s, j), writer))
+			if (!writer->slow || writer->first_wait || !depends_on(s, node_at(s, j), writer))
 				continue;
-			writer->waited = j;
+			writer->first_wait = j;
 			writer->board = boards % SASS_SCOREBOARDS;
 			any = true;
 		}
@@ -38,7 +38,7 @@ static unsigned waits_of(struct schedule *s, uint32_t index)
 	unsigned waits = 0;
 
 	for (uint32_t i = 0; i < index; i++)
-		if (node_at(s, i)->waited == index && node_at(s, i)->board != SASS_NO_SCOREBOARD)
+		if (node_at(s, i)->first_wait == index && node_at(s, i)->board != SASS_NO_SCOREBOARD)
 			waits |= 1u << node_at(s, i)->board;
 	return waits;
 }

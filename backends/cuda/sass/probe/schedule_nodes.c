@@ -52,16 +52,16 @@ bool sass_schedule_has_collision(const struct values *v)
 
 /* Replaces the registers of operand o by their current values; a destination or an undefined source gets a new
  * value. */
-static void read_operand(struct schedule *s, struct node *node, unsigned o, uint16_t cur[256])
+static void rename_operand(struct schedule *s, struct node *node, unsigned o, uint16_t current[256])
 {
 	struct sass_operand x = sass_operand(sass_form_find(sass_opcode(node->insn)), node->insn, o);
-	bool writes = o == 0, whole = sass_field(node->insn, 12, 3) == SASS_PT;
+	bool writes = o == 0, unguarded = sass_field(node->insn, 12, 3) == SASS_PT;
 
 	node->n[o] = x.n;
 	for (unsigned k = 0; k < x.n; k++) {
-		uint16_t *at = &cur[(x.reg + k) & 255];
+		uint16_t *at = &current[(x.reg + k) & 255];
 
-		if (*at == NONE || (writes && whole))
+		if (*at == NONE || (writes && unguarded))
 			*at = new_value(s);
 		s->v.writers[*at] += writes;
 		node->value[o][k] = *at;
@@ -71,10 +71,10 @@ static void read_operand(struct schedule *s, struct node *node, unsigned o, uint
 }
 
 /* Does the same for the predicates that the instruction reads, or (written) writes. */
-static void read_predicates(struct schedule *s, struct node *node, uint16_t cur[PREDICATES], bool written)
+static void rename_predicates(struct schedule *s, struct node *node, uint16_t current[PREDICATES], bool written)
 {
 	int fields = sass_predicate_fields(node->insn);
-	bool whole = sass_field(node->insn, 12, 3) == SASS_PT;
+	bool unguarded = sass_field(node->insn, 12, 3) == SASS_PT;
 
 	for (unsigned f = 0; f < SASS_PREDICATE_FIELDS; f++) {
 		unsigned p = sass_field(node->insn, sass_predicate_at[f], 3);
@@ -84,10 +84,10 @@ static void read_predicates(struct schedule *s, struct node *node, uint16_t cur[
 		node->predicate[f] = NONE;
 		if (!(fields >> f & 1) || p == SASS_PT)
 			continue;
-		if (cur[p] == NONE || (written && whole))
-			cur[p] = new_value(s);
-		s->v.writers[cur[p]] += written;
-		node->predicate[f] = cur[p];
+		if (current[p] == NONE || (written && unguarded))
+			current[p] = new_value(s);
+		s->v.writers[current[p]] += written;
+		node->predicate[f] = current[p];
 	}
 }
 
@@ -107,21 +107,21 @@ bool sass_schedule_is_straight(const struct sass_probe *p)
 
 void sass_schedule_build_nodes(struct schedule *s, const struct sass_probe *p)
 {
-	uint16_t cur[256], curp[PREDICATES];
+	uint16_t current[256], current_predicates[PREDICATES];
 
-	memset(cur, 0xff, sizeof(cur));
-	memset(curp, 0xff, sizeof(curp));
+	memset(current, 0xff, sizeof(current));
+	memset(current_predicates, 0xff, sizeof(current_predicates));
 	for (uint32_t i = 0; i < p->n; i++) {
 		struct node *node = &s->nodes[s->n];
 
 		if (sass_opcode(p->insns[i]) == SASS_OP_NOP)
 			continue;
-		*node = (struct node){ .insn = p->insns[i], .index = i, .ordered = sass_has_side_effect(p->insns[i]),
+		*node = (struct node){ .insn = p->insns[i], .index = i, .has_side_effect = sass_has_side_effect(p->insns[i]),
 				       .slow = sass_is_slow(p->insns[i]) };
 		for (unsigned o = SASS_OPERANDS; o--;)
-			read_operand(s, node, o, cur);
-		read_predicates(s, node, curp, false);
-		read_predicates(s, node, curp, true);
+			rename_operand(s, node, o, current);
+		rename_predicates(s, node, current_predicates, false);
+		rename_predicates(s, node, current_predicates, true);
 		s->n++;
 	}
 	for (uint16_t v = 0; v < s->v.n; v++)

@@ -52,7 +52,7 @@ unsigned sass_schedule_distance(const struct schedule *s, const struct node *a, 
 	bool clock = sass_reads_clock(a->insn) || sass_reads_clock(b->insn);
 	bool end = sass_opcode(a->insn) == SASS_OP_EXIT || sass_opcode(b->insn) == SASS_OP_EXIT;
 	bool last = b == &s->nodes[s->n - 1];
-	unsigned most = last || (a->ordered && b->ordered && !(clock && end)) ? 1 : 0;
+	unsigned most = last || (a->has_side_effect && b->has_side_effect && !(clock && end)) ? 1 : 0;
 
 	for (unsigned k = 0; k < a->n[0]; k++) {
 		unsigned time = a->slow ? (real ? SCOREBOARD_CYCLES : slow_time(a)) : result_time(s, a, b);

@@ -50,27 +50,27 @@ static bool uses_result(const struct schedule *s, const struct node *node, uint1
 
 /* Returns the last position that uses the group: its last access, or the wait for its last slow access. UINT32_MAX:
  * the group is in use to the end, because of a slow access without a wait, a value that no node reads, or a result
- * that stays. */
+ * that is live out. */
 static uint32_t free_position(struct schedule *s, uint16_t group)
 {
-	uint32_t over = 0;
+	uint32_t last_use = 0;
 
 	for (uint32_t i = 0; i < s->norder; i++) {
 		struct node *node = node_at(s, i);
 
 		if (!uses(s, node, group))
 			continue;
-		if (node->slow && !node->waited)
+		if (node->slow && !node->first_wait)
 			return UINT32_MAX;
-		over = node->slow && node->waited > i ? (node->waited > over ? node->waited : over) : i > over ? i : over;
+		last_use = node->slow && node->first_wait > i ? (node->first_wait > last_use ? node->first_wait : last_use) : i > last_use ? i : last_use;
 	}
 	for (uint16_t v = 0; v < s->v.n; v++)
 		if (s->v.group[v] == group && !sass_schedule_is_read(s, v))
 			return UINT32_MAX;
 	for (uint32_t i = 0; i < s->n; i++)
-		if (s->nodes[i].stays && uses_result(s, &s->nodes[i], group))
+		if (s->nodes[i].live_out && uses_result(s, &s->nodes[i], group))
 			return UINT32_MAX;
-	return over;
+	return last_use;
 }
 
 static void measure_groups(struct schedule *s)
@@ -93,14 +93,14 @@ static bool is_free_at(const struct schedule *s, unsigned reg, unsigned size, ui
 }
 
 /* Places groups with known results at their fixed registers. */
-static void place_known(struct schedule *s, const struct sass_pinned_results *lasting, bool *placed)
+static void place_known(struct schedule *s, const struct sass_pinned_results *pinned, bool *placed)
 {
-	for (uint32_t i = 0; lasting && i < s->n; i++) {
+	for (uint32_t i = 0; pinned && i < s->n; i++) {
 		struct node *node = &s->nodes[i];
 		uint16_t g = node->n[0] ? s->v.group[node->value[0][0]] : 0;
-		int reg = node->known && sass_schedule_is_known_and_read(s, node) ? lasting->at[node->index] - s->v.at[node->value[0][0]] : -1;
+		int reg = node->live_in && sass_schedule_is_known_and_read(s, node) ? pinned->reg[node->index] - s->v.at[node->value[0][0]] : -1;
 
-		if (!node->known || !sass_schedule_is_known_and_read(s, node))
+		if (!node->live_in || !sass_schedule_is_known_and_read(s, node))
 			continue;
 		s->failed |= reg < 0 || reg % s->wide[g] || (placed[g] ? s->reg[g] != reg : !is_free_at(s, reg, s->size[g], 0, placed));
 		s->reg[g] = reg < 0 ? 0 : reg;
@@ -109,11 +109,11 @@ static void place_known(struct schedule *s, const struct sass_pinned_results *la
 	}
 }
 
-static void alloc_registers(struct schedule *s, const struct sass_pinned_results *lasting)
+static void alloc_registers(struct schedule *s, const struct sass_pinned_results *pinned)
 {
 	bool placed[MAX_VALUES] = { false };
 
-	place_known(s, lasting, placed);
+	place_known(s, pinned, placed);
 	for (uint32_t i = 0; i < s->norder; i++)
 		for (unsigned o = 0; o < SASS_OPERANDS; o++) {
 			uint16_t g = s->v.group[node_at(s, i)->value[o][0]];
@@ -162,13 +162,13 @@ static void find_last(struct schedule *s)
 				s->last[node_at(s, i)->predicate[f]] = i;
 }
 
-void sass_schedule_alloc_registers(struct schedule *s, const struct sass_pinned_results *lasting)
+void sass_schedule_alloc_registers(struct schedule *s, const struct sass_pinned_results *pinned)
 {
 	find_groups(s);
 	find_last(s);
 	if (s->failed)
 		return;
 	measure_groups(s);
-	alloc_registers(s, lasting);
+	alloc_registers(s, pinned);
 	alloc_predicates(s);
 }

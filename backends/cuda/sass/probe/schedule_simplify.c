@@ -17,17 +17,17 @@ static bool predicates_are_read(const struct schedule *s, const struct node *nod
 	return false;
 }
 
-void sass_schedule_apply_known(struct schedule *s, const struct sass_pinned_results *lasting)
+void sass_schedule_apply_known(struct schedule *s, const struct sass_pinned_results *pinned)
 {
 	bool again = true;
 
 	for (uint32_t i = 0; i < s->n; i++)
-		s->nodes[i].removed = s->nodes[i].known = lasting->known[s->nodes[i].index] && s->nodes[i].n[0];
+		s->nodes[i].removed = s->nodes[i].live_in = pinned->live_in[s->nodes[i].index] && s->nodes[i].n[0];
 	while (again) {
 		again = false;
 		for (uint32_t i = 0; i < s->n; i++)
-			if (s->nodes[i].known && predicates_are_read(s, &s->nodes[i])) {
-				s->nodes[i].removed = s->nodes[i].known = false;
+			if (s->nodes[i].live_in && predicates_are_read(s, &s->nodes[i])) {
+				s->nodes[i].removed = s->nodes[i].live_in = false;
 				again = true;
 			}
 	}
@@ -35,7 +35,7 @@ void sass_schedule_apply_known(struct schedule *s, const struct sass_pinned_resu
 
 bool sass_schedule_is_known_and_read(const struct schedule *s, const struct node *node)
 {
-	for (unsigned k = 0; node->known && k < node->n[0]; k++)
+	for (unsigned k = 0; node->live_in && k < node->n[0]; k++)
 		if (sass_schedule_is_read(s, node->value[0][k]))
 			return true;
 	return false;
@@ -74,7 +74,7 @@ static void drop_dead(struct schedule *s)
 {
 	for (uint32_t i = s->n; i--;) {
 		struct node *node = &s->nodes[i];
-		bool used = node->ordered || node->removed || node->stays;
+		bool used = node->has_side_effect || node->removed || node->live_out;
 
 		for (unsigned k = 0; k < node->n[0]; k++)
 			used |= sass_schedule_is_read(s, node->value[0][k]);
@@ -104,14 +104,14 @@ static void predicate_early_exit(struct schedule *s)
 			return;
 		if (class == SASS_EXIT)
 			end = node;
-		else if (end && node->ordered && !sass_reads_clock(node->insn) &&
+		else if (end && node->has_side_effect && !sass_reads_clock(node->insn) &&
 			 ((class != SASS_STORE && class != SASS_LOAD) || node->predicate[SASS_P_GUARD] != NONE))
 			return;
 	}
 	if (!end)
 		return;
 	for (struct node *node = end + 1; node + 1 < s->nodes + s->n; node++) {
-		if (!node->ordered || sass_reads_clock(node->insn))
+		if (!node->has_side_effect || sass_reads_clock(node->insn))
 			continue;
 		node->predicate[SASS_P_GUARD] = end->predicate[SASS_P_GUARD];
 		node->insn = sass_with_field(node->insn, 15, 1, !sass_field(end->insn, 15, 1));

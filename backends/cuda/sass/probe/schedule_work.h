@@ -15,10 +15,10 @@ struct node {
 	uint8_t n[SASS_OPERANDS];
 	uint16_t predicate[SASS_PREDICATE_FIELDS]; /* NONE: PT, or no predicate */
 	uint32_t index;            /* index in the original probe */
-	bool removed, ordered, slow;
-	bool stays, known;         /* `stays` and `known` of struct sass_pinned_results for this instruction */
+	bool removed, has_side_effect, slow;
+	bool live_out, live_in;    /* these members of struct sass_pinned_results for this instruction */
 	uint32_t height;           /* estimated cycles from the node to the end of the probe */
-	uint32_t waited;           /* position in the new order of the first wait for its scoreboard; 0: nothing
+	uint32_t first_wait;       /* position in the new order of the first wait for its scoreboard; 0: nothing
 	                            * waits for it */
 	uint8_t board;
 };
@@ -73,7 +73,7 @@ bool sass_schedule_is_read(const struct schedule *s, uint16_t v);
 /* -- fewer instructions -- */
 /* Removes nodes whose results are known. Keeps a node if another one reads a predicate that it writes, because only
  * registers are preserved between probes. */
-void sass_schedule_apply_known(struct schedule *s, const struct sass_pinned_results *lasting);
+void sass_schedule_apply_known(struct schedule *s, const struct sass_pinned_results *pinned);
 /* Does a remaining node read one of the known results of this node? */
 bool sass_schedule_is_known_and_read(const struct schedule *s, const struct node *node);
 /* Removes copies, an early exit, and dead instructions. */
@@ -88,8 +88,8 @@ unsigned sass_schedule_distance(const struct schedule *s, const struct node *a, 
 void sass_schedule_find_order(struct schedule *s);
 
 /* -- registers -- */
-/* Allocates registers to groups of values, and predicates. lasting: NULL, or the results with fixed registers. */
-void sass_schedule_alloc_registers(struct schedule *s, const struct sass_pinned_results *lasting);
+/* Allocates registers to groups of values, and predicates. pinned: NULL, or the results with fixed registers. */
+void sass_schedule_alloc_registers(struct schedule *s, const struct sass_pinned_results *pinned);
 
 /* -- control bits -- */
 /* Assigns scoreboards to slow nodes. */

@@ -71,7 +71,7 @@ static void add_wait(struct work *w, uint32_t i, const struct sass_operand *resu
 		board = w->board;
 	w->lines[i].insn = sass_with_field(w->lines[i].insn, SASS_WRITE_AT, 3, board);
 	while (j < w->n && !sass_work_touches(w->lines[j].insn, result) && !overwrites(w->lines[j].insn, w->lines[i].insn) &&
-	       !ends_straight_code(&w->lines[j]) && !w->lines[j].entered)
+	       !ends_straight_code(&w->lines[j]) && !w->lines[j].is_target)
 		j = next_line(w, j);
 	if (j < w->n)
 		add_wait_bit(&w->lines[j], board);
@@ -93,7 +93,7 @@ static void add_time(struct work *w, uint32_t i, const struct sass_operand *resu
 	uint32_t last = i, j = next_line(w, i);
 
 	while (j < w->n && passed < latency && !sass_work_touches(w->lines[j].insn, result) &&
-	       !ends_straight_code(&w->lines[j]) && !w->lines[j].entered) {
+	       !ends_straight_code(&w->lines[j]) && !w->lines[j].is_target) {
 		passed += sass_min_cycles(w->lines[j].insn);
 		last = j;
 		j = next_line(w, j);
@@ -111,7 +111,7 @@ static bool is_carry(const struct work *w, uint32_t i)
 
 	if ((sass_opcode(w->lines[i].insn) & 0x1ff) != 0x010)
 		return false;
-	while (j < w->n && !ends_straight_code(&w->lines[j]) && !w->lines[j].entered &&
+	while (j < w->n && !ends_straight_code(&w->lines[j]) && !w->lines[j].is_target &&
 	       !((sass_predicates_read(w->lines[j].insn) | sass_predicates_written(w->lines[j].insn)) >> carry & 1))
 		j = next_line(w, j);
 	return j < w->n && (sass_opcode(w->lines[j].insn) & 0x1ff) == 0x010 &&
@@ -133,7 +133,7 @@ void sass_work_update_latency(struct work *w, uint32_t i)
 	struct sass_operand result = sass_operand(form, insn, 0);
 	uint32_t operation = sass_opcode(insn) & 0x1ff, before = prev_line(w, i);
 
-	if (w->lines[i].moved && before != SASS_NONE)
+	if (w->lines[i].changed_unit && before != SASS_NONE)
 		extend_stall(&w->lines[before], sass_stall(w->lines[before].insn) + 1);
 	if (sass_is_slow(insn)) {
 		if (result.n)

@@ -84,13 +84,13 @@ static void emit_own(struct stub_writer *p, const struct sass_constant *k, struc
 
 static void emit_stub(struct stub_writer *p, uint32_t at)
 {
-	uint32_t stands = p->out->stands[at];
+	uint32_t location = p->out->location[at];
 	struct sass_insn own = sass_code_at(p->code, at);
 	unsigned waits = sass_wait_mask(own) | p->pending | (p->code->slow_predicates ? SASS_ALL_BOARDS : 0);
 	struct sass_constant k;
 
 	sass_decode_constant_read(own, &k); /* it succeeds: sass_code_read() has checked it */
-	p->out->insns[stands] = sass_bra(p->code->arch, ((int64_t)p->out->n - stands - 1) * SASS_INSN);
+	p->out->insns[location] = sass_bra(p->code->arch, ((int64_t)p->out->n - location - 1) * SASS_INSN);
 	emit(p, sass_nop(waits, SASS_PREDICATE_CYCLES - MIN_BRANCH_CYCLES));
 	for (int high = 0; high < 2; high++)
 		emit_half_address(p, high, k.index == SASS_RZ ? k.off : 0);
@@ -101,7 +101,7 @@ static void emit_stub(struct stub_writer *p, uint32_t at)
 		emit_uniform(p, &k, own);
 	else if (k.way != SASS_CONSTANT_LOADED)
 		emit_own(p, &k, own);
-	emit(p, sass_bra(p->code->arch, ((int64_t)stands - p->out->n) * SASS_INSN));
+	emit(p, sass_bra(p->code->arch, ((int64_t)location - p->out->n) * SASS_INSN));
 }
 
 size_t sass_constants_max_insns(const struct sass_code *code)

@@ -19,28 +19,28 @@
 
 /* Returns the number of registers that bodies and constant stubs need; the stub of a constant read uses the same
  * registers between two bodies. */
-static uint32_t count_body_regs(const struct sass_insn_probes *around, const struct sass_code *code)
+static uint32_t count_body_regs(const struct sass_insn_probes *insn_probes, const struct sass_code *code)
 {
 	uint32_t most = code->nconstants ? SASS_CONSTANT_REGISTERS : 0;
 
-	for (uint32_t i = 0; i < around->n; i++)
-		most = around->list[i].body->regs > most ? around->list[i].body->regs : most;
+	for (uint32_t i = 0; i < insn_probes->n; i++)
+		most = insn_probes->list[i].body->regs > most ? insn_probes->list[i].body->regs : most;
 	return (most + 1) & ~1u;
 }
 
-uint32_t sass_insn_probes_regs(const struct sass_insn_probes *around, const struct sass_code *code)
+uint32_t sass_insn_probes_regs(const struct sass_insn_probes *insn_probes, const struct sass_code *code)
 {
-	uint32_t given[SASS_NINPUTS];
+	uint32_t value_reg[SASS_NINPUTS];
 
-	return around->n ? sass_stub_assign_value_regs(around, count_body_regs(around, code) + SAVED_REGS, given) : 0;
+	return insn_probes->n ? sass_stub_assign_value_regs(insn_probes, count_body_regs(insn_probes, code) + SAVED_REGS, value_reg) : 0;
 }
 
-size_t sass_insn_probes_max_insns(const struct sass_insn_probes *around)
+size_t sass_insn_probes_max_insns(const struct sass_insn_probes *insn_probes)
 {
 	size_t n = 0;
 
-	for (uint32_t i = 0; i < around->n; i++)
-		n += around->list[i].body->n + STUB_EXTRA_INSNS;
+	for (uint32_t i = 0; i < insn_probes->n; i++)
+		n += insn_probes->list[i].body->n + STUB_EXTRA_INSNS;
 	return n;
 }
 
@@ -49,11 +49,11 @@ size_t sass_insn_probes_max_insns(const struct sass_insn_probes *around)
 /* Returns the move that replaces a body's load of a place value. It has the guard and waits of the load, and the
  * stall of a move. */
 static struct sass_insn load_to_move(const struct stub_writer *p, const struct sass_insn_probe *at, struct sass_insn insn,
-				     enum sass_input given, unsigned half)
+				     enum sass_input value, unsigned half)
 {
 	unsigned to = sass_field(insn, 16, 8) + p->out->base;
-	struct sass_insn move = sass_input_is_per_lane(given) ? sass_move(to, sass_stub_value_reg(p, given) + half) :
-							 sass_move_imm(to, half ? 0 : sass_stub_place_constant(at, given));
+	struct sass_insn move = sass_input_is_per_lane(value) ? sass_move(to, sass_stub_value_reg(p, value) + half) :
+							 sass_move_imm(to, half ? 0 : sass_stub_place_constant(at, value));
 
 	return sass_with_field(sass_with_field(move, 12, 4, sass_field(insn, 12, 4)), SASS_WAIT_AT, 6, sass_wait_mask(insn));
 }
@@ -62,11 +62,11 @@ static struct sass_insn load_to_move(const struct stub_writer *p, const struct s
 static struct sass_insn relocate_insn(const struct stub_writer *p, const struct sass_insn_probe *at, struct sass_insn insn)
 {
 	const struct sass_form *form = sass_form_find(sass_opcode(insn));
-	enum sass_input given;
+	enum sass_input value;
 	unsigned half;
 
-	if (sass_is_input_load(insn, &given, &half))
-		return load_to_move(p, at, insn, given, half);
+	if (sass_is_input_load(insn, &value, &half))
+		return load_to_move(p, at, insn, value, half);
 	for (unsigned i = 0; i < SASS_OPERANDS; i++) {
 		struct sass_operand o = sass_operand(form, insn, i);
 
@@ -126,12 +126,12 @@ static void emit_body(struct stub_writer *p, const struct sass_insn_probe *at)
 
 	emit(p, sass_nop(0, SASS_SCOREBOARD_CYCLES));
 	emit(p, sass_nop(p->pending, 1));
-	if (b->wanders)
+	if (b->has_branches)
 		return emit_divergent_body(p, at, guard, second);
 	if (b->predicates)
 		emit(p, sass_save_predicates(p->saved_at));
-	if (b->meant != SASS_PT)
-		emit(p, sass_and_predicates(b->meant, guard & 7, guard >> 3, second & 7, second >> 3));
+	if (b->guard != SASS_PT)
+		emit(p, sass_and_predicates(b->guard, guard & 7, guard >> 3, second & 7, second >> 3));
 	for (uint32_t i = 0; i < b->n; i++)
 		emit(p, relocate_insn(p, at, b->insns[i]));
 	if (b->predicates) {
@@ -142,23 +142,23 @@ static void emit_body(struct stub_writer *p, const struct sass_insn_probe *at)
 
 /* For an instruction with two accesses: loads the values of the access of this place, unless the registers hold
  * them. */
-static void switch_access(struct stub_writer *p, const struct sass_insn_probe *at, uint32_t given)
+static void switch_access(struct stub_writer *p, const struct sass_insn_probe *at, uint32_t values)
 {
 	const struct sass_access *a = &at->place.access;
 
 	if (!gpubpf_place_kind(at->place.kind)->spaces || a->near == p->access->near)
 		return;
-	sass_stub_emit_access_values(p, a, given);
+	sass_stub_emit_access_values(p, a, values);
 	p->access = a;
 }
 
-static void emit_bodies(struct stub_writer *p, uint32_t from, uint32_t to, enum gpubpf_when when, uint32_t given)
+static void emit_bodies(struct stub_writer *p, uint32_t from, uint32_t to, enum gpubpf_when when, uint32_t values)
 {
 	for (uint32_t i = from; i < to; i++) {
-		if (gpubpf_place_kind(p->around->list[i].place.kind)->when != when)
+		if (gpubpf_place_kind(p->insn_probes->list[i].place.kind)->when != when)
 			continue;
-		switch_access(p, &p->around->list[i], given);
-		emit_body(p, &p->around->list[i]);
+		switch_access(p, &p->insn_probes->list[i], values);
+		emit_body(p, &p->insn_probes->list[i]);
 	}
 }
 
@@ -169,7 +169,7 @@ static void emit_predicate_wait(struct stub_writer *p, uint32_t from, uint32_t t
 	bool after = false;
 
 	for (uint32_t i = from; i < to; i++)
-		after |= gpubpf_place_kind(p->around->list[i].place.kind)->when == GPUBPF_WHEN_AFTER;
+		after |= gpubpf_place_kind(p->insn_probes->list[i].place.kind)->when == GPUBPF_WHEN_AFTER;
 	if (!after || !sass_predicate_is_slow(own))
 		return;
 	emit(p, sass_nop(0, SASS_SCOREBOARD_CYCLES));
@@ -177,38 +177,38 @@ static void emit_predicate_wait(struct stub_writer *p, uint32_t from, uint32_t t
 }
 
 /* Returns the access of the first memory place among list[from] to list[to - 1]. */
-static const struct sass_access *find_access(const struct sass_insn_probes *around, uint32_t from, uint32_t to)
+static const struct sass_access *find_access(const struct sass_insn_probes *insn_probes, uint32_t from, uint32_t to)
 {
-	while (from + 1 < to && !gpubpf_place_kind(around->list[from].place.kind)->spaces)
+	while (from + 1 < to && !gpubpf_place_kind(insn_probes->list[from].place.kind)->spaces)
 		from++;
-	return &around->list[from].place.access;
+	return &insn_probes->list[from].place.access;
 }
 
 /* Emits the stub of one instruction, with the bodies of list[from] to list[to - 1]. An EXIT may already be a branch
  * to the exit probe. */
 static void emit_stub(struct stub_writer *p, uint32_t from, uint32_t to)
 {
-	uint32_t at = p->around->list[from].place.at, stands = p->out->stands[at], start = p->out->n, given = 0;
-	const struct sass_access *access = find_access(p->around, from, to);
-	struct sass_insn own = p->out->insns[stands], was = sass_code_at(p->code, at);
+	uint32_t at = p->insn_probes->list[from].place.at, location = p->out->location[at], start = p->out->n, values = 0;
+	const struct sass_access *access = find_access(p->insn_probes, from, to);
+	struct sass_insn own = p->out->insns[location], was = sass_code_at(p->code, at);
 	unsigned waits = sass_wait_mask(own) | p->pending | (p->code->slow_predicates ? ALL_BOARDS : 0);
 
 	for (uint32_t i = from; i < to; i++)
-		given |= p->around->list[i].body->given;
-	p->out->insns[stands] = sass_bra(p->code->arch, ((int64_t)start - stands - 1) * SASS_INSN);
+		values |= p->insn_probes->list[i].body->place_values;
+	p->out->insns[location] = sass_bra(p->code->arch, ((int64_t)start - location - 1) * SASS_INSN);
 	emit(p, sass_nop(waits, SASS_PREDICATE_CYCLES - MIN_BRANCH_CYCLES));
 	p->access = access;
-	sass_stub_emit_access_values(p, access, given);
-	sass_stub_emit_branch_values(p, was, given);
-	sass_stub_emit_operands(p, was, given);
-	emit_bodies(p, from, to, GPUBPF_WHEN_BEFORE, given);
-	p->out->stands[at] = p->out->n;
+	sass_stub_emit_access_values(p, access, values);
+	sass_stub_emit_branch_values(p, was, values);
+	sass_stub_emit_operands(p, was, values);
+	emit_bodies(p, from, to, GPUBPF_WHEN_BEFORE, values);
+	p->out->location[at] = p->out->n;
 	emit(p, sass_relocate_own_insn(p->code->arch, own, at, p->out->n));
-	if (given >> SASS_INPUT_OLD & 1)
+	if (values >> SASS_INPUT_OLD & 1)
 		sass_stub_emit_old_value(p, access, own);
 	emit_predicate_wait(p, from, to, own);
-	emit_bodies(p, from, to, GPUBPF_WHEN_AFTER, given);
-	emit(p, sass_bra(p->code->arch, ((int64_t)stands - p->out->n) * SASS_INSN));
+	emit_bodies(p, from, to, GPUBPF_WHEN_AFTER, values);
+	emit(p, sass_bra(p->code->arch, ((int64_t)location - p->out->n) * SASS_INSN));
 }
 
 /* -- checks -- */
@@ -217,15 +217,15 @@ static int check_place(const struct stub_writer *p, const struct sass_insn_probe
 {
 	const struct sass_code *code = p->code;
 	struct sass_insn own = sass_code_at(code, at->place.at);
-	bool old = at->body->given >> SASS_INPUT_OLD & 1 && at->place.access.old != SASS_RZ;
+	bool old = at->body->place_values >> SASS_INPUT_OLD & 1 && at->place.access.old != SASS_RZ;
 
 	if (at->place.why)
 		return refuse(diag, "its instruction at 0x%x (%s) is %s, which a probe in machine code cannot observe",
 			      at->place.at * SASS_INSN, sass_op_find(sass_opcode(own))->name, at->place.why);
-	if (at->body->given >> SASS_INPUT_ADDRESS & 1 && at->place.access.near)
+	if (at->body->place_values >> SASS_INPUT_ADDRESS & 1 && at->place.access.near)
 		return refuse(diag, "its access at 0x%x has no generic address in machine code; read mem.offset, the "
 				    "offset in its space, and not mem.addr", at->place.at * SASS_INSN);
-	if (at->body->given >> SASS_INPUT_OFFSET & 1 && gpubpf_place_kind(at->place.kind)->spaces &&
+	if (at->body->place_values >> SASS_INPUT_OFFSET & 1 && gpubpf_place_kind(at->place.kind)->spaces &&
 	    sass_stub_access_space(&at->place.access) == GPUBPF_GENERIC)
 		return refuse(diag, "its access at 0x%x may be in one of several spaces, so it has no offset; read "
 				    "mem.addr, and not mem.offset",
@@ -233,14 +233,14 @@ static int check_place(const struct stub_writer *p, const struct sass_insn_probe
 	if (old && sass_write_board(own) == SASS_NO_SCOREBOARD)
 		return refuse(diag, "its instruction at 0x%x has no scoreboard, so no probe can wait for its "
 				    "result", at->place.at * SASS_INSN);
-	if (at->body->given & OPERAND_VALUES && !sass_operands_known(code->arch, own))
+	if (at->body->place_values & OPERAND_VALUES && !sass_operands_known(code->arch, own))
 		return refuse(diag, "its instruction at 0x%x (%s) has operands whose registers are not "
 				    "known", at->place.at * SASS_INSN,
 			      sass_op_find(sass_opcode(own))->name);
 	if (!sass_is_relocatable(code, at->place.at))
 		return refuse(diag, "its instruction at 0x%x cannot execute at another address, as a probe "
 				    "requires", at->place.at * SASS_INSN);
-	if (at->body->wanders && p->barrier == SASS_BARRIERS)
+	if (at->body->has_branches && p->barrier == SASS_BARRIERS)
 		return refuse(diag, "it uses all convergence barriers, so lanes of its probe at 0x%x could not "
 				    "reconverge",
 			      at->place.at * SASS_INSN);
@@ -249,17 +249,17 @@ static int check_place(const struct stub_writer *p, const struct sass_insn_probe
 	return 0;
 }
 
-int sass_emit_insn_probes(const struct sass_insn_probes *around, const struct sass_code *code, unsigned left, struct sass_patched_code *out,
+int sass_emit_insn_probes(const struct sass_insn_probes *insn_probes, const struct sass_code *code, unsigned left, struct sass_patched_code *out,
 		    struct gpubpf_diag *diag)
 {
-	struct stub_writer p = { .around = around, .code = code, .out = out, .pending = left, .barrier = sass_find_free_barrier(code) };
+	struct stub_writer p = { .insn_probes = insn_probes, .code = code, .out = out, .pending = left, .barrier = sass_find_free_barrier(code) };
 	int err = 0;
 
-	p.saved_at = out->base + count_body_regs(around, code);
-	sass_stub_assign_value_regs(around, p.saved_at + SAVED_REGS, p.given);
-	for (uint32_t i = 0, to; !err && i < around->n; i = to) {
-		for (to = i; !err && to < around->n && around->list[to].place.at == around->list[i].place.at; to++)
-			err = check_place(&p, &around->list[to], diag);
+	p.saved_at = out->base + count_body_regs(insn_probes, code);
+	sass_stub_assign_value_regs(insn_probes, p.saved_at + SAVED_REGS, p.value_reg);
+	for (uint32_t i = 0, to; !err && i < insn_probes->n; i = to) {
+		for (to = i; !err && to < insn_probes->n && insn_probes->list[to].place.at == insn_probes->list[i].place.at; to++)
+			err = check_place(&p, &insn_probes->list[to], diag);
 		if (!err)
 			emit_stub(&p, i, to);
 	}

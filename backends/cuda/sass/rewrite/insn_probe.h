@@ -8,7 +8,7 @@
  *
  * Does:     replaces each instruction with probes by a branch and appends its stub.
  * Before:   `out` holds the kernel's code, with the probes of the entry and the exits.
- * After:    out->stands[] has the index of each replaced instruction's copy in its stub.
+ * After:    out->location[] has the index of each replaced instruction's copy in its stub.
  * Requires: bodies of sass_body_make() and registers of sass_alloc_regs_above().
  */
 #ifndef GPUBPF_SASS_INSN_PROBE_H
@@ -39,22 +39,22 @@ static inline bool sass_insn_probe_is_guarded(const struct sass_place *place)
 }
 
 /* Returns the number of registers above the kernel's that the stubs need; 0 if there are no bodies. */
-uint32_t sass_insn_probes_regs(const struct sass_insn_probes *around, const struct sass_code *code);
+uint32_t sass_insn_probes_regs(const struct sass_insn_probes *insn_probes, const struct sass_code *code);
 /* Returns the scoreboards that bodies may leave set, as bits. */
-static inline unsigned sass_insn_probes_pending(const struct sass_insn_probes *around)
+static inline unsigned sass_insn_probes_pending(const struct sass_insn_probes *insn_probes)
 {
 	unsigned left = 0;
 
-	for (uint32_t i = 0; i < around->n; i++)
-		left |= around->list[i].body->left;
+	for (uint32_t i = 0; i < insn_probes->n; i++)
+		left |= insn_probes->list[i].body->pending_boards;
 	return left;
 }
 
 /* Returns an upper bound of the instructions of all stubs. */
-size_t sass_insn_probes_max_insns(const struct sass_insn_probes *around);
+size_t sass_insn_probes_max_insns(const struct sass_insn_probes *insn_probes);
 /* Appends the stubs to `out`. Each first waits for the scoreboards in `left` (bits). Returns 0, or -EINVAL with the
  * reason in *diag. */
-int sass_emit_insn_probes(const struct sass_insn_probes *around, const struct sass_code *code, unsigned left, struct sass_patched_code *out,
+int sass_emit_insn_probes(const struct sass_insn_probes *insn_probes, const struct sass_code *code, unsigned left, struct sass_patched_code *out,
 		    struct gpubpf_diag *diag);
 
 #endif

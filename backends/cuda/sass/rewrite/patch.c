@@ -26,24 +26,24 @@ static uint32_t max_member(const struct patch_ctx *p, size_t member)
 static int alloc_registers(struct patch_ctx *p, uint32_t regs)
 {
 	uint32_t of_exit = p->exit ? p->exit->regs + (p->exit->barriers > 0) : 0;
-	uint32_t need = p->entry && p->entry->regs > of_exit ? p->entry->regs : of_exit, around = sass_insn_probes_regs(&p->around, p->code);
+	uint32_t need = p->entry && p->entry->regs > of_exit ? p->entry->regs : of_exit, insn_regs = sass_insn_probes_regs(&p->insn_probes, p->code);
 	struct sass_reg_window room;
 	int err;
 
-	if (p->code->nconstants && around < SASS_CONSTANT_REGISTERS)
-		around = SASS_CONSTANT_REGISTERS;
-	err = around ? sass_alloc_regs_above(p->code, regs, need > around ? need : around, &room, p->diag) :
-			   sass_alloc_reg_window(p->code, regs, need, &room, p->diag);
+	if (p->code->nconstants && insn_regs < SASS_CONSTANT_REGISTERS)
+		insn_regs = SASS_CONSTANT_REGISTERS;
+	err = insn_regs ? sass_alloc_regs_above(p->code, regs, need > insn_regs ? need : insn_regs, &room, p->diag) :
+			  sass_alloc_reg_window(p->code, regs, need, &room, p->diag);
 
 	if (err < 0)
 		return err;
-	p->above = room.above;
+	p->regs_above_kernel = room.above;
 	p->out->base = room.base;
 	p->out->regs = room.regs;
 	p->out->frame = max_member(p, offsetof(struct sass_probe, frame));
-	for (uint32_t i = 0; i < p->around.n; i++)
-		if (p->around.list[i].body->frame > p->out->frame)
-			p->out->frame = p->around.list[i].body->frame;
+	for (uint32_t i = 0; i < p->insn_probes.n; i++)
+		if (p->insn_probes.list[i].body->frame > p->out->frame)
+			p->out->frame = p->insn_probes.list[i].body->frame;
 	return 0;
 }
 
@@ -136,7 +136,7 @@ static unsigned cycles_after_predicate(const struct sass_probe *probe)
  * unchanged. */
 static struct sass_insn with_needed_board(const struct patch_ctx *p, struct sass_insn insn)
 {
-	if ((p->above && !p->exit && !p->around.n && !p->code->nconstants) || !sass_lacks_board(insn))
+	if ((p->regs_above_kernel && !p->exit && !p->insn_probes.n && !p->code->nconstants) || !sass_lacks_board(insn))
 		return insn;
 	return sass_with_board(insn, SASS_PROBE_SB);
 }
@@ -145,9 +145,9 @@ unsigned sass_patch_pending_boards(const struct patch_ctx *p)
 {
 	unsigned left = 0;
 
-	for (uint32_t i = 0; p->above && p->entry && i < p->entry->n; i++)
+	for (uint32_t i = 0; p->regs_above_kernel && p->entry && i < p->entry->n; i++)
 		left = sass_pending_boards(left, with_needed_board(p, p->entry->insns[i]));
-	return left | sass_insn_probes_pending(&p->around);
+	return left | sass_insn_probes_pending(&p->insn_probes);
 }
 
 /* Adds a scoreboard to operations of the kernel that have none, may be in flight at an exit, and access a register
@@ -164,7 +164,7 @@ static int add_boards(struct patch_ctx *p)
 		if (!sass_lacks_board(*insn) || !sass_flight_at_exit(p->code, &flights, k))
 			continue;
 		*insn = sass_with_board(*insn, SASS_PROBE_SB);
-		p->out->given++;
+		p->out->nadded_boards++;
 	}
 	sass_flights_finish(&flights);
 	return err;
@@ -180,7 +180,7 @@ static void add_predicate_boards(struct patch_ctx *p)
 		if (!sass_predicate_lacks_board(p->code->arch, *insn))
 			continue;
 		*insn = sass_with_predicate_board(*insn);
-		p->out->given++;
+		p->out->nadded_boards++;
 	}
 }
 
@@ -202,7 +202,7 @@ static void emit_breaks(struct patch_ctx *p)
 
 static int emit_entry(struct patch_ctx *p)
 {
-	uint32_t at = p->above ? p->code->entry_limit : p->code->begin;
+	uint32_t at = p->regs_above_kernel ? p->code->entry_limit : p->code->begin;
 	unsigned time;
 
 	if (!p->code->entry_is_relocatable)
@@ -213,12 +213,12 @@ static int emit_entry(struct patch_ctx *p)
 		emit(p, sass_exit_to_branch(p->code->arch, with_needed_board(p, sass_patch_relocate_insn(p, p->entry->insns[i], p->barrier)), p->entry->n - i - 1));
 	sass_insert_added_waits(p->entry->insns, p->out->insns + p->out->entry, p->entry->n);
 	time = cycles_after_predicate(p->entry);
-	if (!p->above || time < SASS_PREDICATE_CYCLES)
-		emit(p, sass_nop(p->above ? 0 : SASS_ALL_BOARDS, SASS_PREDICATE_CYCLES - (p->above ? time : 0)));
+	if (!p->regs_above_kernel || time < SASS_PREDICATE_CYCLES)
+		emit(p, sass_nop(p->regs_above_kernel ? 0 : SASS_ALL_BOARDS, SASS_PREDICATE_CYCLES - (p->regs_above_kernel ? time : 0)));
 	emit_breaks(p);
 	if (p->entry->diverges)
 		emit(p, sass_warpsync_all());
-	p->out->stands[at] = p->out->n;
+	p->out->location[at] = p->out->n;
 	emit(p, p->out->insns[at]); /* the copy includes a scoreboard that add_boards() has added */
 	emit(p, sass_bra(p->code->arch, ((int64_t)at - p->out->n) * SASS_INSN));
 	p->out->insns[at] = sass_bra(p->code->arch, ((int64_t)p->out->entry - at - 1) * SASS_INSN);
@@ -249,16 +249,16 @@ static int emit_all(struct patch_ctx *p)
 	for (uint32_t i = 0; i < p->code->n; i++)
 		emit(p, sass_code_at(p->code, i));
 	pad(p);
-	if (p->around.n || sass_patch_may_clobber_predicates(p))
+	if (p->insn_probes.n || sass_patch_may_clobber_predicates(p))
 		add_predicate_boards(p);
 	if (p->exit)
 		err = sass_patch_emit_exit(p);
-	if (!err && p->exit && !p->above)
+	if (!err && p->exit && !p->regs_above_kernel)
 		err = add_boards(p);
 	if (!err && p->entry)
 		err = emit_entry(p);
 	if (!err)
-		err = sass_emit_insn_probes(&p->around, p->code, sass_patch_pending_boards(p), p->out, p->diag);
+		err = sass_emit_insn_probes(&p->insn_probes, p->code, sass_patch_pending_boards(p), p->out, p->diag);
 	if (!err)
 		err = sass_emit_constant_stubs(p->code, sass_patch_pending_boards(p), p->out);
 	emit(p, sass_bra(p->code->arch, -SASS_INSN)); /* compilers end a section with this too */
@@ -269,14 +269,14 @@ static int emit_all(struct patch_ctx *p)
 }
 
 int sass_patch_kernel(const struct sass_code *code, uint32_t regs, const struct sass_probe *entry, const struct sass_probe *exit,
-	       const struct sass_insn_probes *around, struct sass_patched_code *grafted, struct gpubpf_diag *diag)
+	       const struct sass_insn_probes *insn_probes, struct sass_patched_code *patched, struct gpubpf_diag *diag)
 {
 	size_t n = code->n + (entry ? entry->n : 0) + 2 * (exit ? exit->n : 0) + 2 * MAX_EXTRA_INSNS + 3 * PAD +
-		   sass_insn_probes_max_insns(around) + sass_constants_max_insns(code);
-	struct patch_ctx p = { .code = code, .entry = entry, .exit = exit, .around = *around, .out = grafted, .diag = diag };
+		   sass_insn_probes_max_insns(insn_probes) + sass_constants_max_insns(code);
+	struct patch_ctx p = { .code = code, .entry = entry, .exit = exit, .insn_probes = *insn_probes, .out = patched, .diag = diag };
 	int err;
 
-	*grafted = (struct sass_patched_code){ .entry = SASS_NONE, .exit = SASS_NONE };
+	*patched = (struct sass_patched_code){ .entry = SASS_NONE, .exit = SASS_NONE };
 	if (exit && !code->nexits)
 		return refuse(diag, "it has no EXIT");
 	err = alloc_registers(&p, regs);
@@ -284,22 +284,22 @@ int sass_patch_kernel(const struct sass_code *code, uint32_t regs, const struct 
 		return err;
 	map_barriers(&p);
 	map_predicates(&p);
-	grafted->insns = calloc(n, sizeof(*grafted->insns));
-	grafted->stands = calloc(code->n + 1, sizeof(*grafted->stands));
-	if (!grafted->insns || !grafted->stands)
+	patched->insns = calloc(n, sizeof(*patched->insns));
+	patched->location = calloc(code->n + 1, sizeof(*patched->location));
+	if (!patched->insns || !patched->location)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < code->n; i++)
-		grafted->stands[i] = i;
+		patched->location[i] = i;
 	err = emit_all(&p);
 	if (err < 0)
-		sass_patched_code_finish(grafted);
+		sass_patched_code_finish(patched);
 	return err;
 }
 
-void sass_patched_code_finish(struct sass_patched_code *grafted)
+void sass_patched_code_finish(struct sass_patched_code *patched)
 {
-	free(grafted->insns);
-	free(grafted->stands);
-	free(grafted->addresses);
-	*grafted = (struct sass_patched_code){ 0 };
+	free(patched->insns);
+	free(patched->location);
+	free(patched->addresses);
+	*patched = (struct sass_patched_code){ 0 };
 }

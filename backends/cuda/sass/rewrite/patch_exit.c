@@ -47,10 +47,10 @@ static unsigned emit_exit_waits(struct patch_ctx *p)
 
 	waits |= late ? SASS_ALL_BOARDS : sass_patch_pending_boards(p);
 	time += falls ? 0 : MIN_BRANCH_CYCLES;
-	if (falls && (late || !p->above)) /* a wait does not see a scoreboard that the instruction just before it has
+	if (falls && (late || !p->regs_above_kernel)) /* a wait does not see a scoreboard that the instruction just before it has
 	                                   * set */
 		emit(p, sass_nop(0, MIN_BRANCH_CYCLES));
-	if (!p->above) {
+	if (!p->regs_above_kernel) {
 		emit(p, sass_nop(SASS_ALL_BOARDS, SASS_STALL_MAX));
 		for (int i = 1; i < MAX_FIXED_STALLS; i++)
 			emit(p, sass_nop(0, SASS_STALL_MAX));

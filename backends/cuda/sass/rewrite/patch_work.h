@@ -14,9 +14,9 @@
 struct patch_ctx {
 	const struct sass_code *code;
 	const struct sass_probe *entry, *exit;
-	struct sass_insn_probes around;
+	struct sass_insn_probes insn_probes;
 	struct sass_patched_code *out;
-	bool above; /* the probes use only registers above the kernel's */
+	bool regs_above_kernel; /* the probes use only registers above the kernel's */
 	uint8_t barrier[SASS_BARRIERS];     /* convergence barrier of the twin for each barrier of a probe */
 	uint8_t predicate[SASS_PT + 1];     /* predicate of the twin for each predicate of the exit probe */
 	bool uses_free_predicates;          /* the kernel writes none of the predicates in predicate[] */

@@ -8,30 +8,30 @@
 
 /* mem.addr and mem.offset share registers: in global memory they are equal, and an access to shared or local memory
  * (`near`) has only the offset. */
-static enum sass_input shared_value(enum sass_input given)
+static enum sass_input shared_value(enum sass_input value)
 {
-	return given == SASS_INPUT_OFFSET ? SASS_INPUT_ADDRESS : given;
+	return value == SASS_INPUT_OFFSET ? SASS_INPUT_ADDRESS : value;
 }
 
-uint32_t sass_stub_assign_value_regs(const struct sass_insn_probes *around, uint32_t at, uint32_t given[SASS_NINPUTS])
+uint32_t sass_stub_assign_value_regs(const struct sass_insn_probes *insn_probes, uint32_t at, uint32_t value_reg[SASS_NINPUTS])
 {
 	uint32_t read = 0;
 
-	for (uint32_t i = 0; i < around->n; i++)
-		read |= around->list[i].body->given;
+	for (uint32_t i = 0; i < insn_probes->n; i++)
+		read |= insn_probes->list[i].body->place_values;
 	for (enum sass_input g = 0; g < SASS_NINPUTS; g++)
 		if (read >> g & 1 && shared_value(g) != g)
 			read |= 1u << shared_value(g);
 	for (enum sass_input g = 0; g < SASS_NINPUTS; g++) {
-		given[g] = at;
+		value_reg[g] = at;
 		at += read >> g & 1 && sass_input_is_per_lane(g) && shared_value(g) == g ? 2 : 0;
 	}
 	return at;
 }
 
-uint32_t sass_stub_value_reg(const struct stub_writer *p, enum sass_input given)
+uint32_t sass_stub_value_reg(const struct stub_writer *p, enum sass_input value)
 {
-	return p->given[shared_value(given)];
+	return p->value_reg[shared_value(value)];
 }
 
 static void emit_address(struct stub_writer *p, const struct sass_access *a)
@@ -62,12 +62,12 @@ static void emit_offset(struct stub_writer *p, const struct sass_access *a)
 	emit(p, sass_move(to + 1, SASS_RZ));
 }
 
-static void emit_value(struct stub_writer *p, const struct sass_access *a, enum sass_input given)
+static void emit_value(struct stub_writer *p, const struct sass_access *a, enum sass_input value)
 {
-	unsigned first = given == SASS_INPUT_VALUE_HIGH ? 2 : 0;
+	unsigned first = value == SASS_INPUT_VALUE_HIGH ? 2 : 0;
 
 	for (unsigned i = 0; i < 2; i++) {
-		uint32_t to = sass_stub_value_reg(p, given) + i, from = first + i < a->nvalue && a->value != SASS_RZ ? a->value + first + i :
+		uint32_t to = sass_stub_value_reg(p, value) + i, from = first + i < a->nvalue && a->value != SASS_RZ ? a->value + first + i :
 											 SASS_RZ;
 
 		emit(p, a->bytes < 4 && !first && !i ? sass_and_imm(to, from, (1u << 8 * a->bytes) - 1) : sass_move(to, from));
@@ -75,10 +75,10 @@ static void emit_value(struct stub_writer *p, const struct sass_access *a, enum 
 }
 
 /* Emits moves of two words from the registers `from` to from + n - 1; words beyond n are 0. */
-static void emit_words(struct stub_writer *p, enum sass_input given, uint32_t from, uint32_t n)
+static void emit_words(struct stub_writer *p, enum sass_input value, uint32_t from, uint32_t n)
 {
 	for (unsigned i = 0; i < 2; i++)
-		emit(p, sass_move(sass_stub_value_reg(p, given) + i, i < n && from != SASS_RZ ? from + i : SASS_RZ));
+		emit(p, sass_move(sass_stub_value_reg(p, value) + i, i < n && from != SASS_RZ ? from + i : SASS_RZ));
 }
 
 /* Emits the mask of the lanes that take the branch: the AND of the lanes for which `guard` and for which `second`
@@ -98,10 +98,10 @@ static void emit_taken_mask(struct stub_writer *p, uint32_t to, unsigned guard, 
  * three. */
 #define COMBINED_PREDICATE 0
 
-void sass_stub_emit_branch_values(struct stub_writer *p, struct sass_insn own, uint32_t given)
+void sass_stub_emit_branch_values(struct stub_writer *p, struct sass_insn own, uint32_t values)
 {
 	unsigned guard = sass_field(own, 12, 4), second = sass_field(own, 87, 4);
-	bool warps = sass_opcode(own) == SASS_OP_BRA_U && given & (1u << SASS_INPUT_LANES | 1u << SASS_INPUT_TAKEN);
+	bool warps = sass_opcode(own) == SASS_OP_BRA_U && values & (1u << SASS_INPUT_LANES | 1u << SASS_INPUT_TAKEN);
 
 	if (warps) {
 		emit(p, sass_save_predicates(p->saved_at));
@@ -110,9 +110,9 @@ void sass_stub_emit_branch_values(struct stub_writer *p, struct sass_insn own, u
 		second = SASS_PT;
 	}
 	for (enum sass_input g = SASS_INPUT_LANES; g <= SASS_INPUT_ACTIVE; g++)
-		if (given >> g & 1)
+		if (values >> g & 1)
 			emit(p, sass_move(sass_stub_value_reg(p, g) + 1, SASS_RZ));
-	if (given >> SASS_INPUT_TAKEN & 1) {
+	if (values >> SASS_INPUT_TAKEN & 1) {
 		uint32_t to = sass_stub_value_reg(p, SASS_INPUT_TAKEN);
 
 		emit(p, sass_move_imm(to, 0));
@@ -120,9 +120,9 @@ void sass_stub_emit_branch_values(struct stub_writer *p, struct sass_insn own, u
 		if (second != SASS_PT)
 			emit(p, sass_with_field(sass_move_imm(to, 0), 12, 4, second ^ 8));
 	}
-	if (given >> SASS_INPUT_LANES & 1)
+	if (values >> SASS_INPUT_LANES & 1)
 		emit_taken_mask(p, sass_stub_value_reg(p, SASS_INPUT_LANES), guard, second);
-	if (given >> SASS_INPUT_ACTIVE & 1)
+	if (values >> SASS_INPUT_ACTIVE & 1)
 		emit(p, sass_vote(sass_stub_value_reg(p, SASS_INPUT_ACTIVE)));
 	if (warps) {
 		emit(p, sass_nop(0, SASS_PREDICATE_CYCLES));
@@ -131,13 +131,13 @@ void sass_stub_emit_branch_values(struct stub_writer *p, struct sass_insn own, u
 }
 
 /* Loads the lower 64 bits of each operand, and 0 for operands that the instruction does not have. */
-void sass_stub_emit_operands(struct stub_writer *p, struct sass_insn own, uint32_t given)
+void sass_stub_emit_operands(struct stub_writer *p, struct sass_insn own, uint32_t values)
 {
 	struct sass_operand named[SASS_OPERANDS];
 	unsigned n = sass_operands_named(p->code->arch, own, named);
 
 	for (unsigned i = 0; i < SASS_OPERANDS; i++)
-		for (unsigned half = 0; given >> (SASS_INPUT_REGISTER + i) & 1 && half < 2; half++) {
+		for (unsigned half = 0; values >> (SASS_INPUT_REGISTER + i) & 1 && half < 2; half++) {
 			const struct sass_operand *o = i < n && half < named[i].n ? &named[i] : NULL;
 			uint32_t to = sass_stub_value_reg(p, SASS_INPUT_REGISTER + i) + half;
 
@@ -145,14 +145,14 @@ void sass_stub_emit_operands(struct stub_writer *p, struct sass_insn own, uint32
 		}
 }
 
-void sass_stub_emit_access_values(struct stub_writer *p, const struct sass_access *a, uint32_t given)
+void sass_stub_emit_access_values(struct stub_writer *p, const struct sass_access *a, uint32_t values)
 {
-	if (given & (1u << SASS_INPUT_ADDRESS | 1u << SASS_INPUT_OFFSET))
+	if (values & (1u << SASS_INPUT_ADDRESS | 1u << SASS_INPUT_OFFSET))
 		a->near ? emit_offset(p, a) : emit_address(p, a);
 	for (enum sass_input g = SASS_INPUT_VALUE; g <= SASS_INPUT_VALUE_HIGH; g++)
-		if (given >> g & 1)
+		if (values >> g & 1)
 			emit_value(p, a, g);
-	if (given >> SASS_INPUT_OPERAND & 1)
+	if (values >> SASS_INPUT_OPERAND & 1)
 		emit_words(p, SASS_INPUT_OPERAND, a->operand, a->nvalue);
 }
 
@@ -173,11 +173,11 @@ enum gpubpf_mem_space sass_stub_access_space(const struct sass_access *a)
 	return GPUBPF_GENERIC;
 }
 
-uint32_t sass_stub_place_constant(const struct sass_insn_probe *at, enum sass_input given)
+uint32_t sass_stub_place_constant(const struct sass_insn_probe *at, enum sass_input value)
 {
 	const struct sass_access *a = &at->place.access;
 
-	switch (given) {
+	switch (value) {
 	case SASS_INPUT_PLACE_ID:
 		return at->place.id;
 	case SASS_INPUT_LINE:

@@ -10,14 +10,14 @@
                                     * scratch register */
 
 struct stub_writer {
-	const struct sass_insn_probes *around;
+	const struct sass_insn_probes *insn_probes;
 	const struct sass_code *code;
 	struct sass_patched_code *out;
 	unsigned pending;
 	unsigned barrier;          /* a convergence barrier that the kernel does not use; SASS_BARRIERS: the kernel
 	                            * uses all */
 	uint32_t saved_at;         /* register for saved predicates; the next one is the scratch register */
-	uint32_t given[SASS_NINPUTS]; /* first of the two registers of each per-lane value of the place */
+	uint32_t value_reg[SASS_NINPUTS]; /* first of the two registers of each per-lane value of the place */
 	const struct sass_access *access; /* the access whose values the registers hold; switch_access() changes it
 	                                   * between bodies if the instruction has two accesses */
 };
@@ -29,21 +29,21 @@ static inline void emit(struct stub_writer *p, struct sass_insn insn)
 
 /* Allocates two registers, from `at` on, for each per-lane value that a body reads. Returns the first register after
  * them. */
-uint32_t sass_stub_assign_value_regs(const struct sass_insn_probes *around, uint32_t at, uint32_t given[SASS_NINPUTS]);
+uint32_t sass_stub_assign_value_regs(const struct sass_insn_probes *insn_probes, uint32_t at, uint32_t value_reg[SASS_NINPUTS]);
 /* Returns the first of the two registers of a per-lane value. */
-uint32_t sass_stub_value_reg(const struct stub_writer *p, enum sass_input given);
+uint32_t sass_stub_value_reg(const struct stub_writer *p, enum sass_input value);
 
-/* Emit moves of the values in the set `given` (bits of enum sass_input) to their registers: values of access a, of
+/* Emit moves of the values in the set `values` (bits of enum sass_input) to their registers: values of access a, of
  * the branch `own`, and of the register operands of `own`. */
-void sass_stub_emit_access_values(struct stub_writer *p, const struct sass_access *a, uint32_t given);
-void sass_stub_emit_branch_values(struct stub_writer *p, struct sass_insn own, uint32_t given);
-void sass_stub_emit_operands(struct stub_writer *p, struct sass_insn own, uint32_t given);
+void sass_stub_emit_access_values(struct stub_writer *p, const struct sass_access *a, uint32_t values);
+void sass_stub_emit_branch_values(struct stub_writer *p, struct sass_insn own, uint32_t values);
+void sass_stub_emit_operands(struct stub_writer *p, struct sass_insn own, uint32_t values);
 /* Emits a wait for the result of the atomic `own`, and the move of the old value of memory. */
 void sass_stub_emit_old_value(struct stub_writer *p, const struct sass_access *a, struct sass_insn own);
 
 /* Returns the space of an access; GPUBPF_GENERIC if the address may be in one of several. */
 enum gpubpf_mem_space sass_stub_access_space(const struct sass_access *a);
 /* Returns a place value that is a constant of the place. */
-uint32_t sass_stub_place_constant(const struct sass_insn_probe *at, enum sass_input given);
+uint32_t sass_stub_place_constant(const struct sass_insn_probe *at, enum sass_input value);
 
 #endif

@@ -28,7 +28,7 @@ static int make_contents(struct writer *w, uint32_t bank)
 		set_data(w, w->section[graph], w->calls, calls);
 	set_data(w, w->section[w->kernel->info], w->info, info);
 	set_data(w, w->section[sass_section_find(w->app, ".nv.info")], w->general, general);
-	set_data(w, w->section[w->kernel->text], w->grafted->insns, w->grafted->n * SASS_INSN);
+	set_data(w, w->section[w->kernel->text], w->patched->insns, w->patched->n * SASS_INSN);
 	set_data(w, SECTION_SYMBOLS, w->symbols, w->nsymbols * sizeof(*w->symbols));
 	set_data(w, SECTION_STRINGS, w->strings, w->strings_size);
 	for (uint32_t i = 1; i < w->nsections; i++)
@@ -90,10 +90,10 @@ static int make(struct writer *w)
 }
 
 int sass_twin_write(const struct sass_cubin *app, const struct sass_kernel *kernel, const struct sass_code *code,
-		    const struct sass_cubin *probes, const struct sass_patched_code *grafted, struct sass_twin *twin,
+		    const struct sass_cubin *probes, const struct sass_patched_code *patched, struct sass_twin *twin,
 		    struct gpubpf_diag *diag)
 {
-	struct writer w = { .app = app, .probes = probes, .kernel = kernel, .code = code, .grafted = grafted, .diag = diag,
+	struct writer w = { .app = app, .probes = probes, .kernel = kernel, .code = code, .patched = patched, .diag = diag,
 			    .twin = twin };
 	int err = -ENOMEM;
 
@@ -103,16 +103,16 @@ int sass_twin_write(const struct sass_cubin *app, const struct sass_kernel *kern
 			  w.twin_name + strlen(GPUBPF_TWIN_PREFIX));
 	w.section = calloc(app->nsections, sizeof(*w.section));
 	w.symbol = calloc(app->nsymbols + 1, sizeof(*w.symbol));
-	w.has = calloc(app->nsymbols + 1, sizeof(*w.has));
-	w.wanted = malloc((app->nsymbols + 1) * sizeof(*w.wanted));
-	if (w.section && w.symbol && w.has && w.wanted)
+	w.is_selected = calloc(app->nsymbols + 1, sizeof(*w.is_selected));
+	w.selected = malloc((app->nsymbols + 1) * sizeof(*w.selected));
+	if (w.section && w.symbol && w.is_selected && w.selected)
 		err = make(&w);
 	free(w.sections);
 	free(w.section);
 	free(w.symbol);
-	free(w.has);
-	free(w.wanted);
-	free(w.kept);
+	free(w.is_selected);
+	free(w.selected);
+	free(w.copied);
 	free(w.symbols);
 	free(w.strings);
 	free(w.names);
@@ -120,7 +120,7 @@ int sass_twin_write(const struct sass_cubin *app, const struct sass_kernel *kern
 	free(w.general);
 	free(w.calls);
 	free(w.relocations);
-	free(w.of_code);
+	free(w.code_relocations);
 	sass_texts_finish(&w.texts);
 	free(w.addresses);
 	while (w.nrenamed)

@@ -37,7 +37,7 @@ int sass_twin_check_attrs(const struct sass_cubin *app, const struct sass_kernel
 /* Writes the twin. Returns 0; -EINVAL with the reason in *diag; -ENOMEM. After success the caller calls
  * sass_twin_finish(). */
 int sass_twin_write(const struct sass_cubin *app, const struct sass_kernel *kernel, const struct sass_code *code,
-		    const struct sass_cubin *probes, const struct sass_patched_code *grafted, struct sass_twin *twin,
+		    const struct sass_cubin *probes, const struct sass_patched_code *patched, struct sass_twin *twin,
 		    struct gpubpf_diag *diag);
 void sass_twin_finish(struct sass_twin *twin);
 

@@ -108,16 +108,16 @@ static int read_addresses(struct writer *w, uint32_t bank)
 
 int sass_twin_addresses(struct writer *w)
 {
-	uint32_t bank = sass_section_find(w->app, ".nv.constant4"), of_code = w->texts.relocations;
+	uint32_t bank = sass_section_find(w->app, ".nv.constant4"), code_relocations = w->texts.relocations;
 	const struct sass_section *s = &w->app->sections[bank];
 	size_t n = s->data ? s->size / 8 + 1 : 1;
 	int err;
 
 	w->relocations = calloc(n, sizeof(*w->relocations));
-	w->of_code = calloc(of_code + 1, sizeof(*w->of_code));
-	w->twin->bindings = calloc(n + of_code + w->grafted->naddresses, sizeof(*w->twin->bindings));
+	w->code_relocations = calloc(code_relocations + 1, sizeof(*w->code_relocations));
+	w->twin->bindings = calloc(n + code_relocations + w->patched->naddresses, sizeof(*w->twin->bindings));
 	w->addresses = malloc(s->size + 1);
-	if (!w->relocations || !w->of_code || !w->twin->bindings || !w->addresses)
+	if (!w->relocations || !w->code_relocations || !w->twin->bindings || !w->addresses)
 		return -ENOMEM;
 	err = read_addresses(w, bank);
 	if (err < 0 || !(w->nrelocations || w->twin->nbindings))
@@ -136,7 +136,7 @@ static int read_code_address(void *arg, const struct sass_relocation *r)
 	const struct sass_symbol *s = &w->app->symbols[r->symbol]; /* sass_texts_find() has checked the index */
 
 	if (s->section == w->text || r->type == SASS_RELOCATION_CALL)
-		w->of_code[w->nof_code++] = relocation(w, r);
+		w->code_relocations[w->ncode_relocations++] = relocation(w, r);
 	else if (is_variable(s))
 		bind(w, r, r->type == SASS_RELOCATION_LOW ? CUDA_TWIN_LOW : CUDA_TWIN_HIGH);
 	else
@@ -159,7 +159,7 @@ static uint32_t find_constant_symbol(const struct writer *w, uint32_t bank, uint
 {
 	uint32_t found = 0;
 
-	for (uint32_t i = sass_first(&w->app->symbols_of, bank); i; i = w->app->symbols_of.next[i]) {
+	for (uint32_t i = sass_first(&w->app->symbols_by_section, bank); i; i = w->app->symbols_by_section.next[i]) {
 		const struct sass_symbol *s = &w->app->symbols[i];
 
 		if (ELF64_ST_TYPE(s->head.st_info) != STT_OBJECT || !*s->name)
@@ -176,8 +176,8 @@ int sass_twin_addresses_in_stubs(struct writer *w)
 	uint32_t bank = sass_section_find(w->app, SASS_CONSTANTS);
 
 	w->text = w->kernel->text;
-	for (uint32_t i = 0; i < w->grafted->naddresses; i++) {
-		const struct sass_constant_address *a = &w->grafted->addresses[i];
+	for (uint32_t i = 0; i < w->patched->naddresses; i++) {
+		const struct sass_constant_address *a = &w->patched->addresses[i];
 		uint32_t symbol = find_constant_symbol(w, bank, a->off);
 
 		if (!symbol)

@@ -53,7 +53,7 @@ void sass_twin_fix_heads(struct writer *w)
 		else if (s->head.sh_info && !constants)
 			s->head.sh_info = s->head.sh_info < w->app->nsections ? w->section[s->head.sh_info] : 0;
 		if (text && w->app->head.e_ident[EI_ABIVERSION] <= ABI_REGS_IN_INFO)
-			s->head.sh_info |= w->grafted->regs << REGS_SHIFT;
+			s->head.sh_info |= w->patched->regs << REGS_SHIFT;
 	}
 	w->sections[SECTION_SYMBOLS].head.sh_info = count_local_symbols(w);
 }

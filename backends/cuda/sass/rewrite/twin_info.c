@@ -34,7 +34,7 @@ int sass_twin_check_attrs(const struct sass_cubin *app, const struct sass_kernel
 	size_t at = 0;
 
 	for (unsigned attr = 0; attr < sizeof(attrs); attr++)
-		if (app->said[attr / 64] >> attr % 64 & 1 && !is_known_symbol_attr(attr))
+		if (app->symbol_attrs[attr / 64] >> attr % 64 & 1 && !is_known_symbol_attr(attr))
 			return refuse_attr(attr, diag);
 	while (sass_item_next(s->data, s->size, &at, &item)) {
 		if (attrs[item.attr] == ATTR_UNKNOWN)
@@ -51,9 +51,9 @@ static uint32_t item_value(const struct writer *w, uint8_t attr, uint32_t symbol
 	bool own = symbol == w->kernel->symbol;
 
 	if (own && attr == SASS_ATTR_REGCOUNT)
-		return w->grafted->regs;
-	if (own && attr != SASS_ATTR_REGCOUNT && w->grafted->frame > value)
-		return w->grafted->frame;
+		return w->patched->regs;
+	if (own && attr != SASS_ATTR_REGCOUNT && w->patched->frame > value)
+		return w->patched->frame;
 	return value;
 }
 
@@ -69,14 +69,14 @@ static int find_items(const struct writer *w, uint32_t **found, uint32_t *n)
 	const struct sass_chains *items = &w->app->items;
 	uint32_t room = 1, *all;
 
-	for (uint32_t k = 0; k <= w->nwanted; k++)
-		for (uint32_t i = sass_first(items, k < w->nwanted ? w->wanted[k] : w->app->nsymbols); i; i = items->next[i])
+	for (uint32_t k = 0; k <= w->nselected; k++)
+		for (uint32_t i = sass_first(items, k < w->nselected ? w->selected[k] : w->app->nsymbols); i; i = items->next[i])
 			room++;
 	all = malloc(room * sizeof(*all));
 	if (!all)
 		return -ENOMEM;
-	for (uint32_t k = *n = 0; k <= w->nwanted; k++)
-		for (uint32_t i = sass_first(items, k < w->nwanted ? w->wanted[k] : w->app->nsymbols); i; i = items->next[i])
+	for (uint32_t k = *n = 0; k <= w->nselected; k++)
+		for (uint32_t i = sass_first(items, k < w->nselected ? w->selected[k] : w->app->nsymbols); i; i = items->next[i])
 			all[(*n)++] = i;
 	qsort(all, *n, sizeof(*all), sass_compare_u32);
 	*found = all;
@@ -126,8 +126,8 @@ static size_t write_exits(const struct writer *w, uint8_t *to)
 {
 	uint16_t n = 0;
 
-	for (uint32_t i = 0; i < w->grafted->n; i++)
-		if (sass_opcode(w->grafted->insns[i]) == SASS_OP_EXIT && n < UINT16_MAX / 4)
+	for (uint32_t i = 0; i < w->patched->n; i++)
+		if (sass_opcode(w->patched->insns[i]) == SASS_OP_EXIT && n < UINT16_MAX / 4)
 			put32(to + 4 + 4 * n++, i * SASS_INSN);
 	to[0] = SASS_FORMAT_SIZED;
 	to[1] = SASS_ATTR_EXIT_OFFSETS;
@@ -146,11 +146,11 @@ static size_t write_barrier(const struct writer *w, const struct sass_section *i
 	struct sass_item item;
 	size_t at = 0;
 
-	while (w->grafted->counts && sass_item_next(info->data, info->size, &at, &item))
+	while (w->patched->counts && sass_item_next(info->data, info->size, &at, &item))
 		if (item.attr == SASS_ATTR_NUM_BARRIERS)
 			return 0;
-	memcpy(to, one, w->grafted->counts ? sizeof(one) : 0);
-	return w->grafted->counts ? sizeof(one) : 0;
+	memcpy(to, one, w->patched->counts ? sizeof(one) : 0);
+	return w->patched->counts ? sizeof(one) : 0;
 }
 
 static int write_item(struct writer *w, const struct sass_item *item, uint8_t *to, size_t n)
@@ -177,7 +177,7 @@ int sass_twin_info(struct writer *w, size_t *size)
 	size_t at = 0, from = 0;
 	int err = 0;
 
-	w->info = malloc(s->size + 4 * w->grafted->n + 12);
+	w->info = malloc(s->size + 4 * w->patched->n + 12);
 	if (!w->info)
 		return -ENOMEM;
 	for (*size = 0; !err && sass_item_next(s->data, s->size, &at, &item); from = at) {

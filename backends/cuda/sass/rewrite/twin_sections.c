@@ -113,28 +113,28 @@ static void collect_copied(struct writer *w, const struct sass_chains *chains, u
 {
 	for (uint32_t i = sass_first(chains, key); i; i = chains->next[i])
 		if (is_copied(w, i))
-			w->kept[w->nkept++] = i;
+			w->copied[w->ncopied++] = i;
 }
 
 int sass_twin_find_copied(struct writer *w)
 {
 	const struct sass_cubin *app = w->app;
 
-	w->kept = malloc((length(&app->general, 0) + length(&app->of_section, w->kernel->text) + 1) * sizeof(*w->kept));
-	if (!w->kept)
+	w->copied = malloc((length(&app->general, 0) + length(&app->sections_by_info, w->kernel->text) + 1) * sizeof(*w->copied));
+	if (!w->copied)
 		return -ENOMEM;
 	collect_copied(w, &app->general, 0);
-	collect_copied(w, &app->of_section, w->kernel->text);
-	qsort(w->kept, w->nkept, sizeof(*w->kept), sass_compare_u32);
-	w->sections = calloc(w->nkept + 2 * w->texts.n + MAX_NEW_SECTIONS, sizeof(*w->sections));
+	collect_copied(w, &app->sections_by_info, w->kernel->text);
+	qsort(w->copied, w->ncopied, sizeof(*w->copied), sass_compare_u32);
+	w->sections = calloc(w->ncopied + 2 * w->texts.n + MAX_NEW_SECTIONS, sizeof(*w->sections));
 	return w->sections ? 0 : -ENOMEM;
 }
 
 static void add_rank(struct writer *w, int wanted)
 {
-	for (uint32_t i = 0; i < w->nkept; i++)
-		if (rank(&w->app->sections[w->kept[i]]) == wanted)
-			add_copy(w, w->kept[i]);
+	for (uint32_t i = 0; i < w->ncopied; i++)
+		if (rank(&w->app->sections[w->copied[i]]) == wanted)
+			add_copy(w, w->copied[i]);
 }
 
 /* -- the order -- */
@@ -168,11 +168,11 @@ static int add_code_relocations(struct writer *w)
 	int err = 0;
 
 	for (uint32_t i = 0; !err && i < w->texts.n; i++) {
-		uint32_t before = w->nof_code, section = w->texts.section[i];
+		uint32_t before = w->ncode_relocations, section = w->texts.section[i];
 
 		err = sass_twin_addresses_of_code(w, section);
 		add_relocations(w, sass_twin_section_name(w, w->app->sections[sass_relocations_of(w->app, section)].name),
-				w->of_code + before, w->nof_code - before, section);
+				w->code_relocations + before, w->ncode_relocations - before, section);
 	}
 	return err;
 }
@@ -226,13 +226,13 @@ int sass_twin_choose_sections(struct writer *w, uint32_t bank)
 	if (w->probes->sections[bank].data)
 		w->constants = add(w, ".nv.constant3", &w->probes->sections[bank].head, w->probes->sections[bank].data, 0);
 	add_rank(w, 1);
-	add(w, sass_twin_section_name(w, text->name), &text->head, w->grafted->insns, w->kernel->text);
+	add(w, sass_twin_section_name(w, text->name), &text->head, w->patched->insns, w->kernel->text);
 	for (uint32_t i = 1; i < w->texts.n; i++)
 		add_copy(w, w->texts.section[i]);
 	if (w->nrelocations && data)
 		add_copy(w, data);
 	add_rank(w, 3);
-	if (w->grafted->counts)
+	if (w->patched->counts)
 		err = add_count_word(w);
 	add_rank(w, 4);
 	return err;

@@ -21,9 +21,9 @@ static const char *symbol_name(struct writer *w, const struct sass_symbol *s)
 
 void sass_twin_add_symbol(struct writer *w, uint32_t symbol)
 {
-	if (symbol && !w->has[symbol])
-		w->wanted[w->nwanted++] = symbol;
-	w->has[symbol] = 1;
+	if (symbol && !w->is_selected[symbol])
+		w->selected[w->nselected++] = symbol;
+	w->is_selected[symbol] = 1;
 }
 
 /* Adds the functions of the driver that the kernel or its callees may call. */
@@ -49,7 +49,7 @@ static bool is_data(const struct writer *w, const struct sass_symbol *s)
 
 static void select_symbols(struct writer *w)
 {
-	const struct sass_chains *of = &w->app->symbols_of;
+	const struct sass_chains *of = &w->app->symbols_by_section;
 
 	select_externs(w);
 	for (uint32_t k = 1; k < w->nsections; k++)
@@ -58,7 +58,7 @@ static void select_symbols(struct writer *w)
 				sass_twin_add_symbol(w, i);
 	for (uint32_t i = sass_first(&w->app->reserved, 0); i; i = w->app->reserved.next[i])
 		sass_twin_add_symbol(w, i);
-	qsort(w->wanted, w->nwanted, sizeof(*w->wanted), sass_compare_u32);
+	qsort(w->selected, w->nselected, sizeof(*w->selected), sass_compare_u32);
 }
 
 size_t sass_twin_add_string(char *to, size_t *size, const char *text)
@@ -82,13 +82,13 @@ static void append_symbol(struct writer *w, const struct sass_symbol *s, uint32_
 
 static void append_symbols(struct writer *w)
 {
-	for (uint32_t k = 0; k < w->nwanted; k++) {
-		uint32_t i = w->wanted[k];
+	for (uint32_t k = 0; k < w->nselected; k++) {
+		uint32_t i = w->selected[k];
 		const struct sass_symbol *s = &w->app->symbols[i];
 
 		w->symbol[i] = w->nsymbols;
 		append_symbol(w, s, s->section && s->section != SASS_NONE ? w->section[s->section] : s->head.st_shndx,
-			      i == w->kernel->symbol ? w->grafted->n * SASS_INSN : s->head.st_size);
+			      i == w->kernel->symbol ? w->patched->n * SASS_INSN : s->head.st_size);
 	}
 }
 
@@ -117,11 +117,11 @@ int sass_twin_make_symbols(struct writer *w, uint32_t bank)
 	size_t strings = 1 + OWN_NAMES * sizeof(w->twin_name);
 
 	select_symbols(w);
-	for (uint32_t i = 0; i < w->nwanted; i++)
-		strings += strlen(w->app->symbols[w->wanted[i]].name) + 1;
+	for (uint32_t i = 0; i < w->nselected; i++)
+		strings += strlen(w->app->symbols[w->selected[i]].name) + 1;
 	for (uint32_t i = 0; i < w->probes->nsymbols; i++)
 		strings += strlen(w->probes->symbols[i].name) + 1;
-	w->symbols = calloc(w->nwanted + w->probes->nsymbols + 1, sizeof(*w->symbols));
+	w->symbols = calloc(w->nselected + w->probes->nsymbols + 1, sizeof(*w->symbols));
 	w->strings = calloc(1, strings);
 	if (!w->symbols || !w->strings)
 		return -ENOMEM;
@@ -132,6 +132,6 @@ int sass_twin_make_symbols(struct writer *w, uint32_t bank)
 	if (w->failed)
 		return -ENOMEM;
 	map_relocations(w, w->relocations, w->nrelocations);
-	map_relocations(w, w->of_code, w->nof_code);
+	map_relocations(w, w->code_relocations, w->ncode_relocations);
 	return 0;
 }

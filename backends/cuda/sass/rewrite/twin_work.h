@@ -27,16 +27,16 @@ struct writer {
 	const struct sass_cubin *app, *probes;
 	const struct sass_kernel *kernel;
 	const struct sass_code *code;
-	const struct sass_patched_code *grafted;
+	const struct sass_patched_code *patched;
 	struct gpubpf_diag *diag;
 	struct out_section *sections;
 	uint32_t nsections, constants;        /* constants: index of the probes' c[0x3], 0 if there is none */
 	uint32_t *section, *symbol;           /* index in the twin of each section and symbol of the application's
 	                                       * cubin; 0: not in the twin */
-	uint32_t *kept, nkept;                /* kept[]: indices of the application's sections that the twin copies,
-	                                       * rising */
-	uint8_t *has;                         /* per symbol of the application: does the twin have it? */
-	uint32_t *wanted, nwanted;            /* wanted[]: indices of these symbols; sorted when all are known */
+	uint32_t *copied, ncopied;            /* copied[]: indices of the application's sections that the twin
+	                                       * copies, rising */
+	uint8_t *is_selected;                 /* per symbol of the application: does the twin have it? */
+	uint32_t *selected, nselected;        /* selected[]: indices of these symbols; sorted when all are known */
 	Elf64_Sym *symbols;
 	uint32_t nsymbols;
 	char *strings, *names;
@@ -49,9 +49,9 @@ struct writer {
 	uint8_t *info, *general, *calls;      /* malloc'd: contents of .nv.info.<kernel>, .nv.info and .nv.callgraph
 	                                       * of the twin */
 	struct sass_texts texts;              /* the application's code sections in the twin */
-	Elf64_Rela *relocations, *of_code;    /* relocations of c[0x4], and of code; sass_twin_make_symbols()
-	                                       * replaces the application's symbol indices by the twin's */
-	uint32_t nrelocations, nof_code;
+	Elf64_Rela *relocations, *code_relocations; /* relocations of c[0x4], and of code; sass_twin_make_symbols()
+	                                             * replaces the application's symbol indices by the twin's */
+	uint32_t nrelocations, ncode_relocations;
 	uint32_t text;                        /* index of the application's code section whose relocations are being
 	                                       * read */
 	uint8_t *addresses;                   /* malloc'd: contents of c[0x4] of the twin */
@@ -76,7 +76,7 @@ static inline int sass_compare_u32(const void *a, const void *b)
 /* Returns the name in the twin of a section: if it ends with the kernel's name (".text.NAME"), it gets the twin's
  * name instead. */
 const char *sass_twin_section_name(struct writer *w, const char *name);
-/* Lists in w->kept the sections that the twin copies, and allocates w->sections. Returns 0 or -ENOMEM. */
+/* Lists in w->copied the sections that the twin copies, and allocates w->sections. Returns 0 or -ENOMEM. */
 int sass_twin_find_copied(struct writer *w);
 /* Adds all sections to w->sections, in the order that loaders expect. bank: section c[0x3] of the probes. Returns 0;
  * -EINVAL with the reason in w->diag; -ENOMEM. */
@@ -93,8 +93,8 @@ void sass_twin_add_symbol(struct writer *w, uint32_t symbol);
  * bindings of the twin. Returns 1; 0 if there are none; -EINVAL with the reason why a twin cannot have one of them;
  * -ENOMEM. */
 int sass_twin_addresses(struct writer *w);
-/* Add the addresses in the code of a section of w->texts to w->of_code or to the bindings, and the addresses of
- * __constant__ variables in stubs to the bindings. Return 0 or errors like sass_twin_addresses(). */
+/* Add the addresses in the code of a section of w->texts to w->code_relocations or to the bindings, and the
+ * addresses of __constant__ variables in stubs to the bindings. Return 0 or errors like sass_twin_addresses(). */
 int sass_twin_addresses_of_code(struct writer *w, uint32_t section);
 int sass_twin_addresses_in_stubs(struct writer *w);
 

@@ -124,7 +124,7 @@ static void change(const struct sass_cubin *app, const struct sass_kernel *k, co
 		if (sass_opcode(was) == SASS_OP_BRA && sass_branch(m->code->arch, was) == -SASS_INSN) /* end of section */
 			break;
 		for (size_t b = random_below(2); b < sizeof(bad) / sizeof(*bad); b += 2) {
-			if (m->bodies[0].wanders && sass_opcode(bad[b]) == SASS_OP_BRA) /* allowed here: this branch has no effect */
+			if (m->bodies[0].has_branches && sass_opcode(bad[b]) == SASS_OP_BRA) /* allowed here: this branch has no effect */
 				continue;
 			memcpy(text + i * SASS_INSN, &bad[b], SASS_INSN);
 			changed++;
@@ -165,7 +165,7 @@ static void graft(const struct sass_cubin *app, const struct sass_kernel *k, str
 		for (uint32_t i = 0; i < m->around.n; i++, stubs++) {
 			const struct sass_place *place = &m->around.list[i].place;
 
-			twice += m->bodies[0].wanders && place->guard != SASS_PT && place->second != SASS_PT;
+			twice += m->bodies[0].has_branches && place->guard != SASS_PT && place->second != SASS_PT;
 			for (int again = 0; again < 4; again++)
 				right += runs_right(m->code, &grafted, &m->around, i, k->regs);
 		}

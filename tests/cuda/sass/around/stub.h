@@ -249,7 +249,7 @@ static void issue_before(struct adversary *a, const struct sass_code *code, cons
 	       sass_op_find(sass_opcode(sass_code_at(code, from - 1)))->class != SASS_BRANCH)
 		from--;
 	for (; from < at; from++) {
-		struct sass_insn insn = g->insns[g->stands[from]];
+		struct sass_insn insn = g->insns[g->location[from]];
 
 		settle(a, sass_wait_mask(insn), NULL);
 		if (sass_field(insn, 12, 4) == SASS_PT)
@@ -378,7 +378,7 @@ static bool runs_right(const struct sass_code *code, const struct sass_patched_c
 	}
 	if (run.wrong || adversary.wrong || run.own != 1 || memcmp(after.r, run.t.r, regs * sizeof(*after.r)) || memcmp(after.p, run.t.p, 8) ||
 	    run.effects != 3 * (heard_before(all, last, own, &before) + applies_to_thread(own, &all->list[last].place, &before)) ||
-	    run.met != bodies_at(all, i) * around->body->wanders)
+	    run.met != bodies_at(all, i) * around->body->has_branches)
 		return false;
 	heard = &run.heard[heard_before(all, i, own, &before) % 2];
 	if (around->place.kind == GPUBPF_SITE_ATOMIC && meant)
