@@ -62,8 +62,8 @@ static void set_operands(struct low *l, enum gpubpf_site site, LLVMValueRef env)
 		}
 }
 
-/* registers of the twin besides those of the kernel and the probe, among them two that the hardware counts and one
- * for lanes that reach an exit separately (backends/cuda/sass/rewrite/patch.c) */
+/* registers that the twin adds to those of the kernel and the probe. Two of them the hardware counts. One is for
+ * lanes that reach an exit separately (backends/cuda/sass/rewrite/patch.c). */
 #define TWIN_EXTRA_REGS 4
 
 /* Limits the registers of the probe; the assembler spills the values that do not fit to local memory. */

@@ -43,8 +43,8 @@ struct injection {
 };
 
 /* Refuses programs that the site does not support. Only probes at exits may end the thread, because the EXITs of
- * others lead back to the kernel. Programs at functions cannot read arguments: only types say which registers hold
- * them, and machine code has none. */
+ * others lead back to the kernel. Programs at functions cannot read arguments, because machine code does not say
+ * which registers hold them. */
 static int check_site(const struct gpubpf_lower_job *job, const struct gpubpf_site_desc *site, struct gpubpf_diag *diag)
 {
 	const uint32_t ends = GPUBPF_SITE_BIT(EXIT) | GPUBPF_SITE_BIT(BLOCK_END);

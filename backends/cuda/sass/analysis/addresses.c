@@ -6,7 +6,7 @@
 #define OPERATION(opcode) ((opcode) & 0x1ff)
 #define OP_LDC 0x182               /* operations */
 #define OP_LDCU 0x1ac
-#define MAX_LOOK_BACK_INSNS 64     /* how many instructions before a read are searched for its index */
+#define MAX_LOOK_BACK_INSNS 64     /* maximum number of instructions before a read that are searched for its index */
 
 struct address_walk {
 	const struct sass_cubin *cubin;

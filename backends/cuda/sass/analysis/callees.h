@@ -21,7 +21,7 @@
 struct gpubpf_diag;
 struct sass_code;
 
-/* indices of code sections, each once: the kernel's, then those of functions that are called by name */
+/* indices of code sections, each once: the kernel's section, then the sections of functions that are called by name */
 struct sass_texts {
 	uint32_t *section;         /* malloc'd */
 	uint32_t n, relocations;   /* relocations: number of relocations of all these sections */

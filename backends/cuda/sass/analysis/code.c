@@ -17,7 +17,8 @@
 #define OP_RET 0x150
 #define OP_CALL_NAMED 0x943        /* whole opcodes: CALL.ABS of an immediate address, */
 #define OP_CALL_REGISTER 0x344     /* and CALL.REL of a register, which counts from the start of the section */
-#define MAX_LOOK_BACK_INSNS 64     /* how many instructions before a call are searched for the load of its address */
+#define MAX_LOOK_BACK_INSNS 64     /* maximum number of instructions before a call that are searched for the load of
+                                    * its address */
 
 #define refuse(diag, ...) gpubpf_diag_refuse(diag, INJECT, __VA_ARGS__)
 
@@ -71,7 +72,7 @@ static int check_call(const struct sass_cubin *c, struct sass_code *code, uint32
 	return 0;
 }
 
-/* Is it an EXIT in a known form: besides its predicates only control bits are set? */
+/* Is it an EXIT in a known form, with no bits set except predicates and control bits? */
 static bool is_known_exit(struct sass_insn i)
 {
 	return (i.lo & ~0xf000ull) == SASS_OP_EXIT && !(i.hi & ((1ull << 41) - 1) & ~(15ull << 23));
@@ -176,8 +177,8 @@ static int decode_insn(const struct sass_cubin *c, struct sass_code *code, uint3
 	return 0;
 }
 
-/* Can the instruction, the first of a kernel, execute at another address? Compilers begin kernels with reads of
- * constants or special registers, which can. */
+/* Can this instruction, the first of a kernel, execute at another address? Reads of constants or special registers
+ * can, and compilers begin kernels with these. */
 static bool is_movable(struct sass_insn first)
 {
 	static const uint16_t known[] = { 0x002, 0x005, 0x024, 0x0b9, 0x119, 0x182, 0x1ac, 0x1c3 };

@@ -48,9 +48,10 @@ static bool is_uniform_result(struct sass_insn insn)
 
 /* the accesses of an operation after issue that no scoreboard guards */
 struct late_uses {
-	bool written, read;        /* written: of the destination register; read: of the sources */
-	bool uniform, predicate;   /* uniform: the destination is a uniform register; predicate: the operation also
-	                            * writes a predicate */
+	bool written, read;        /* written: the operation writes the destination register. read: it reads the
+	                            * source registers. */
+	bool uniform, predicate;   /* uniform: the destination is a uniform register. predicate: the operation also
+	                            * writes a predicate. */
 };
 
 /* Finds the unguarded accesses after issue. There are none if the operation has a fixed latency on the architecture

@@ -11,8 +11,8 @@
 
 struct sass_function {
 	const char *name;
-	uint32_t begin, end;       /* indices of its first instruction and of the one after its last; both 0 if it is
-	                            * in another section */
+	uint32_t begin, end;       /* begin: index of its first instruction. end: one past its last instruction. Both
+	                            * are 0 if it is in another section. */
 	const char *why;           /* the reason why its calls and returns are not known exactly; NULL: they are */
 };
 

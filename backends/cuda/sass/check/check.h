@@ -18,8 +18,8 @@ struct gpubpf_diag;
 struct sass_insn_probes;
 struct sass_twin;
 
-/* which probes the twin has; counts: it has the code that counts the lanes of a block
- * (backends/cuda/sass/isa/lane_count.h) */
+/* which probes the twin has. counts: the twin has the code that counts the lanes of a block
+ * (backends/cuda/sass/isa/lane_count.h). */
 struct sass_twin_contents {
 	bool entry, exit, counts;
 };

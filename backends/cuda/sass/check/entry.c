@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pass: the entry probe preserves the kernel's registers, and the instruction that its branch replaces executes
- * after it. */
+/* Pass: the entry probe preserves the kernel's registers. A copy of the instruction that the branch to the probe
+ * replaces executes after the probe. */
 #include "work.h"
 
 /* Later probes use the same registers. So every slow instruction of the entry probe must have a scoreboard, and the

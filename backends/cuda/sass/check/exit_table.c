@@ -21,7 +21,7 @@ static int check_exits(struct checked *c, const struct sass_item *item)
 	return item->data && item->size % 4 == 0 && !next_exit(c, &i) ? 0 : sass_check_fail(c, i, "its list of exits is incomplete");
 }
 
-/* Finds the item with the list of exits in .nv.info.<kernel>. False: the section has none. */
+/* Finds the item with the list of exits in .nv.info.<kernel>. False: the section has no list. */
 static bool find_exits(const struct sass_section *info, struct sass_item *item)
 {
 	size_t at = 0;

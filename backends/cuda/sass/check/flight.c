@@ -22,8 +22,9 @@ struct flight_walk {
 	struct checked *c;
 	uint32_t *seen;                    /* per instruction: 1 + index of the last operation whose walk reached it */
 	uint32_t *work, nwork;             /* worklist of instructions */
-	uint32_t from, end, top;           /* from, end: range of the exit probe. top: one above its highest
-	                                    * register; 0 if it uses none of the kernel's. */
+	uint32_t from, end, top;           /* from: first instruction of the exit probe. end: one past its last. top:
+	                                    * one above its highest register; 0 if all its registers are above the
+	                                    * kernel's. */
 };
 
 static uint32_t operation_at(const struct checked *c, uint32_t i)

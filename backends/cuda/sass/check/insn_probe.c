@@ -35,9 +35,9 @@ struct stub {
 	unsigned predicate_boards; /* scoreboards of the kernel's instruction for a predicate with variable latency,
 	                            * until a wait */
 	uint32_t saved_reg;        /* the register that holds the saved predicates; NO_REGISTER: they are not saved */
-	unsigned changed_predicates, guard_predicates; /* changed_predicates: those that no longer have the kernel's
-	                                                * value. guard_predicates: those that are true only where the
-	                                                * kernel's instruction executes. */
+	unsigned changed_predicates, guard_predicates; /* changed_predicates: predicates whose value differs from the
+	                                                * kernel's. guard_predicates: predicates that are true only
+	                                                * where the kernel's instruction executes. */
 	uint32_t time;             /* cycles since the stub began */
 	unsigned pending;          /* scoreboards that are still set when a body ends */
 	uint32_t bsync;            /* index of the BSYNC at which the lanes that entered reconverge; SASS_NONE:
@@ -82,7 +82,7 @@ static bool implies_own_guard(const struct stub *s, unsigned predicate, bool neg
 	return predicate != SASS_PT && ((own && !(s->changed_predicates >> predicate & 1)) || (!negated && s->guard_predicates >> predicate & 1));
 }
 
-/* Is it a PLOP3 that ANDs three predicates, one of which implies that guard? Then so does its result. */
+/* Is it a PLOP3 that ANDs three predicates? If one of them implies that guard, so does the result. */
 static bool is_conjunction(const struct stub *s, struct sass_insn insn)
 {
 	static const uint8_t inputs[] = { 87, 77, 68 };

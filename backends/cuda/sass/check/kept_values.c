@@ -57,7 +57,7 @@ static bool is_thread_constant(struct sass_insn insn)
 	return memchr(own, sass_field(insn, 72, 8), sizeof(own));
 }
 
-/* Would the instruction compute the same value again later from the same operands? */
+/* Does the instruction compute the same value whenever it executes with the same operands? */
 static bool is_repeatable(struct sass_insn insn)
 {
 	switch (sass_opcode(insn) & 0x1ff) {

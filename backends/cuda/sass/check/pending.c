@@ -17,8 +17,8 @@ struct pending_kind {
 	bool earlier[256];                 /* an instruction before `at` is also pending on the register */
 	bool mixed[256];                   /* pending instructions on the register belong to different units */
 	bool loads[256];                   /* all pending instructions on the register are loads */
-	uint32_t setter[SASS_SCOREBOARDS][MAX_SETTERS]; /* per scoreboard: for each opcode, the last instruction that
-	                                                 * set it since the last wait; 0: none */
+	uint32_t setter[SASS_SCOREBOARDS][MAX_SETTERS]; /* setter[b]: for each opcode, the last instruction that set
+	                                                 * scoreboard b since the last wait for it; 0: none */
 };
 
 struct pending {
@@ -45,7 +45,8 @@ static bool is_load(struct sass_insn insn)
 	return operation == 0x180 || operation == 0x181 || operation == 0x183 || operation == 0x184; /* LD, LDG, LDL, LDS */
 }
 
-/* A unit works in order: if operation `setter` of unit `by` is complete, so are its earlier ones. Clears them. */
+/* Operation `setter` of unit `by` is complete. Since a unit works in order, clears all earlier operations of that
+ * unit. */
 static void complete_unit(struct pending_kind *p, unsigned top, uint32_t setter, uint16_t by)
 {
 	for (unsigned r = 0; r < top; r++)

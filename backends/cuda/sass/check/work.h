@@ -14,14 +14,15 @@
 
 struct checked {
 	const struct sass_code *code;      /* the code of the kernel */
-	uint32_t regs, text, info;         /* of the kernel: its number of registers, section index of its code,
-	                                    * section index of its .nv.info.<kernel> */
+	uint32_t regs, text, info;         /* regs: number of registers of the kernel. text: index of its code
+	                                    * section. info: index of its section .nv.info.<kernel>. */
 	struct sass_cubin twin;
 	const uint8_t *bytes;
 	uint32_t first_added, first_stub;  /* first_added: index of the first instruction that the twin adds, after
 	                                    * the kernel's code or at its last EXIT. first_stub: index of the first
 	                                    * stub of an instruction probe or constant read; ninsns if there is none. */
-	uint32_t ninsns;                   /* number of instructions of the twin; those from first_stub on are stubs */
+	uint32_t ninsns;                   /* number of instructions of the twin; those with index first_stub and
+	                                    * higher are stubs */
 	uint32_t entry_branch, entry_copy; /* entry_branch: the kernel's instruction that the branch to the entry
 	                                    * probe replaces. entry_copy: index of its copy, after the entry probe. */
 	uint32_t new_regs, entry, exit;    /* new_regs: registers that the twin declares. entry, exit: first
@@ -124,7 +125,7 @@ int sass_check_flight(struct checked *c);
 /* -- pass: registers that the exit probe reads before it writes them hold values that the entry probe computed -- */
 int sass_check_reused_values(struct checked *c);
 
-/* -- pass: a probe waits for its own operations in flight -- */
+/* -- pass: each instruction of a probe waits for the operations of that probe on its registers -- */
 int sass_check_pending(struct checked *c);
 
 /* -- pass: probes keep the latencies that the hardware does not check -- */

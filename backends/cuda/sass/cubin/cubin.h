@@ -24,7 +24,8 @@ struct gpubpf_diag;
 enum sass_attr {
 	SASS_ATTR_PARAM_CBANK = 0x0a,      /* u32 symbol, u16 offset in c[0x0], u16 size */
 	SASS_ATTR_EXTERNS = 0x0f,          /* a list of u32 symbols */
-	SASS_ATTR_FRAME_SIZE = 0x11,       /* u32 symbol, u32 bytes; MIN_STACK_SIZE and MAX_STACK_SIZE likewise */
+	SASS_ATTR_FRAME_SIZE = 0x11,       /* u32 symbol, u32 bytes; MIN_STACK_SIZE and MAX_STACK_SIZE have the same
+	                                    * contents */
 	SASS_ATTR_MIN_STACK_SIZE = 0x12,
 	SASS_ATTR_KPARAM_INFO = 0x17,      /* 12 bytes per parameter */
 	SASS_ATTR_EXIT_OFFSETS = 0x1c,     /* a list of u32 offsets in the code */

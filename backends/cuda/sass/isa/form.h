@@ -13,7 +13,7 @@ enum sass_demotion {
 	SASS_DEMOTE_FROM_A,        /* R2UR becomes MOV: like DEMOTE_MOV, and the source moves from field A to field B */
 	SASS_DEMOTE_SWAP,          /* the uniform operand is C, but in the field of B: the fields are swapped */
 	SASS_DEMOTE_CONSTANT,      /* ULDC or LDCU becomes LDC, whose result needs a scoreboard */
-	SASS_DEMOTE_MEMORY,        /* a memory access loses its descriptor */
+	SASS_DEMOTE_MEMORY,        /* an access to global memory: the field of its memory descriptor is cleared */
 	SASS_DEMOTE_LOCAL,         /* an access to local memory at a uniform address gets a register address */
 	SASS_DEMOTE_VIADD,         /* a sum of two operands becomes one of three */
 	SASS_DEMOTE_SUM_64,        /* a sum of three operands, the last zero, becomes one of two */

@@ -33,8 +33,8 @@ enum sass_class {
 	SASS_SLOW,                 /* variable latency: a scoreboard says when registers are read and written. An
 	                            * operation may lack one if a later operation of the same in-order unit has one. */
 	SASS_LOAD,                 /* like SLOW, but compilers omit the scoreboard if the result is dead */
-	SASS_STORE,                /* like LOAD: no scoreboard if nothing rewrites its sources. It reads them after
-	                            * issue and writes no register. */
+	SASS_STORE,                /* like LOAD: compilers omit the scoreboard if nothing rewrites the sources. It
+	                            * reads them after issue and writes no register. */
 	SASS_ASYNC,                /* continues asynchronously; code waits for its results by other means */
 	SASS_SYNC,                 /* waits for other threads, orders memory, or is a hint; writes no register */
 	SASS_BRANCH,               /* a relative branch */
@@ -210,10 +210,10 @@ struct sass_insn sass_match_alone(struct sass_insn match, unsigned own);
  * SASS_PREDICATE_CYCLES cycles later. */
 struct sass_insn sass_isetp_imm(unsigned predicate, unsigned reg, uint32_t number, bool equal);
 #define SASS_PREDICATE_CYCLES 13
-/* PLOP3: AND of two predicates, with the same latency. */
+/* PLOP3: AND of two predicates, readable SASS_PREDICATE_CYCLES cycles later. */
 struct sass_insn sass_and_predicates(unsigned to, unsigned a, bool a_negated, unsigned b, bool b_negated);
-/* PLOP3: AND of two lane predicates, negated if bit 3 is set, and of uniform predicate `warps`, with the same
- * latency. */
+/* PLOP3: AND of two lane predicates, negated if bit 3 is set, and of uniform predicate `warps`; readable
+ * SASS_PREDICATE_CYCLES cycles later. */
 struct sass_insn sass_and_predicates_uniform(unsigned to, unsigned a, unsigned b, unsigned warps);
 /* P2R and R2P: save all predicates in a register, and restore them. The results are readable after SASS_MOVE_CYCLES
  * and SASS_PREDICATE_CYCLES. */
@@ -230,12 +230,13 @@ struct sass_insn sass_and(unsigned to, unsigned a, unsigned b);
 struct sass_insn sass_mul_add(unsigned to, unsigned from, uint32_t scale, unsigned and);
 struct sass_insn sass_add_imm(unsigned to, int32_t number);
 struct sass_insn sass_mul_add_wide(unsigned to, unsigned one, int32_t number, unsigned from);
-/* number - without; all ones if `of` is negative, else 0; from & ~mask. Same latency. */
+/* In this order: number - without; all ones if `of` is negative, else 0; from & ~mask. All are readable
+ * SASS_MOVE_CYCLES cycles later. */
 struct sass_insn sass_sub_from_imm(unsigned to, int32_t number, unsigned without);
 struct sass_insn sass_sign_mask(unsigned to, unsigned of);
 struct sass_insn sass_and_not(unsigned to, unsigned from, unsigned mask);
-/* from - without; a * b. Same latency. The third writes a predicate, as sass_isetp_imm() does: do the registers
- * differ? */
+/* In this order: from - without; a * b; both with the same latency. The third writes a predicate, as
+ * sass_isetp_imm() does: do the registers differ? */
 struct sass_insn sass_sub(unsigned to, unsigned from, unsigned without);
 struct sass_insn sass_mul(unsigned to, unsigned a, unsigned b);
 struct sass_insn sass_isetp_ne(unsigned predicate, unsigned a, unsigned b);

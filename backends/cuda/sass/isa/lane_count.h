@@ -13,8 +13,9 @@
 #include "isa.h"
 
 #define SASS_COUNT_BYTES 16        /* bytes of shared memory for the counter; a multiple that preserves alignment */
-#define SASS_COUNT_MIN_SM_RANK 90       /* from this architecture on, shared addresses begin with the rank of the
-                                         * block in its cluster, and with memory of the system */
+#define SASS_COUNT_MIN_SM_RANK 90       /* from this architecture on, the rank of the block in its cluster is part of
+                                         * a shared address, and memory of the system precedes the memory of the
+                                         * block */
 #define SASS_COUNT_SYSTEM_BYTES 0x400    /* bytes of that memory of the system; the size of the section includes them */
 #define SASS_COUNT_MAX_INSNS 20         /* maximum number of instructions of either sequence */
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Value numbering: proves that two straight-line probes do the same. The number of a value is a hash of its operation
- * and of the numbers of its operands. The effects of both probes must have the same numbers in the same order. An
- * effect includes the set of lanes that have ended. So an exit under a predicate equals later effects under the
- * opposite predicate.
+ * Value numbering: proves that two straight-line probes have equal effects. The number of a value is a hash of its
+ * operation and of the numbers of its operands. The effects of both probes must have the same numbers in the same
+ * order. The number of an effect includes the lanes that have ended. So a store after `@P EXIT` equals a store under
+ * @!P.
  */
 #include "schedule.h"
 
@@ -13,10 +13,12 @@
 
 struct numbers {
 	uint64_t reg[256], predicate[8];
-	bool lasts[256], predicate_lasts[8]; /* the lane would get the same value if it computed it later */
-	uint64_t ended;            /* which lanes continue: a sum over conditions, whose order does not matter */
+	bool lasts[256], predicate_lasts[8]; /* per register or predicate: computing the value again later in the
+	                                      * thread gives the same value */
+	uint64_t ended;            /* number of the set of lanes that continue: a sum of the numbers of the exit
+	                            * conditions, so that their order does not matter */
 	uint64_t effects[MAX_EFFECTS];
-	uint32_t n, done;          /* number of effects, and of effects on memory */
+	uint32_t n, done;          /* n: number of effects. done: number of effects other than reads of the clock. */
 	bool failed;
 };
 
@@ -37,7 +39,7 @@ static uint64_t guard_number(const struct numbers *s, struct sass_insn insn, boo
 	return p == SASS_PT ? 0 : mix(s->predicate[p], 5 + (sass_field(insn, 15, 1) ^ opposite));
 }
 
-/* The number of its result, which does not depend on registers. */
+/* Returns the number of the result of the instruction. It does not depend on which registers the instruction uses. */
 static uint64_t result_number(const struct numbers *s, struct sass_insn insn, int fields)
 {
 	const struct sass_form *form = sass_form_find(sass_opcode(insn));
@@ -84,7 +86,7 @@ static uint64_t number_effect(struct numbers *s, struct sass_insn insn, uint64_t
 	return number;
 }
 
-/* Do all lanes compute it, from values that do not change while a thread runs? */
+/* Is the result invariant while a thread runs: computed by all lanes, without side effect, from invariant operands? */
 static bool is_lasting(const struct numbers *s, struct sass_insn insn, int fields)
 {
 	const struct sass_form *form = sass_form_find(sass_opcode(insn));
@@ -159,7 +161,7 @@ static void init_numbers(struct numbers *s)
 	s->predicate[SASS_PT] = TRUE_NUMBER;
 }
 
-/* The values that the instruction leaves in its registers, if they last. */
+/* Returns the value numbers of the results of the instruction; n is 0 if one of them is not invariant. */
 static struct sass_insn_values insn_values(const struct numbers *s, struct sass_insn insn)
 {
 	struct sass_operand x = sass_operand(sass_form_find(sass_opcode(insn)), insn, 0);
@@ -173,7 +175,7 @@ static struct sass_insn_values insn_values(const struct numbers *s, struct sass_
 	return made;
 }
 
-/* made: may be NULL. */
+/* Numbers the values and effects of the code. made: receives the values of each instruction; may be NULL. */
 static void number_code(struct numbers *s, const struct sass_insn *insns, uint32_t n, struct sass_insn_values *made)
 {
 	for (uint32_t i = 0; i < n; i++) {

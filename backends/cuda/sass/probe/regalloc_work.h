@@ -28,7 +28,7 @@ struct regalloc {
 	uint16_t initial[REGS];            /* number of the value that each register has at the start of the probe */
 	uint32_t nvalues, room;
 	uint16_t *parent;                  /* union-find sets of values that share a register */
-	/* the next arrays are indexed by a value that represents its union-find set */
+	/* the arrays below are indexed by the representative of a union-find set */
 	uint16_t *group;                   /* number of the group: values that must occupy consecutive registers */
 	int16_t *at;                       /* register offset in the group */
 	uint16_t *next;                    /* next value of the group; NONE: none */

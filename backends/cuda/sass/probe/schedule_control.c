@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scoreboards, waits and stalls of a scheduled probe, and its instructions. */
+/* Assigns scoreboards, waits and stalls to a scheduled probe, and encodes its instructions. */
 #include "schedule_work.h"
 
 static bool depends_on(const struct schedule *s, const struct node *reader, const struct node *writer)
