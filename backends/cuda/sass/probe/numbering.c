@@ -13,12 +13,12 @@
 
 struct numbers {
 	uint64_t reg[256], predicate[8];
-	bool lasts[256], predicate_lasts[8]; /* per register or predicate: computing the value again later in the
-	                                      * thread gives the same value */
-	uint64_t ended;            /* number of the set of lanes that continue: a sum of the numbers of the exit
+	bool is_invariant[256], predicate_is_invariant[8]; /* per register or predicate: computing the value again
+	                                                    * later in the thread gives the same value */
+	uint64_t exit_conditions;  /* number of the set of lanes that continue: a sum of the numbers of the exit
 	                            * conditions, so that their order does not matter */
 	uint64_t effects[MAX_EFFECTS];
-	uint32_t n, done;          /* n: number of effects. done: number of effects other than reads of the clock. */
+	uint32_t n, nordered;      /* n: number of effects. nordered: number of effects except reads of the clock. */
 	bool failed;
 };
 
@@ -80,28 +80,28 @@ static uint64_t number_effect(struct numbers *s, struct sass_insn insn, uint64_t
 		number = mix(number, s->n);
 		add_effect(s, number);
 	} else if (sass_has_side_effect(insn)) {
-		number = mix(mix(number, s->ended + guard_number(s, insn, false)), s->done++);
+		number = mix(mix(number, s->exit_conditions + guard_number(s, insn, false)), s->nordered++);
 		add_effect(s, number);
 	}
 	return number;
 }
 
 /* Is the result invariant while a thread runs: computed by all lanes, without side effect, from invariant operands? */
-static bool is_lasting(const struct numbers *s, struct sass_insn insn, int fields)
+static bool is_invariant_result(const struct numbers *s, struct sass_insn insn, int fields)
 {
 	const struct sass_form *form = sass_form_find(sass_opcode(insn));
 
-	if (sass_has_side_effect(insn) || sass_reads_multiprocessor(insn) || s->ended || sass_field(insn, 12, 4) != SASS_PT)
+	if (sass_has_side_effect(insn) || sass_reads_multiprocessor(insn) || s->exit_conditions || sass_field(insn, 12, 4) != SASS_PT)
 		return false;
 	for (unsigned o = 1; o < SASS_OPERANDS; o++) {
 		struct sass_operand x = sass_operand(form, insn, o);
 
 		for (unsigned k = 0; k < x.n; k++)
-			if (!s->lasts[(x.reg + k) & 255])
+			if (!s->is_invariant[(x.reg + k) & 255])
 				return false;
 	}
 	for (unsigned f = 1; f < SASS_P_OUT; f++)
-		if (fields >> f & 1 && !s->predicate_lasts[sass_field(insn, sass_predicate_at[f], 3)])
+		if (fields >> f & 1 && !s->predicate_is_invariant[sass_field(insn, sass_predicate_at[f], 3)])
 			return false;
 	return true;
 }
@@ -109,22 +109,22 @@ static bool is_lasting(const struct numbers *s, struct sass_insn insn, int field
 static void define_results(struct numbers *s, struct sass_insn insn, uint64_t number, int fields)
 {
 	struct sass_operand x = sass_operand(sass_form_find(sass_opcode(insn)), insn, 0);
-	bool partly = sass_field(insn, 12, 3) != SASS_PT && !sass_has_side_effect(insn);
+	bool is_guarded = sass_field(insn, 12, 3) != SASS_PT && !sass_has_side_effect(insn);
 	uint64_t when = guard_number(s, insn, false);
-	bool stays = is_lasting(s, insn, fields);
+	bool invariant = is_invariant_result(s, insn, fields);
 
 	for (unsigned k = 0; k < x.n; k++) {
 		uint64_t *to = &s->reg[(x.reg + k) & 255], now = sass_copy_source_field(insn) ? number : mix(number, k);
 
-		*to = partly || *to != UNDEFINED ? (sass_field(insn, 12, 3) == SASS_PT ? now : mix(mix(now, when), *to)) : now;
-		s->lasts[(x.reg + k) & 255] = stays;
+		*to = is_guarded || *to != UNDEFINED ? (sass_field(insn, 12, 3) == SASS_PT ? now : mix(mix(now, when), *to)) : now;
+		s->is_invariant[(x.reg + k) & 255] = invariant;
 	}
 	for (unsigned f = 1; f < SASS_PREDICATE_FIELDS; f++) {
 		unsigned p = sass_field(insn, sass_predicate_at[f], 3);
 
 		if (!(fields >> f & 1) || f < SASS_P_OUT || p == SASS_PT)
 			continue;
-		s->predicate_lasts[p] = stays;
+		s->predicate_is_invariant[p] = invariant;
 		s->predicate[p] = sass_field(insn, 12, 3) == SASS_PT ? mix(number, 100 + f) :
 								       mix(mix(number, 100 + f), mix(when, s->predicate[p]));
 	}
@@ -144,7 +144,7 @@ static void number_insn(struct numbers *s, struct sass_insn insn)
 		return;
 	if (sass_opcode(insn) == SASS_OP_EXIT) {
 		s->failed |= sass_field(insn, 87, 4) != SASS_PT;
-		s->ended += guard_number(s, insn, true);
+		s->exit_conditions += guard_number(s, insn, true);
 		return;
 	}
 	number = copied ? s->reg[sass_field(insn, copied, 8)] : result_number(s, insn, fields);
@@ -153,7 +153,7 @@ static void number_insn(struct numbers *s, struct sass_insn insn)
 
 static void init_numbers(struct numbers *s)
 {
-	*s = (struct numbers){ .predicate_lasts[SASS_PT] = true };
+	*s = (struct numbers){ .predicate_is_invariant[SASS_PT] = true };
 	for (unsigned r = 0; r < 256; r++)
 		s->reg[r] = UNDEFINED;
 	for (unsigned p = 0; p < SASS_PT; p++)
@@ -168,7 +168,7 @@ static struct sass_insn_values insn_values(const struct numbers *s, struct sass_
 	struct sass_insn_values made = { .n = sass_opcode(insn) == SASS_OP_EXIT ? 0 : x.n };
 
 	for (unsigned k = 0; k < made.n; k++) {
-		if (!s->lasts[(x.reg + k) & 255])
+		if (!s->is_invariant[(x.reg + k) & 255])
 			return (struct sass_insn_values){ 0 };
 		made.number[k] = s->reg[(x.reg + k) & 255];
 	}
@@ -213,7 +213,7 @@ bool sass_is_equivalent_after(const struct sass_probe *before, const struct sass
 	number_code(&of_a, a->insns, a->n, NULL);
 	number_code(&from_before, before->insns, before->n, NULL);
 	for (unsigned r = 0; r < 256; r++)
-		of_b.reg[r] = from_before.lasts[r] ? from_before.reg[r] : UNDEFINED;
+		of_b.reg[r] = from_before.is_invariant[r] ? from_before.reg[r] : UNDEFINED;
 	number_code(&of_b, b->insns, b->n, NULL);
 	return !from_before.failed && same_effects(&of_a, &of_b);
 }
