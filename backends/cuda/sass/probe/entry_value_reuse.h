@@ -8,8 +8,8 @@
  *           the original ones.
  * Requires: straight-line probes, and no other code that writes these registers.
  */
-#ifndef GPUBPF_SASS_KEEP_H
-#define GPUBPF_SASS_KEEP_H
+#ifndef GPUBPF_SASS_ENTRY_VALUE_REUSE_H
+#define GPUBPF_SASS_ENTRY_VALUE_REUSE_H
 
 #include "probe.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Values of a place (place_values.def), such as the address of an access. The compiler of probes (env.c) loads each
  * from a reserved local address; the stub writer replaces these loads. */
-#ifndef GPUBPF_SASS_GIVEN_H
-#define GPUBPF_SASS_GIVEN_H
+#ifndef GPUBPF_SASS_PLACE_VALUES_H
+#define GPUBPF_SASS_PLACE_VALUES_H
 
 #include "backends/cuda/sass/isa/isa.h"
 

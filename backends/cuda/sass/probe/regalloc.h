@@ -9,8 +9,8 @@
  * After:    the probe uses fewer registers, or is unchanged.
  * Requires: known targets of all branches.
  */
-#ifndef GPUBPF_SASS_COMPACT_H
-#define GPUBPF_SASS_COMPACT_H
+#ifndef GPUBPF_SASS_REGALLOC_H
+#define GPUBPF_SASS_REGALLOC_H
 
 #include "probe.h"
 

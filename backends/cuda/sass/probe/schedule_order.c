@@ -98,14 +98,14 @@ static uint32_t ready_at(const struct schedule *s, const uint32_t *began, uint32
 
 /* Does node a precede node b if both can begin? The one with the longer path to the end goes first. But a read of
  * the clock precedes all others: its fixed latency passes while slow results are outstanding. */
-static bool is_first(const struct schedule *s, uint32_t a, uint32_t b)
+static bool precedes(const struct schedule *s, uint32_t a, uint32_t b)
 {
 	bool clock = sass_reads_clock(s->nodes[a].insn);
 
 	return clock != sass_reads_clock(s->nodes[b].insn) ? clock : s->nodes[a].height > s->nodes[b].height;
 }
 
-/* Returns the node that can begin now, preferred as is_first() says; else the one that can begin soonest. Sets *when
+/* Returns the node that can begin now, preferred as precedes() says; else the one that can begin soonest. Sets *when
  * to that cycle. */
 static uint32_t choose_node(const struct schedule *s, const uint32_t *began, uint32_t now, uint32_t *when)
 {
@@ -117,7 +117,7 @@ static uint32_t choose_node(const struct schedule *s, const uint32_t *began, uin
 		if (at == UINT32_MAX)
 			continue;
 		at = at < now ? now : at;
-		if (best == SASS_STRAIGHT_MAX_INSNS || at < best_at || (at == best_at && is_first(s, j, best))) {
+		if (best == SASS_STRAIGHT_MAX_INSNS || at < best_at || (at == best_at && precedes(s, j, best))) {
 			best = j;
 			best_at = at;
 		}
