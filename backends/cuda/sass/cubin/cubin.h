@@ -89,9 +89,9 @@ struct sass_cubin {
 	struct sass_kernel *kernels;
 	uint32_t nkernels;
 	/* lists with which the look-up of one kernel need not walk over thousands of others */
-	struct sass_chains sections_by_name, sections_by_info; /* named: sections by the hash of their name.
-	                                                        * of_section: sections by sh_info, where that may be
-	                                                        * the index of a section. */
+	struct sass_chains sections_by_name, sections_by_info; /* sections_by_name: sections by the hash of their
+	                                                        * name. sections_by_info: sections by sh_info, where
+	                                                        * that may be the index of a section. */
 	struct sass_chains general;        /* sections at key 0 that are neither code nor attached to a code section */
 	struct sass_chains symbols_by_section; /* symbols by their section */
 	struct sass_chains reserved;       /* symbols at key 0 of the shared memory that the driver reserves */
