@@ -19,7 +19,7 @@ static inline bool gpubpf_ref_was_last(uint32_t had)
 	return had == 1;
 }
 
-/* The same where the caller does not need to know whether it was the last. */
+/* Asserts that `had`, the count before a reference was released, was positive. */
 static inline void gpubpf_ref_was_counted(int had)
 {
 	assert(had > 0);

@@ -28,7 +28,8 @@ void gpubpf_codec_u64(struct gpubpf_codec *c, uint64_t *v);
 void gpubpf_codec_s16(struct gpubpf_codec *c, int16_t *v);
 void gpubpf_codec_s32(struct gpubpf_codec *c, int32_t *v);
 void gpubpf_codec_bool(struct gpubpf_codec *c, bool *v);
-/* Codes a number below limit; returns it. */
+/* Codes a number that must be below `limit`, and returns it. A number that is not below fails the codec and returns 0.
+ * */
 uint32_t gpubpf_codec_below(struct gpubpf_codec *c, uint32_t v, uint32_t limit);
 #define GPUBPF_CODEC_ENUM(c, v, limit)                                \
 	do {                                                          \
@@ -37,11 +38,12 @@ uint32_t gpubpf_codec_below(struct gpubpf_codec *c, uint32_t v, uint32_t limit);
 			(v) = got_;                                   \
 	} while (0)
 void gpubpf_codec_str(struct gpubpf_codec *c, char *buf, size_t size);
-/* Reading: fails unless `ok`. */
+/* Fails the codec unless `ok`, in both directions. */
 void gpubpf_codec_check(struct gpubpf_codec *c, bool ok);
 
 void gpubpf_codec_caps(struct gpubpf_codec *c, struct gpubpf_device_caps *caps);
-/* The same in a message of the session. Returns false, with the reader failed, if the message holds no capabilities. */
+/* Writes or reads capabilities in a message of the session. gpubpf_get_caps() returns false, with the reader failed, if
+ * the message holds none. */
 void gpubpf_put_caps(struct gpubpf_writer *w, const struct gpubpf_device_caps *caps);
 bool gpubpf_get_caps(struct gpubpf_reader *r, struct gpubpf_device_caps *caps);
 

@@ -92,12 +92,12 @@ static bool piece_matches(const char *pattern, unsigned char c, const char **nex
 	if (*pattern != '\\')
 		return (unsigned char)*pattern == c;
 	*next += pattern[1] != 0;
-	return pattern[1] && (unsigned char)pattern[1] == c; /* a last '\' matches nothing */
+	return pattern[1] && (unsigned char)pattern[1] == c; /* a '\' at the end of the pattern matches nothing */
 }
 
 /*
- * A '*' matches the shortest text with which the pieces up to the next '*' match. Earlier ones then never need another
- * length.
+ * A '*' matches the shortest text after which the pieces up to the next '*' match. So the search never backtracks to an
+ * earlier '*'.
  */
 bool gpubpf_glob_matches(const char *pattern, const char *text)
 {

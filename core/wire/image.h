@@ -30,12 +30,12 @@ struct gpubpf_image {
 	size_t size;
 	enum gpubpf_image_kind kind;
 	const char *options;       /* build options, "" if none */
-	const struct gpubpf_header *headers; /* clCompileProgram */
+	const struct gpubpf_header *headers; /* headers passed to clCompileProgram() */
 	uint32_t nheaders;
-	const char *cwd;           /* the application's folder at the build, for relative -I; "" unknown */
-	uint64_t built_ns;         /* time of the build, by CLOCK_REALTIME; 0: includes no files */
-	const char *kernel;        /* the only requested kernel, in its short form: inspect() may omit the others; ""
-				    * all */
+	const char *cwd;           /* the application's working folder at the build, for relative -I; "": unknown */
+	uint64_t built_ns;         /* time of the build in ns, by CLOCK_REALTIME; 0: the source includes no files */
+	const char *kernel;        /* short name of the only requested kernel: inspect() may omit the others; "": all
+				    * are requested */
 	uint32_t places;           /* requested kinds of block and instruction places, which inspect() lists: a set of
 				    * GPUBPF_SITE_BIT (core/model/places.h) */
 	const char *answer;        /* the device compiler's answer to the target's query; NULL: none. An answer that

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bpftime's names for GPU kernels: kprobes of functions that no Linux kernel has. */
+/* bpftime's names for GPU kernels: kprobes of functions "cuda__NAME", which the Linux kernel does not have. */
 #ifndef GPUBPF_CORE_WIRE_KPROBE_H
 #define GPUBPF_CORE_WIRE_KPROBE_H
 
@@ -8,8 +8,9 @@
 #include <string.h>
 
 #define GPUBPF_KPROBE_GPU "cuda__"
-#define GPUBPF_KPROBE_CAPTURE "__memcapture"     /* a program at each memory access */
-#define GPUBPF_KPROBE_RUN "__directly_run"       /* a program that no kernel triggers; not supported */
+#define GPUBPF_KPROBE_CAPTURE "__memcapture"     /* name of a function whose program runs at each memory access */
+#define GPUBPF_KPROBE_RUN "__directly_run"       /* name of a function whose program bpftime runs on the GPU without a
+						  * kernel of the application; not supported */
 #define GPUBPF_KPROBE_NOT_RUN "bpftime's programs that run without a probed kernel are not supported"
 
 static inline bool gpubpf_kprobe_is_gpu(const char *function)

@@ -13,13 +13,14 @@
 #include "msg.h"
 
 #define GPUBPF_BPF_MAX (64u << 20)  /* bytes of a payload */
-/* First number of our objects, above all numbers that the Linux kernel assigns. */
+/* First id of the session's objects, above all ids that the Linux kernel assigns. */
 #define GPUBPF_BPF_FIRST_ID (1u << 30)
 
 /*
- * Name of a handle, such as "gpubpf-map:1073741824:4:8:0": kind and number. For a map also the bytes that bpf(2) copies
- * of a key and of a value, and the kind of values. 0 means bytes, 1 + enum gpubpf_bpf_kind means descriptors. The name
- * appears in /proc/self/fd, after /memfd:, where bpftool looks for bpf-map, ...
+ * Name of a handle, such as "gpubpf-map:1073741824:4:8:0": the object's kind and id, then for a map the bytes that
+ * bpf(2) copies of a key and of a value, and the kind of its values. Kind 0 means bytes, 1 + enum gpubpf_bpf_kind means
+ * descriptors of such objects. The name appears in /proc/self/fd after "/memfd:", where bpftool looks for "bpf-map" and
+ * others.
  */
 #define GPUBPF_BPF_HANDLE "gpubpf-%s:%u:%u:%u:%u"
 enum gpubpf_bpf_kind {
@@ -27,19 +28,20 @@ enum gpubpf_bpf_kind {
 	GPUBPF_BPF_PROG,
 	GPUBPF_BPF_LINK,
 	GPUBPF_BPF_BTF,
-	GPUBPF_BPF_PERF,           /* a descriptor of perf_event_open(2) */
-	GPUBPF_BPF_BUFFER,         /* a descriptor of PERF_COUNT_SW_BPF_OUTPUT */
+	GPUBPF_BPF_PERF,           /* a descriptor of perf_event_open(2) for a kprobe or uprobe */
+	GPUBPF_BPF_BUFFER,         /* a descriptor of perf_event_open(2) for PERF_COUNT_SW_BPF_OUTPUT */
 	GPUBPF_BPF_KINDS,
 };
 extern const char *const gpubpf_bpf_kinds[GPUBPF_BPF_KINDS]; /* "map", ... */
 
 enum gpubpf_bpf_op {
-	/* str program, u32 type of program -> u32: is it for a GPU, by its name and the session's options? */
+	/* In these comments, arguments precede "->", results follow it; "number" is the id of an object. str program,
+	 * u32 program type -> u32 1 if the program is for a GPU, by its name and the session's options */
 	GPUBPF_BPF_WANTS = 1,
 	/*
-	 * u32 type, key_size, value_size, max_entries, flags, u64 extra, str name, u32 number of its BTF or 0, types of
-	 * key and value, number of the prototype of its elements or 0, its number as the kernel's map or 0, u32 enum
-	 * gpubpf_bpf_relation, fd of a map of the kernel -> fd
+	 * u32 type, key_size, value_size, max_entries, flags, u64 extra, str name, u32 number of its BTF or 0, u32 BTF
+	 * types of key and value, u32 number of a map that defines its elements or 0, u32 id of the Linux kernel's map
+	 * that it replaces or 0, u32 enum gpubpf_bpf_relation, fd of a map of the Linux kernel -> fd
 	 */
 	GPUBPF_BPF_MAP_CREATE = 2,
 	/*
@@ -55,7 +57,8 @@ enum gpubpf_bpf_op {
 	GPUBPF_BPF_MAP_FREEZE = 5,     /* u32 map */
 	/*
 	 * u32 type, str name, bytes struct bpf_insn[] with maps by number, bytes struct bpf_func_info[], bytes struct
-	 * bpf_line_info[], u32 number of its BTF or 0, u32 is the log requested -> str log, also after an error, fd
+	 * bpf_line_info[], u32 number of its BTF or 0, u32 1 if the log is requested -> str log, also after an error,
+	 * fd
 	 */
 	GPUBPF_BPF_PROG_LOAD = 6,
 	GPUBPF_BPF_BTF_LOAD = 7,       /* bytes -> fd */
@@ -63,56 +66,60 @@ enum gpubpf_bpf_op {
 				        * instructions, bytes u32 ids of maps */
 	GPUBPF_BPF_NEXT_ID = 9,        /* u32 kind, u32 number -> u32 the next number */
 	GPUBPF_BPF_FD_BY_ID = 10,      /* u32 kind, u32 number -> fd */
-	GPUBPF_BPF_PERF_OPEN = 11,     /* str function, u32 is it a return probe, u64 offset in the function in bytes ->
-				        * fd */
+	GPUBPF_BPF_PERF_OPEN = 11,     /* str function, u32 1 for a return probe, u64 offset in the function in bytes ->
+					* fd */
 	GPUBPF_BPF_LINK_CREATE = 12,   /* u32 program, u32 perf -> fd */
-	GPUBPF_BPF_PERF_SET = 13,      /* u32 perf, u32 program: attached while perf is open */
+	GPUBPF_BPF_PERF_SET = 13,      /* u32 perf, u32 program: attaches the program as long as perf is open */
 	/*
-	 * u32 map or buffer, u64 bytes to map, u64 first byte, u32 writable -> u64 bytes at the end that are mapped
-	 * twice in a row, fd of the memory: the kernel's array if that holds the values. For a buffer, sets the number
-	 * of bytes.
+	 * u32 map or buffer, u64 bytes to map, u64 first byte, u32 1 if writable -> u64 bytes at the end of the memory
+	 * that are mapped twice in a row, fd of the memory. The fd is the Linux kernel's array if that holds the
+	 * values. For a buffer, the call sets its number of bytes.
 	 */
 	GPUBPF_BPF_MEMORY = 14,
-	GPUBPF_BPF_BUFFER_OPEN = 15,   /* u32 is it disabled -> fd */
-	GPUBPF_BPF_PIN = 16,           /* u32 number, str path: a file there in the session's folder names the object */
-	GPUBPF_BPF_PINNED = 17,        /* u64 device, u64 inode of such a file -> fd */
+	GPUBPF_BPF_BUFFER_OPEN = 15,   /* u32 1 if it starts disabled -> fd */
+	GPUBPF_BPF_PIN = 16,           /* u32 number, str path: creates a pin of the object, a file at this path below
+					* the session's pin folder */
+	GPUBPF_BPF_PINNED = 17,        /* u64 device, u64 inode of a pin's file -> fd of the object */
 	/*
-	 * u32 number of a map in the kernel -> u32 do loaders keep the kernel's map, which has all records, fd of the
-	 * session's map
+	 * u32 id of a map of the Linux kernel -> u32 1 if loaders still read the kernel's map, because it receives all
+	 * records, fd of the session's map for it
 	 */
 	GPUBPF_BPF_WAS = 18,
 	/*
-	 * u32 number of a map of maps in the kernel, then of its elements: u32 type, key_size, value_size, max_entries,
-	 * flags, u64 extra, str name
+	 * u32 id of a map of maps of the Linux kernel, and the definition of its elements: u32 type, key_size,
+	 * value_size, max_entries, flags, u64 extra, str name
 	 */
 	GPUBPF_BPF_INNER = 19,
-	GPUBPF_BPF_UPROBE_OPEN = 20,   /* u64 offset in a file, u32 is it a return probe, fd of the file -> fd, as of
-				        * PERF_OPEN */
+	GPUBPF_BPF_UPROBE_OPEN = 20,   /* u64 offset in a file, u32 1 for a return probe, fd of the file -> fd, as
+					* PERF_OPEN returns it */
 	/*
-	 * u32 buffer or perf, or 0 for the Linux kernel's, u32 enum gpubpf_bpf_output. Records that kernels wrote
-	 * earlier arrive before the answer.
+	 * u32 buffer or perf, or 0 for a perf event of the Linux kernel, u32 enum gpubpf_bpf_output. The session
+	 * delivers records that GPU kernels wrote earlier before it answers.
 	 */
 	GPUBPF_BPF_OUTPUT = 21,
 	/*
-	 * u32 map -> fd of the kernel's map for its programs: the map that holds the values, or a copy kept equal from
-	 * now on
+	 * u32 map -> fd of a Linux kernel map for kernel programs: the map that holds the values, or a second map that
+	 * the session synchronizes from then on
 	 */
 	GPUBPF_BPF_KERNEL = 22,
-	GPUBPF_BPF_QUEUE_CONSUMED = 23,         /* u32 number of a queue in the kernel: its programs pop values */
-	/* u32 number of a ring buffer in the kernel, u32 has the loader just mapped it -> u32 has any loader */
+	GPUBPF_BPF_QUEUE_CONSUMED = 23,         /* u32 id of a Linux kernel queue from which kernel programs pop values
+						 * */
+	/* u32 id of a ring buffer of the Linux kernel, u32 1 if the loader has just mapped it -> u32 1 if any loader
+	 * has mapped it */
 	GPUBPF_BPF_READ = 24,
 	GPUBPF_BPF_OPS,
 };
 
 /*
- * Relation of a kernel map to a map of the session. SAME: it holds the values, or is the array of buffers that receive
- * the records. BESIDE: it is another map of the kernel's programs, with its own content.
+ * Relation of a Linux kernel map to a map of the session. SAME: the kernel map holds the values, or is the
+ * PERF_EVENT_ARRAY whose buffers receive the records. SEPARATE: the kernel map has its own content, for kernel
+ * programs.
  */
 enum gpubpf_bpf_relation { GPUBPF_BPF_NONE, GPUBPF_BPF_SAME, GPUBPF_BPF_SEPARATE };
 
 /*
- * A loader's operation on a buffer. A buffer takes records while it is neither disabled nor paused. Records of a perf
- * still run their program, as in the Linux kernel.
+ * A loader's ioctl on a buffer or perf (PERF_EVENT_IOC_ENABLE, DISABLE, PAUSE_OUTPUT). A buffer receives records while
+ * it is neither disabled nor paused. It has no effect on a perf, whose program still runs, as in the Linux kernel.
  */
 enum gpubpf_bpf_output { GPUBPF_BPF_ENABLED, GPUBPF_BPF_DISABLED, GPUBPF_BPF_RESUMED, GPUBPF_BPF_PAUSED };
 
@@ -126,7 +133,7 @@ void gpubpf_bpf_pins(const char *session, char out[GPUBPF_BPF_PINS_SIZE]);
 /* Sends the content of w, of any size, and a descriptor (-1: none). 0 or -errno. */
 int gpubpf_payload_send(int sock, int flags, uint16_t type, uint32_t seq, const struct gpubpf_writer *w, int fd);
 
-/* The payload of such a packet, with its descriptor, until it is closed. */
+/* The payload of a packet from gpubpf_payload_send(), with its descriptor. gpubpf_payload_close() releases both. */
 struct gpubpf_payload {
 	struct gpubpf_reader r;
 	void *mapped;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does a probe's pattern match a kernel or device function? Tool and agent share this rule. libc only, no allocation.
+ * Matches a program's pattern with the name of a kernel or device function. Tool and agent share this rule. Libc only,
+ * no allocation.
  */
 #ifndef GPUBPF_CORE_WIRE_MATCH_H
 #define GPUBPF_CORE_WIRE_MATCH_H
@@ -16,9 +17,11 @@
  */
 bool gpubpf_pattern_matches(const char *pattern, const char *kernel);
 bool gpubpf_pattern_is_glob(const char *pattern);
-/* glob.c: as fnmatch(pattern, text, 0) in the POSIX locale, independent of the process's locale, with little stack. */
+/* glob.c: like fnmatch(pattern, text, 0) in the POSIX locale, whatever the process's locale is, and with little stack.
+ * */
 bool gpubpf_glob_matches(const char *pattern, const char *text);
-/* Stores a pattern, with its NUL. false: it is empty, or longer than 255 bytes as a glob and 4095 as a name. */
+/* Stores a pattern, with its NUL. False: the pattern is empty, a glob of more than 255 bytes, or a name of more than
+ * 4095 bytes. */
 bool gpubpf_pattern_store(const char *pattern, char out[GPUBPF_NAME_SIZE]);
 
 #endif

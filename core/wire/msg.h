@@ -18,8 +18,8 @@
 struct gpubpf_packet {
 	uint16_t type;                /* enum gpubpf_msg, or one of a newer minor version */
 	uint32_t seq;
-	struct gpubpf_reader payload; /* into the caller's buffer */
-	int fds[GPUBPF_MSG_FDS];      /* owned by the receiver; -1 where there is none */
+	struct gpubpf_reader payload; /* points into the caller's buffer */
+	int fds[GPUBPF_MSG_FDS];      /* owned by the receiver; -1: no descriptor */
 	uint32_t nfds;
 	bool lost;                    /* descriptors arrived that this process had no room for; fds is empty */
 };
@@ -33,9 +33,10 @@ int gpubpf_msg_parse(const void *packet, size_t size, struct gpubpf_packet *msg)
  */
 int gpubpf_msg_recv(int sock, int flags, void *buf, struct gpubpf_packet *msg);
 
-/* Closes the descriptors that are still in msg->fds. gpubpf_msg_take_fd() takes one out. */
+/* Closes the descriptors that are still in msg->fds. gpubpf_msg_take_fd() moves descriptor i out of it, to the caller.
+ * */
 void gpubpf_msg_close(struct gpubpf_packet *msg);
-int gpubpf_msg_take_fd(struct gpubpf_packet *msg, uint32_t i); /* -1 if there is none */
+int gpubpf_msg_take_fd(struct gpubpf_packet *msg, uint32_t i); /* returns -1 if msg has no such descriptor */
 
 /*
  * Sends one packet; never raises SIGPIPE. `payload` may be NULL. `flags` as of sendmsg(2). Returns 0, -EMSGSIZE when
@@ -45,7 +46,8 @@ int gpubpf_msg_send(int sock, int flags, uint16_t type, uint32_t seq, const stru
 		    const int *fds, uint32_t nfds);
 
 /*
- * Does the listener at the other end, as of connect(2), belong to this user? 0 or -EPERM: another user took the name.
+ * Did a process of this user listen at the other end when connect(2) succeeded? 0, or -EPERM: another user's process
+ * did.
  */
 int gpubpf_msg_check_peer(int sock);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory for maps, and the kinds that a device has: the rows of placements.def. */
+/* The kinds of memory for maps, which are the rows of placements.def, and whether a device has them. */
 #ifndef GPUBPF_CORE_WIRE_PLACEMENT_H
 #define GPUBPF_CORE_WIRE_PLACEMENT_H
 
@@ -17,7 +17,7 @@ enum gpubpf_placement {
 /* Returns the name, such as "pinned"; NULL past the end. */
 const char *gpubpf_placement_name(uint32_t placement);
 const char *gpubpf_placement_meaning(uint32_t placement);
-/* Returns the number of that name, or -1. */
+/* Returns the enum gpubpf_placement of that name, or -1. */
 int gpubpf_placement_find(const char *name);
 /* Lists all names: "device, pinned, svm or managed". */
 void gpubpf_placement_list(char *buf, size_t size);
@@ -25,15 +25,17 @@ void gpubpf_placement_list(char *buf, size_t size);
 const char *gpubpf_memory_cap_at(size_t i, uint64_t *bit, const char **meaning);
 
 /*
- * Does a device with these capabilities (enum gpubpf_cap_bits) lack such memory? Returns the name of a missing
- * capability; NULL: none.
+ * Returns the name of a capability (enum gpubpf_cap_bits) that a device needs for the memory `where` and that `caps`
+ * lacks; NULL: the device has such memory.
  */
 const char *gpubpf_placement_lacks(uint32_t where, uint64_t caps);
-/* Is this memory the session's own, so that host and kernels see each other's writes at once? */
+/* Is the memory `where` the session's own on a device with these capabilities, so that host and kernels see each
+ * other's writes at once? */
 bool gpubpf_placement_live(uint32_t where, uint64_t caps);
 /*
- * May maps take this many bytes of a device's memory? `free` bytes are free; with `all`, that is the total, because the
- * runtime reports no more. The limit is half, because the application will allocate more. False, with a reason.
+ * May maps take this many bytes of a device's memory? `free`: the free bytes, or with `all` the device's total, because
+ * its runtime does not report free bytes. The limit is half, because the application will allocate more. False, with a
+ * reason.
  */
 static inline bool gpubpf_placement_fits(uint64_t bytes, uint64_t free, bool all, char *why, size_t size)
 {

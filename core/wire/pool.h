@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory that is freed as a whole: the allocations of one job or one pass live as long as it does. Zero-initialize a
- * pool, or start from GPUBPF_POOL_INIT.
+ * An arena allocator. gpubpf_pool_finish() frees all allocations of a pool, which belong to one job or one pass, at
+ * once. Zero-initialize a pool, or start from GPUBPF_POOL_INIT.
  */
 #ifndef GPUBPF_CORE_WIRE_POOL_H
 #define GPUBPF_CORE_WIRE_POOL_H
@@ -14,7 +14,7 @@ struct gpubpf_pool_block;
 
 struct gpubpf_pool {
 	struct gpubpf_pool_block *blocks;
-	size_t used;    /* bytes of the newest block */
+	size_t used;    /* used bytes of the newest block, the first in the list */
 	uint64_t total; /* bytes allocated */
 	bool failed;    /* an allocation failed: the result is incomplete */
 };

@@ -21,7 +21,7 @@
 #define GPUBPF_MSG_MINOR 5
 #define GPUBPF_MSG_MAX (64 * 1024)   /* bytes of payload */
 #define GPUBPF_MSG_FDS 4
-#define GPUBPF_REASON_MAX 239        /* bytes of a reason, in all messages */
+#define GPUBPF_REASON_MAX 239        /* maximum bytes of a reason, in all messages */
 #define GPUBPF_MAX_REQUESTS 64       /* requests for twins that an agent may have open at a time */
 #define GPUBPF_IMAGE_MAX (256u << 20) /* maximum bytes of an image */
 
@@ -29,14 +29,14 @@ struct gpubpf_msg_hdr {
 	uint32_t magic;
 	uint8_t major, minor;
 	uint16_t type;         /* enum gpubpf_msg */
-	uint32_t length;       /* of the payload */
-	uint32_t seq;          /* of a request. An answer repeats it. 0: no answer expected */
+	uint32_t length;       /* bytes of the payload */
+	uint32_t seq;          /* number of a request, which its answer repeats; 0: the sender expects no answer */
 };
 
 enum gpubpf_msg {
 	/*
-	 * agent -> tool: u32 pid, u32 tid, str exe, str backend of the first runtime, str version. Each device reports
-	 * its own backend
+	 * agent -> tool: u32 pid, u32 tid, str exe, str backend of the first runtime, str version. DEVICE reports each
+	 * device's own backend
 	 */
 	GPUBPF_MSG_HELLO = 1,
 	/*
@@ -45,7 +45,7 @@ enum gpubpf_msg {
 	 * first (launches of a kernel that are probed; 0 all), u32 enum gpubpf_welcome_flags
 	 */
 	GPUBPF_MSG_WELCOME = 2,
-	/* agent -> tool: u32 device (agent's number), its capabilities by gpubpf_put_caps() */
+	/* agent -> tool: u32 device (a number that the agent chooses), its capabilities by gpubpf_put_caps() */
 	GPUBPF_MSG_DEVICE = 3,
 	/*
 	 * tool -> agent, answer. fd: the arena. u32 device, u64 size, u64 layout_hash, str reason. Without a descriptor
@@ -107,7 +107,7 @@ enum gpubpf_msg {
 	GPUBPF_MSG_KEEP = 13,
 	/*
 	 * tool -> agent: u32 ms. Launches of twins wait for at most this time, with 0 no longer. The agent waits for
-	 * running kernels, updates the mirrors, and answers HELD. It does not answer 0
+	 * running kernels, updates the mirrors, and answers HELD. The agent does not answer a HOLD of 0 ms
 	 */
 	GPUBPF_MSG_HOLD = 14,
 	/* agent -> tool: u32 enum gpubpf_held */
@@ -123,26 +123,28 @@ enum gpubpf_msg {
 	GPUBPF_MSG_BPF_DONE = 18,
 	/*
 	 * agent -> tool: u64 generation of the loaded code files, u32 n x { u64 address of code, innermost first }.
-	 * Requests the number of a stack of its process, while the process still maps the files
+	 * Requests a number for a stack of the agent's process, while the process still maps the files
 	 */
 	GPUBPF_MSG_STACK = 19,
 	/* tool -> agent, answer: u32 number, or 0 if the session's table of stacks is full */
 	GPUBPF_MSG_STACK_DONE = 20,
 	/*
-	 * agent -> tool, if WELCOME has READS. The process is about to end: the tool first reads the rings, so that a
-	 * waiting loader finds their records in its memory
+	 * agent -> tool, if WELCOME has READS. The process is about to end, and waits for the answer: the tool first
+	 * reads the rings, so that a waiting loader finds their records in its memory
 	 */
 	GPUBPF_MSG_READ = 21,
 	/* tool -> agent, answer */
 	GPUBPF_MSG_READ_DONE = 22,
 };
 
-/* Do the mirrors show one moment, at which no twin ran? They stay unchanged until launches continue. */
+/* An agent's answer to HOLD. HELD: no twin runs, and its mirrors stay unchanged until launches continue. Other values:
+ * why its mirrors do not show one moment. */
 enum gpubpf_held {
-	GPUBPF_HELD_NOT_YET,         /* never sent */
+	GPUBPF_HELD_NOT_YET,         /* the session has no answer yet; never sent */
 	GPUBPF_HELD,
-	GPUBPF_HELD_SHARED,          /* kernels write maps directly in the memory that is read */
-	GPUBPF_HELD_UNFOLLOWED,      /* a graph or list has twins, or the runtime does not report when they end */
+	GPUBPF_HELD_SHARED,          /* kernels write maps directly in the memory that the session reads */
+	GPUBPF_HELD_UNFOLLOWED,      /* a graph or command list has twins, or the runtime does not report when kernels
+				      * end */
 	GPUBPF_HELD_BUSY,            /* kernels kept running, or the device did not copy */
 	GPUBPF_NHELD,
 };
@@ -158,18 +160,21 @@ enum gpubpf_query {
 	GPUBPF_QUERY_MAPS = 2,       /* list the maps */
 	GPUBPF_QUERY_DUMP = 3,       /* entries of the map, or of all */
 	GPUBPF_QUERY_LINKS = 4,      /* list the links */
-	GPUBPF_QUERY_ATTACH = 5,     /* answered as QUERY_LINKS */
+	GPUBPF_QUERY_ATTACH = 5,     /* answers with the list of links, as QUERY_LINKS does */
 	GPUBPF_QUERY_DETACH = 6,
-	/* From here on: str map, u32 number of words, str each, as on a command line */
-	GPUBPF_QUERY_PEEK = 7,       /* the next value of a map without keys; with a value: is it in the map? */
+	/* the following queries have: str map, u32 number of words, str each word, as on the command line of
+	 * gpubpf-map(8) */
+	GPUBPF_QUERY_PEEK = 7,       /* the next value of a map without keys; for a bloom filter, whether it has the
+				      * passed value */
 	GPUBPF_QUERY_PUSH = 8,       /* insert a value; returns no text */
 	GPUBPF_QUERY_POP = 9,        /* remove a value */
-	GPUBPF_QUERY_LOOKUP = 10,    /* the element of a key */
-	GPUBPF_QUERY_UPDATE = 11,    /* returns no text, like the next one */
+	GPUBPF_QUERY_LOOKUP = 10,    /* the element with a key */
+	GPUBPF_QUERY_UPDATE = 11,    /* returns no text */
 	GPUBPF_QUERY_DELETE = 12,
-	GPUBPF_QUERY_NEXT = 13,      /* the key after that one, or the first */
-	GPUBPF_QUERY_PIN = 14,       /* the map of a loader at a whole path of its pins; returns no text */
-	GPUBPF_QUERY_UNPIN = 15,     /* only the path, no map; returns no text */
+	GPUBPF_QUERY_NEXT = 13,      /* the key after the passed one; without a key, the first */
+	GPUBPF_QUERY_PIN = 14,       /* pin the map of a loader at an absolute path below the pin folder; returns no
+				      * text */
+	GPUBPF_QUERY_UNPIN = 15,     /* remove a pin: only the path, no map; returns no text */
 	GPUBPF_NQUERIES,
 };
 enum gpubpf_query_flags {
@@ -177,21 +182,24 @@ enum gpubpf_query_flags {
 	GPUBPF_QUERY_DEMANGLE = 1 << 1,
 	GPUBPF_QUERY_JSON_STRINGS = 1 << 2,
 	GPUBPF_QUERY_CSV = 1 << 3,
-	GPUBPF_QUERY_CONSISTENT = 1 << 4, /* QUERY_DUMP: of one moment, or refused */
+	GPUBPF_QUERY_CONSISTENT = 1 << 4, /* QUERY_DUMP: show the maps at one moment, or refuse */
 };
 
 enum gpubpf_welcome_flags {
-	GPUBPF_WELCOME_ALLOCATION_STACKS = 1 << 0, /* programs query allocations: record the stacks that allocate */
-	GPUBPF_WELCOME_READS = 1 << 1, /* the tool answers READ */
+	GPUBPF_WELCOME_ALLOCATION_STACKS = 1 << 0, /* programs query allocations, so the agent records the stacks that
+						    * allocate */
+	GPUBPF_WELCOME_READS = 1 << 1, /* the tool answers READ, so the agent sends it before the process ends */
 };
 
 enum gpubpf_twin_flags {
-	GPUBPF_TWIN_ARG_ARENA = 1 << 0,  /* extra arguments after the kernel's own, in this order */
+	GPUBPF_TWIN_ARG_ARENA = 1 << 0,  /* the twin has extra arguments after the kernel's own, in the order of these
+					  * flags: the arena's address */
 	GPUBPF_TWIN_ARG_LAUNCH = 1 << 1,
 	GPUBPF_TWIN_ARG_PID = 1 << 2,
 	/* the kernel recurses: the runtime does not know its stack size, and the twin's frame must not be larger */
 	GPUBPF_TWIN_RECURSES = 1 << 3,
-	GPUBPF_TWIN_OTHER_FORM = 1 << 4, /* if the runtime does not load it, the agent may request another form */
+	GPUBPF_TWIN_OTHER_FORM = 1 << 4, /* if the runtime does not load the twin, the agent may request one in another
+					  * form of code */
 	/*
 	 * The process's launches pass the number of their stack (maps/layout.h). The stack omits the frames counted by
 	 * the 8 bits from STACK_SKIP on, and is limited to the depth in the 7 bits from STACK_DEPTH on
@@ -202,21 +210,21 @@ enum gpubpf_twin_flags {
 #define GPUBPF_TWIN_STACK_DEPTH 16
 
 /*
- * The kernel table: a memfd of the tool that every agent maps, so that counts survive a kill. Written with atomics; the
- * tool treats every byte as a claim of an untrusted process.
+ * The kernel table: a memfd of the tool that every agent maps, so that counts survive a kill. Agents write it with
+ * atomics. The tool trusts none of its bytes.
  */
 #define GPUBPF_KERNEL_TABLE_MAGIC 0x6472616f62667062ull
 #define GPUBPF_KERNEL_TABLE_VERSION 4
 #define GPUBPF_KERNEL_TABLE_ROWS 16384
 
 enum gpubpf_kernel_state {
-	GPUBPF_KERNEL_SEEN,      /* launched, matches no pattern */
+	GPUBPF_KERNEL_SEEN,      /* launched, but matches no pattern */
 	GPUBPF_KERNEL_WAITING,   /* twin requested */
 	GPUBPF_KERNEL_PROBED,
-	GPUBPF_KERNEL_REFUSED,   /* see reason */
+	GPUBPF_KERNEL_REFUSED,   /* see `reason` of the row */
 };
 
-/* The compiler of a twin's text, where either is possible. */
+/* Which compiler built a twin's text into machine code, if both the runtime and the user's assembler can. */
 enum gpubpf_compiled_by {
 	GPUBPF_BY_NONE,        /* the twin is machine code, or only the runtime compiles it */
 	GPUBPF_BY_RUNTIME,
@@ -236,21 +244,21 @@ struct gpubpf_kernel_row {     /* 832 bytes */
 	uint32_t process, device;
 	char name[256];
 	char reason[240];
-	uint64_t launches;       /* all; written after one of the next two, so that no reader sees a launch without its
-				  * outcome */
+	uint64_t launches;       /* number of all launches; the agent adds to it after `probed` or `missed`, so that no
+				  * reader sees a launch without its outcome */
 	uint64_t probed;         /* launches that ran the twin */
-	uint64_t missed[GPUBPF_MISSES]; /* the others, by reason */
-	uint64_t grid[3], block[3]; /* of the last launch: threads in all, threads a block */
+	uint64_t missed[GPUBPF_MISSES]; /* launches that did not run the twin, by reason */
+	uint64_t grid[3], block[3]; /* of the last launch: threads of the grid, and threads of a block */
 	uint64_t wait_ns;        /* time that the application waited for the twin */
-	uint64_t hook_ns;        /* time spent in the launch hook, without waiting, */
-	uint32_t hook_samples;   /* and the number of timed launches; each represents the launches around it */
+	uint64_t hook_ns;        /* time spent in the launch hook during timed launches, without waiting for twins */
+	uint32_t hook_samples;   /* number of timed launches: the agent times only some launches */
 	uint32_t dim;
 	uint32_t regs_before, regs_after;
 	uint64_t load_ns;        /* time that the runtime needed to load the twin */
-	uint64_t copied;         /* launches probed before the last copy of the device's maps */
-	char backend[16];        /* of its device */
+	uint64_t copied;         /* value of `probed` at the last copy of the device's maps into the mirror */
+	char backend[16];        /* runtime of the device */
 	uint32_t compiled_by;    /* enum gpubpf_compiled_by */
-	uint32_t begun;          /* 0: not launched yet, its twin was made ahead; reports omit it */
+	uint32_t begun;          /* 0: not launched yet, but the agent has a twin; reports omit the row */
 	uint64_t pad[3];
 };
 
@@ -264,33 +272,35 @@ struct gpubpf_kernel_row {     /* 832 bytes */
 
 struct gpubpf_plan_entry {
 	uint32_t link, pad;
-	char pattern[256];       /* of kernels; "*" if the program's section names a function, an opcode, a line or a
-				  * mark */
+	char pattern[256];       /* pattern for kernel names; "*" if the program's section names a function, an opcode,
+				  * a line or a mark */
 };
 
-struct gpubpf_link_row {         /* of the link with this number */
+struct gpubpf_link_row {         /* indexed by the link's number */
 	uint64_t launches;       /* launches of kernels whose twin includes its program, over all processes */
 	uint64_t pad[7];
 };
 
-/* The parts of a launch's wait for its twin; the remaining time lies between them. */
+/* The parts of a launch's wait for its twin. Their sum may be less than the whole wait. */
 enum gpubpf_wait_part {
 	GPUBPF_WAIT_ASK,         /* opening the device, reading the program, sending the request */
 	GPUBPF_WAIT_ANSWER,      /* the session: its queue, lowering, the vendor's compiler */
 	GPUBPF_WAIT_LOAD,        /* the runtime loads the twin */
-	GPUBPF_WAIT_OTHERS,      /* another thread is busy with one of these */
+	GPUBPF_WAIT_OTHERS,      /* another thread is in one of the parts above, and this one waits for it */
 	GPUBPF_WAIT_PARTS,
 };
 
 struct gpubpf_kernel_table {
 	uint64_t magic;
 	uint32_t version;
-	uint32_t nkernels;       /* entries handed out; may exceed the table when it overflowed */
-	uint64_t enabled;        /* twins may be used */
-	uint64_t drained_bytes, drain_ns; /* from rings in devices' memory, over all processes */
-	uint64_t plan;           /* generation of the plan, */
-	uint64_t nplan;          /* and its number of entries */
-	uint64_t wait_ns[GPUBPF_WAIT_PARTS]; /* division of the rows' wait_ns */
+	uint32_t nkernels;       /* rows that agents have reserved; more than GPUBPF_KERNEL_TABLE_ROWS if the table was
+				  * too small */
+	uint64_t enabled;        /* 1: agents may launch twins */
+	uint64_t drained_bytes, drain_ns; /* bytes that agents read from rings in devices' memory, and the time for it,
+					   * over all processes */
+	uint64_t plan;           /* generation of entry[]; odd: the tool is writing it */
+	uint64_t nplan;          /* number of valid entries of entry[] */
+	uint64_t wait_ns[GPUBPF_WAIT_PARTS]; /* the rows' wait_ns, divided into its parts */
 	uint64_t pad[9 - GPUBPF_WAIT_PARTS];
 	struct gpubpf_kernel_row kernel[GPUBPF_KERNEL_TABLE_ROWS];
 	struct gpubpf_plan_entry entry[GPUBPF_PLAN_LINKS];

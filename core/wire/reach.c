@@ -13,9 +13,9 @@
 #define MAX_SCRIPTS 4              /* nesting of interpreter scripts, as in the Linux kernel */
 #define MAX_HEADERS 64             /* program headers of a file that are searched */
 #define NOTES 16                   /* of a segment */
-#define GO_BUILD_ID 4              /* note of Go's linker */
+#define GO_BUILD_ID 4              /* type of a note that Go's linker writes */
 
-/* Reads up to `size` bytes at an offset; returns the number of bytes. */
+/* Reads up to `size` bytes at offset `at`; returns the number of bytes read, 0 after an error. */
 static size_t read_at(int fd, void *buf, size_t size, uint64_t at)
 {
 	ssize_t n = at > INT64_MAX ? -1 : pread(fd, buf, size, (off_t)at);
@@ -47,7 +47,8 @@ static bool has_go_note(int fd, const Elf64_Phdr *notes)
 	return false;
 }
 
-/* Is the interpreter glibc's, which the preloaded library requires? It has this name on all distributions. */
+/* Is the ELF interpreter glibc's, which the preloaded library requires? Its name starts with "ld-linux" on all
+ * distributions. */
 static bool is_our_loader(int fd, const Elf64_Phdr *interp)
 {
 	char path[256], *name;

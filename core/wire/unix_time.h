@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Offset between the time bases of helpers: that of helper 5, and Unix time. Helper 502 has Unix time in bpftime's
- * objects, as NVIDIA's globaltimer does.
+ * Offset between two clocks of helpers: CLOCK_MONOTONIC, which helper 5 returns, and Unix time. In bpftime's objects
+ * helper 502 returns Unix time, like NVIDIA's %globaltimer.
  */
 #ifndef GPUBPF_CORE_WIRE_UNIX_TIME_H
 #define GPUBPF_CORE_WIRE_UNIX_TIME_H

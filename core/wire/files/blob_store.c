@@ -29,7 +29,8 @@ static bool is_trusted(const struct stat *st)
 	return st->st_uid == geteuid() || !st->st_uid;
 }
 
-/* Creates a folder. The cache creates nothing in a folder of another user, who could replace it. */
+/* Creates folder `name` in `dir`, or reports why it does not. The cache creates nothing in a folder of another user,
+ * who could replace it. */
 static int make_in(int dir, const char *name, bool make)
 {
 	struct stat st;
@@ -43,7 +44,7 @@ static int make_in(int dir, const char *name, bool make)
 	return mkdirat(dir, name, 0700) < 0 && errno != EEXIST ? -errno : 0;
 }
 
-/* Opens a folder above the cache. A link there must belong to root or the user. */
+/* Opens a folder above the cache's root. A symbolic link there must belong to root or the user. */
 static int open_above(int dir, const char *name, bool make)
 {
 	struct stat st;
@@ -121,7 +122,7 @@ int gpubpf_blob_open_dir(const char *folder, bool make)
 	return fd;
 }
 
-/* -- incomplete files: their writer holds a lock -- */
+/* -- temporary files: their writer holds a lock -- */
 
 #define TEMP ".tmp."
 
@@ -169,7 +170,8 @@ bool gpubpf_blob_delete_temp(int dir, const char *name)
 	return left;
 }
 
-/* Once for each folder in a process: listing a folder may take longer than writing a file. */
+/* Returns true once for each folder in a process, for at most eight folders, because listing a folder may take longer
+ * than writing a file. */
 static bool is_first_use(int dir)
 {
 	static uint64_t known[8];
@@ -264,9 +266,9 @@ int gpubpf_blob_read(const char *folder, const char *name, size_t max, void **da
 	return err;
 }
 
-/* -- results, by their whole key -- */
+/* -- blobs, each stored with its whole key -- */
 
-/* Returns the content of a file after its digest. NULL: torn, or of another key. */
+/* Returns the data in a cache file. NULL: the file is torn, or belongs to another key. */
 static const void *content(const uint8_t *file, size_t nfile, const void *key, size_t nkey, size_t *size)
 {
 	uint8_t digest[32];
@@ -314,7 +316,7 @@ void *gpubpf_blob_cache_find(const char *folder, const void *key, size_t nkey, s
 	if (bytes)
 		return memmove(file, bytes, *size);
 	free(file);
-	delete_blob(folder, name); /* the caller creates it again */
+	delete_blob(folder, name); /* a torn file: the caller computes the blob and adds it again */
 	return NULL;
 }
 

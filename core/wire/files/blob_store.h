@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Blobs in a folder of the user, with mode 0700, created if missing. Files have mode 0600 and appear as a whole or not
- * at all. Data read back is as untrusted as any file. Libc only.
+ * Blobs, one file each, in a folder of the user with mode 0700, which is created if it is missing. Files have mode 0600
+ * and appear as a whole or not at all. Callers must not trust data that they read back. Libc only.
  */
 #ifndef GPUBPF_WIRE_BLOB_CACHE_H
 #define GPUBPF_WIRE_BLOB_CACHE_H
@@ -21,11 +21,11 @@ int gpubpf_blob_open_dir(const char *folder, bool make);
 
 /* Creates and locks a temporary file with a new name. Returns a descriptor, or -errno. */
 int gpubpf_blob_create_temp(int dir, char name[GPUBPF_BLOB_TEMP_NAME_SIZE]);
-/* Closes it and renames it to its name, or removes it after err. 0 or -errno. */
+/* Closes a temporary file, and renames it to `name`, or removes it if `err` is not 0. 0 or -errno. */
 int gpubpf_blob_finish_file(int dir, int fd, const char *temp, const char *name, int err);
 /* Is this a name from gpubpf_blob_create_temp()? */
 bool gpubpf_blob_is_temp(const char *name);
-/* Removes such a file if no process writes it any more. */
+/* Removes a temporary file if no process writes it any more. Returns true if it tried to remove the file. */
 bool gpubpf_blob_delete_temp(int dir, const char *name);
 
 /* Stores data under a name; an existing file stays. 0 or -errno. */
@@ -34,11 +34,11 @@ int gpubpf_blob_write(const char *folder, const char *name, const void *data, si
 int gpubpf_blob_read(const char *folder, const char *name, size_t max, void **data, size_t *size);
 
 /*
- * Blobs by key: all inputs that they were computed from. A file contains the whole key and a digest. A torn file, or
- * one of another key, is removed and counts as missing. Returns a malloc'd copy, or NULL.
+ * Finds a blob by its key, which is all inputs that the blob was computed from. A file contains the whole key and a
+ * digest. A torn file, or a file of another key, is removed and counts as missing. Returns a malloc'd copy, or NULL.
  */
 void *gpubpf_blob_cache_find(const char *folder, const void *key, size_t nkey, size_t *size);
-/* ignores errors */
+/* Adds a blob. Ignores errors. */
 void gpubpf_blob_cache_add(const char *folder, const void *key, size_t nkey, const void *data, size_t size);
 void gpubpf_blob_cache_delete(const char *folder, const void *key, size_t nkey);
 

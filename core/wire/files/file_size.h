@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memfds count as files: a write beyond the process's limit (ulimit -f) would raise a signal that ends the process. */
+/* Is a memfd of `size` bytes within the process's limit on file sizes (ulimit -f)? A write beyond it would raise
+ * SIGXFSZ, which ends the process. */
 #ifndef GPUBPF_WIRE_FILE_SIZE_H
 #define GPUBPF_WIRE_FILE_SIZE_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opens files that other users may have replaced: a FIFO does not block, a device is not opened. Libc only. */
+/* Opens regular files at paths that other users may control: it neither blocks at a FIFO nor opens a device. Libc only.
+ * */
 #ifndef GPUBPF_WIRE_OPEN_FILE_H
 #define GPUBPF_WIRE_OPEN_FILE_H
 
@@ -10,15 +11,15 @@
 #include <unistd.h>
 
 /*
- * Opens a regular file in the folder `dir` (AT_FDCWD: by its path) for reading, with more flags of open(2). Returns a
- * descriptor or -errno; -EISDIR and -EINVAL if the file is of another kind.
+ * Opens a regular file in the folder `dir` (AT_FDCWD: by its path) for reading. `flags`: additional flags of open(2).
+ * Returns a descriptor or -errno: -EISDIR for a folder, -EINVAL for another kind of file.
  */
 static inline int gpubpf_open_regular(int dir, const char *name, int flags)
 {
 	struct stat st;
 	int fd;
 
-	/* a device may act when it is opened */
+	/* check the type first, because opening a device may have effects */
 	if (fstatat(dir, name, &st, flags & O_NOFOLLOW ? AT_SYMLINK_NOFOLLOW : 0) < 0)
 		return -errno;
 	if (!S_ISREG(st.st_mode))
@@ -32,7 +33,7 @@ static inline int gpubpf_open_regular(int dir, const char *name, int flags)
 	return -EINVAL;
 }
 
-/* Opens a regular file for reading. NULL and errno. */
+/* Opens a regular file for reading. After an error: NULL, and errno is set. */
 static inline FILE *gpubpf_fopen_regular(const char *path)
 {
 	int fd = gpubpf_open_regular(AT_FDCWD, path, 0);
