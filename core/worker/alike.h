@@ -6,8 +6,8 @@
 #include "core/target.h"
 
 /*
- * Removes from the job the inputs that its probes do not depend on: the places, and the kernel if no program reads it.
- * The caller frees reduced->sites, all else belongs to the job. 0 or -ENOMEM.
+ * Copies the job without the inputs that its probes do not depend on: the insertions, and the kernel's names and
+ * parameters if no program reads them. The caller frees reduced->sites; all other data belongs to `job`. 0 or -ENOMEM.
  */
 int gpubpf_job_reduce(const struct gpubpf_lower_job *job, struct gpubpf_lower_job *reduced);
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Encodes data of variable length, and requests and results made of it and of fields. */
+/* Encodes requests and results, and the strings, bytes and arrays in them. */
 #include "codec.h"
 
 #include <errno.h>
@@ -64,7 +64,7 @@ void gpubpf_codec_params(struct gpubpf_codec *c, struct gpubpf_param **params, u
 	}
 }
 
-/* A SHA-256, or NULL. */
+/* Codes a SHA-256 digest, or NULL as no bytes. */
 static void codec_digest(struct gpubpf_codec *c, const uint8_t **digest)
 {
 	const void *data = *digest;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Jobs and results as bytes, by the codec of core/wire/fields.h. Decoded arrays and strings lie in its pool. */
+/* Encodes jobs and results as bytes with the codec of core/wire/fields.h. Decoded arrays and strings are in the codec's
+ * pool. */
 #ifndef GPUBPF_WORKER_CODEC_H
 #define GPUBPF_WORKER_CODEC_H
 
@@ -10,7 +11,7 @@
 #include "core/wire/wire.h"
 #include "job.h"
 
-/* Increase it with every change of the encoding; part of the cache's key. */
+/* version of the encoding, part of the key of cached results: increase it with every change */
 #define GPUBPF_JOB_VERSION 14
 
 /* A request to a worker; members that the kind does not use are zero. */
@@ -18,8 +19,9 @@ struct gpubpf_job_request {
 	enum gpubpf_job_kind kind;
 	char target[16];
 	struct gpubpf_target_opts opts;
-	struct gpubpf_image image;             /* INSPECT, INJECT, QUERY; an image with a digest is sent without data,
-					        * which an earlier packet of GPUBPF_JOB_IMAGE carried */
+	struct gpubpf_image image;             /* INSPECT, INJECT, QUERY. If the image has a digest, the request omits
+						* its data, and the worker uses the last packet of type GPUBPF_JOB_IMAGE
+						* */
 	struct gpubpf_device_caps caps;        /* INSPECT, BUILD, QUERY */
 	struct gpubpf_lower_job job;           /* EMIT, INJECT */
 	struct gpubpf_twin_image pieces;       /* BUILD */
@@ -39,12 +41,13 @@ struct gpubpf_result {
 /* Appends to *w. 0, or -ENOMEM, or -EINVAL if the structure cannot be encoded. */
 int gpubpf_job_request_encode(const struct gpubpf_job_request *req, struct gpubpf_writer *w);
 int gpubpf_result_encode(const struct gpubpf_result *res, struct gpubpf_writer *w);
-/* Decodes. All data lies in the pool or points into `data`, which must outlive it. 0 or -EBADMSG. */
+/* Decode. All decoded data is in the pool or points into `data`, so `data` must outlive the decoded structure. 0 or
+ * -EBADMSG. */
 int gpubpf_job_request_decode(const void *data, size_t size, struct gpubpf_pool *pool, struct gpubpf_job_request *req);
 int gpubpf_result_decode(const void *data, size_t size, struct gpubpf_pool *pool, struct gpubpf_result *res);
 
-/* shared by both files of the codec, in addition to core/wire/fields.h */
-/* NULL is sent as "" and arrives as "" */
+/* -- functions that codec.c and codec_job.c share -- */
+/* Codes a string. NULL is written as "", and reading returns "" for it. */
 void gpubpf_codec_text(struct gpubpf_codec *c, const char **s);
 void gpubpf_codec_bytes(struct gpubpf_codec *c, const void **data, size_t *size);
 /*

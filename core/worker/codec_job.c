@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Encodes lower jobs: the unit, the facts, the maps' layouts, the sites and their insertions. Only programs that a site
- * names are sent completely; the others keep their index. Source lines stay with the tool, which adds them to
- * diagnostics by instruction.
+ * Encodes lower jobs: the unit, the facts, the maps' layouts, the sites and their insertions. Programs that no site
+ * refers to are sent without instructions, so that the indexes of the others stay valid. Source lines are not sent: the
+ * tool adds them to diagnostics, by instruction.
  */
 #include <string.h>
 
@@ -55,7 +55,7 @@ static bool insn_width_ok(const struct gpubpf_insn *insn)
 	}
 }
 
-/* Checks again the guarantees of the decoder of core/model/insn.c, because the sender is not trusted. */
+/* Checks again what the decoder of core/model/insn.c guarantees, because the worker does not trust the sender. */
 static bool insn_ok(const struct job_codec *j, const struct gpubpf_insn *insn)
 {
 	bool map = insn->kind == GPUBPF_INSN_IMM64 &&
@@ -285,7 +285,7 @@ static void codec_layout(struct gpubpf_codec *c, struct gpubpf_map_layout *l)
 	gpubpf_codec_u64(c, &l->size);
 }
 
-/* Drops the instructions of programs that no site names. */
+/* Returns the program, without its instructions, functions and facts if no site refers to it. */
 static struct gpubpf_prog trim_prog(const struct gpubpf_prog *prog, bool is_used)
 {
 	struct gpubpf_prog copy = *prog;

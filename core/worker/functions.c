@@ -46,7 +46,8 @@ static bool read_type(Dwarf_Die *of, struct gpubpf_param *param)
 	return true;
 }
 
-/* Adds a parameter. One without a location was removed, or cannot be read. */
+/* Adds a parameter. If it has no location, the compiler removed it, or it cannot be read: then this and all later
+ * parameters are omitted. */
 static void add_param(struct gpubpf_function *f, Dwarf_Die *die)
 {
 	struct gpubpf_param param = { .bytes_off = UINT32_MAX };
@@ -101,7 +102,7 @@ static int add_function(Dwarf_Die *die, void *arg)
 	return DWARF_CB_OK;
 }
 
-/* Does the compiler mark changed functions? */
+/* Does the unit's compiler mark the functions whose parameters or result it changed? */
 static bool marks_changes(Dwarf_Die *unit)
 {
 	Dwarf_Attribute at;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Parameters and results of machine-code functions, from the debug information of their ELF image. Optimizers change
- * the parameters of functions that only their own module calls; possibly changed ones are omitted.
+ * the parameters of functions that only their own module calls; functions that may have changed are omitted.
  */
 #ifndef GPUBPF_WORKER_FUNCTIONS_H
 #define GPUBPF_WORKER_FUNCTIONS_H
@@ -16,11 +16,10 @@
 
 struct gpubpf_function {
 	uint64_t address;
-	struct gpubpf_param params[GPUBPF_FUNCTION_PARAMS]; /* numbers and pointers, up to the first parameter of
-							     * another kind */
+	struct gpubpf_param params[GPUBPF_FUNCTION_PARAMS]; /* the leading parameters that are numbers or pointers */
 	uint32_t nparams;
 	bool whole;                    /* the function has no other parameters */
-	bool returns;                  /* its result is known: `result` bytes, 0: no result */
+	bool returns;                  /* the type of its result is known; `result`: its bytes, 0 for void */
 	uint32_t result;
 };
 
@@ -34,7 +33,7 @@ struct gpubpf_functions {
  * empty.
  */
 void gpubpf_functions_read(const void *image, size_t size, struct gpubpf_functions *functions);
-/* Returns the function that begins there; NULL: unknown. */
+/* Returns the function that begins at the address; NULL: unknown. */
 const struct gpubpf_function *gpubpf_functions_at(const struct gpubpf_functions *functions, uint64_t address);
 void gpubpf_functions_finish(struct gpubpf_functions *functions);
 

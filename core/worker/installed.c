@@ -27,7 +27,7 @@ static const char *const agents[] = {
 
 /*
  * Returns the folder of the file that contains this code, with a trailing /. The link map of the main program may have
- * an empty name: /proc/self/exe then leads to the file.
+ * an empty name; then /proc/self/exe is the file.
  */
 static bool own_folder(char dir[PATH_MAX])
 {

@@ -25,7 +25,7 @@
 
 struct gpubpf_worker {
 	pthread_mutex_t lock;         /* one job at a time */
-	pthread_mutex_t pid_lock;     /* protects pid, and prevents that it is reaped while it is signalled */
+	pthread_mutex_t pid_lock;     /* protects pid, and keeps the process from being reaped while it is signalled */
 	_Atomic bool cancelled;
 	char path[PATH_MAX];
 	char identity[PATH_MAX + 64];
@@ -34,8 +34,8 @@ struct gpubpf_worker {
 	uint64_t memory;
 	bool one_job;
 	pid_t pid;                    /* 0: not running */
-	bool busy;                    /* it has a job; */
-	uint32_t jobs;                /* jobs of its process; pid_lock protects both */
+	bool busy;                    /* it runs a job; pid_lock protects busy and jobs */
+	uint32_t jobs;                /* jobs that its process has run */
 	uint8_t image_digest[GPUBPF_IMAGE_DIGEST]; /* digest of the image that the process holds, if has_image */
 	bool has_image;
 	int sock;
@@ -59,7 +59,7 @@ int gpubpf_worker_create(const struct gpubpf_worker_opts *opts, struct gpubpf_wo
 	if (!w)
 		return -ENOMEM;
 	if (!opts->path)
-		/* if it is missing, its start fails */
+		/* ignore the error: if the program is missing, starting it fails */
 		gpubpf_worker_find(gpubpf_worker_program(opts->kind), w->path, sizeof(w->path));
 	else if ((size_t)snprintf(w->path, sizeof(w->path), "%s", opts->path) >= sizeof(w->path))
 		err = -ENAMETOOLONG;
@@ -89,7 +89,7 @@ static bool store_spare(struct gpubpf_worker *w)
 	return !w->one_job && !w->busy && gpubpf_spare_store(&spare);
 }
 
-/* Takes a kept process. The caller holds pid_lock. */
+/* Takes a process that an earlier worker stored. The caller holds pid_lock. */
 static bool take_spare(struct gpubpf_worker *w)
 {
 	struct gpubpf_spare spare = { .memory = w->memory, .path = w->path };
@@ -248,8 +248,8 @@ static int exchange(struct gpubpf_worker *w, const struct gpubpf_job_request *re
 }
 
 /*
- * A worker that has answered before may have been killed since, for example by a lack of memory. Then a new one gets
- * the job.
+ * Runs the job in the worker's process. If an older process was killed since its last answer, for example because
+ * memory ran out, a new process gets the job.
  */
 static int run_in_worker(struct gpubpf_worker *w, const struct gpubpf_job_request *req,
 			 const struct gpubpf_writer *bytes,
@@ -346,7 +346,8 @@ static int no_memory(struct gpubpf_diag *diag)
 	return -ENOMEM;
 }
 
-/* Copies a blob; the caller frees it. `tail` (a string) is copied after the data, and *text points to it. */
+/* Copies a blob; the caller frees it. The string `tail` follows the data in the copy, and *text points to it; NULL:
+ * only a NUL follows. */
 static int copy_blob(const struct gpubpf_blob *from, const char *tail, struct gpubpf_blob *out, const char **text,
 		     struct gpubpf_diag *diag)
 {
@@ -452,7 +453,8 @@ void gpubpf_twin_image_finish(struct gpubpf_twin_image *twin)
 	memset(twin, 0, sizeof(*twin));
 }
 
-/* Copies the twins and refusals. nsites: of the requesting job, UINT32_MAX if only the builder's pieces contain it. */
+/* Copies the lists of twins and refusals. nsites: the number of sites of the job; UINT32_MAX for a build, which has no
+ * job with sites. */
 static int copy_lists(const struct gpubpf_twin_image *from, uint32_t nsites, struct gpubpf_twin_image *out,
 		      struct gpubpf_diag *diag)
 {

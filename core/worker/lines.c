@@ -11,12 +11,15 @@
 struct gpubpf_line_row {
 	uint64_t address;
 	uint32_t line;                 /* from this address to the next row; 0: none */
-	uint32_t order;                /* position in the tables */
-	uint32_t file;                 /* its number + 1; 0: not requested, or a row without a statement start */
-	uint64_t copy;                 /* inlined copy of a function; 0: none */
+	uint32_t order;                /* position in the line tables, in order of reading */
+	uint32_t file;                 /* index in files[] + 1; 0: starts are not recorded, or no statement starts at
+					* this row */
+	uint64_t copy;                 /* debug-information offset of the inlined function that contains the row; 0:
+					* none */
 };
 
-/* If two rows share an address, the later one wins. The end of an earlier sequence never wins. */
+/* Sorts by address. Rows with the same address are in order of reading, after rows that end a sequence, because the
+ * last row of an address counts. */
 static int compare(const void *a, const void *b)
 {
 	const struct gpubpf_line_row *x = a, *y = b;
@@ -28,7 +31,7 @@ static int compare(const void *a, const void *b)
 	return x->order < y->order ? -1 : x->order > y->order;
 }
 
-/* Returns the file's number + 1; 0: out of memory. */
+/* Returns the file's index in lines->files + 1, and adds it if it is missing; 0: out of memory. */
 static uint32_t file_number(struct gpubpf_lines *lines, const char *path)
 {
 	char **grown;
@@ -69,8 +72,8 @@ static void add_start(struct gpubpf_lines *lines, struct gpubpf_line_row *to, Dw
 }
 
 /*
- * Adds a line table. starts: also record where lines begin. `unit` is the table's unit. If it is NULL, copies are not
- * distinguished.
+ * Adds a line table. starts: also record files and inlined copies. `unit`: the table's unit; if it is NULL, inlined
+ * copies are not distinguished.
  */
 static void add_table(struct gpubpf_lines *lines, Dwarf_Lines *table, size_t n, bool starts, Dwarf_Die *unit)
 {
@@ -108,7 +111,7 @@ static void add_tables(struct gpubpf_lines *lines, Dwarf *dwarf, bool starts)
 	}
 }
 
-/* Adds the tables of known units, in which inlined functions can be distinguished. */
+/* Adds the line tables of all units, in which inlined functions can be distinguished. */
 static void add_units(struct gpubpf_lines *lines, Dwarf *dwarf)
 {
 	Dwarf_CU *unit = NULL, *next;
@@ -150,7 +153,7 @@ void gpubpf_lines_read_starts(const void *image, size_t size, struct gpubpf_line
 	read_lines(image, size, true, lines);
 }
 
-/* Groups rows of one line and copy, the lowest address first. */
+/* Sorts by file, line and inlined copy, then by address. */
 static int by_line(const void *a, const void *b)
 {
 	const struct gpubpf_line_row *x = a, *y = b;
@@ -187,7 +190,7 @@ int gpubpf_lines_starts(const struct gpubpf_lines *lines, uint64_t from, uint64_
 		const struct gpubpf_line_row *row = &lines->rows[i];
 
 		if (row->file && row->address >= from && row->address < to &&
-		    (i + 1 == lines->n || row[1].address != row->address)) /* else the row covers no instruction */
+		    (i + 1 == lines->n || row[1].address != row->address)) /* otherwise the row covers no instruction */
 			rows[nrows++] = *row;
 	}
 	qsort(rows, nrows, sizeof(*rows), by_line);

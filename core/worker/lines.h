@@ -13,11 +13,12 @@ struct gpubpf_line_row;
 
 struct gpubpf_lines {
 	struct gpubpf_line_row *rows;  /* malloc'd, sorted by address */
-	char **files;                  /* malloc'd; their paths as passed to the compiler, if starts are recorded */
+	char **files;                  /* malloc'd: paths of source files as passed to the compiler; only after
+					* gpubpf_lines_read_starts() */
 	size_t n, nfiles;
 };
 
-/* where a line begins */
+/* the first instruction of a source line */
 struct gpubpf_line_start {
 	uint64_t address;
 	const char *file;
@@ -26,7 +27,7 @@ struct gpubpf_line_start {
 
 /* Reads the lines. The image is not changed, and need not outlive the lines. */
 void gpubpf_lines_read(const void *image, size_t size, struct gpubpf_lines *lines);
-/* The same, with the data for gpubpf_lines_starts(). */
+/* Reads the lines with the data that gpubpf_lines_starts() needs. */
 void gpubpf_lines_read_starts(const void *image, size_t size, struct gpubpf_lines *lines);
 /*
  * Lists, by address, the first instruction of each line with a statement in [from, to), in each inlined copy. 0, or

@@ -33,7 +33,7 @@ static int wait(void *arg, bool all)
 	return gpubpf_arena_wait(r->ops, r->device);
 }
 
-/* The process is gone: nothing writes, and rings need no room. */
+/* A rescue only reads the device's memory, because the process has ended and no kernel needs room in its rings. */
 static int no_push(void *arg, u64 offset, const void *from, u64 size)
 {
 	return 0;
@@ -49,7 +49,8 @@ static bool still(void *arg, u64 bytes)
 	return true;
 }
 
-/* Copies all. Segments that the process never sent to the device still have their initial content. */
+/* Copies the segments that the process had sent to the device (hdr->filled). Others keep their initial content in the
+ * mirror. */
 static int copy_all(struct rescue *r, void *mirror, size_t size)
 {
 	const struct gpubpf_arena_hdr *hdr = mirror;
@@ -66,15 +67,16 @@ static int copy_all(struct rescue *r, void *mirror, size_t size)
 }
 
 /*
- * Returns the size of the arena's own part. Maps outside of it lie in the mirror's memory, or are lost with the
- * process.
+ * Returns the size of the part of the arena in the device's own memory. Maps outside of it are in the mirror, or are
+ * lost with the process.
  */
 static size_t arena_bytes(const struct gpubpf_arena_hdr *hdr, size_t size)
 {
 	return hdr->own < size ? hdr->own : size;
 }
 
-/* Copies from the device that owns the memory: 0, -ENODEV past the last one, -EXDEV: another device. */
+/* Copies from device `number` if it owns the memory. -ENODEV: there is no such device; -EXDEV: another device owns the
+ * memory. */
 static int copy_from(const struct gpubpf_device_ops *ops, uint32_t number, void *mirror, size_t size,
 		     struct gpubpf_reason *why)
 {

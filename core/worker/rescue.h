@@ -6,8 +6,8 @@
 #ifndef GPUBPF_WORKER_RESCUE_H
 #define GPUBPF_WORKER_RESCUE_H
 
-#define GPUBPF_RESCUE_MEMORY 3 /* descriptor of the device's memory */
+#define GPUBPF_RESCUE_MEMORY 3 /* descriptor of the device memory that the dead process exported */
 #define GPUBPF_RESCUE_S 20     /* seconds after which it ends */
-#define GPUBPF_RESCUE_MIRROR 4 /* the mirror, a memfd of the arena's size */
+#define GPUBPF_RESCUE_MIRROR 4 /* descriptor of the mirror, a memfd of the arena's size */
 
 #endif

@@ -60,7 +60,7 @@ static bool read_all(int fd, void *data, size_t size)
 	return true;
 }
 
-/* Limits one result, so that others have room. */
+/* Limits the size of one result, so that others have room in the cache. */
 static uint64_t max_result_bytes(uint64_t bound)
 {
 	return bound / 4;
@@ -142,7 +142,7 @@ static bool is_result_file(const char *name)
 	return n == sizeof(((struct entry *)0)->name) - 1 && !strcmp(name + 2 * GPUBPF_RESULT_CACHE_KEY, SUFFIX);
 }
 
-/* Removes temporary files without a writer. Returns true for files that count. */
+/* Does the file count towards the bound? Removes it if it is a temporary file without a writer. */
 static bool is_counted(int dir, const char *name, struct stat *st)
 {
 	if (!is_result_file(name) && (!gpubpf_blob_is_temp(name) || gpubpf_blob_delete_temp(dir, name)))
@@ -150,7 +150,7 @@ static bool is_counted(int dir, const char *name, struct stat *st)
 	return fstatat(dir, name, st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* Lists our files in dir; *total: bytes of all files, including temporary ones. */
+/* Lists the result files in dir; *total: bytes of these and of temporary files. */
 static struct entry *list(DIR *dir, size_t *n, uint64_t *total)
 {
 	struct entry *entries = NULL;
@@ -181,10 +181,12 @@ static struct entry *list(DIR *dir, size_t *n, uint64_t *total)
 	return entries;
 }
 
-/* Limits evictions: listing a folder of thousands for each new file would take longer than creating the file. */
+/* Returns true after each bound / 16 added bytes: listing a folder of thousands of files takes longer than creating a
+ * file. */
 static bool is_eviction_due(size_t size, uint64_t bound)
 {
-	static uint64_t since = UINT64_MAX / 2; /* bytes added since the last eviction; none yet */
+	static uint64_t since = UINT64_MAX / 2; /* bytes added since the last eviction; the initial value makes the
+						 * first file due */
 
 	if (__atomic_add_fetch(&since, size, __ATOMIC_RELAXED) < bound / 16)
 		return false;

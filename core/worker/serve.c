@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The loop of a worker: receives a job, checks it, runs the target, answers. A job with a broken encoding ends the
- * process: its sender is broken, and may start a new worker.
+ * The loop of a worker: receives a job, checks it, runs the target, answers. A job with an invalid encoding ends the
+ * process, because the sender has a bug; the sender may start a new worker.
  */
 #include "serve.h"
 
@@ -32,7 +32,7 @@ int __lsan_is_turned_off(void)
 struct server {
 	int fd;
 	const struct gpubpf_serve_ops *ops;
-	struct gpubpf_job_packet image;  /* image for jobs without one */
+	struct gpubpf_job_packet image;  /* the last GPUBPF_JOB_IMAGE packet, for jobs whose image has no data */
 	char log[LOG_SIZE];
 };
 
@@ -62,7 +62,7 @@ static int check_places(const struct gpubpf_target_info *target, const struct gp
 	return 0;
 }
 
-/* The programs are proven; checks that the device has the resources they need. */
+/* Checks that the device has the resources that the verified programs need. */
 static int check_limits(const struct gpubpf_lower_job *job, struct gpubpf_diag *diag)
 {
 	const struct gpubpf_limits limits = {
@@ -106,8 +106,9 @@ static int emit(const struct gpubpf_target_info *target, const struct gpubpf_job
 }
 
 /*
- * A place that a kernel has once must be listed if it was requested and the target supports it. Otherwise programs
- * there would be dropped silently. A kernel that never ends lists no places at its end.
+ * Does the kernel list each place that every kernel has (such as its entry), if it was requested and the target
+ * supports it? If a target forgets one, programs there would not run, without any message. A kernel that never ends
+ * lists no places at its end.
  */
 static bool lists_all_places(const struct gpubpf_target_info *target, const struct gpubpf_job_request *req,
 			     const struct gpubpf_kernel_info *info)
@@ -242,7 +243,7 @@ static int work(struct server *s, const struct gpubpf_job_packet *packet, const 
 	return err;
 }
 
-/* a second limit, in case the client, which kills this process, is gone */
+/* Sets a time limit 2 s above the client's, in case the client has ended and cannot kill this process. */
 static void limit_time(const struct gpubpf_job_packet *packet)
 {
 	alarm(packet->timeout_ms / 1000 + 2);

@@ -8,10 +8,11 @@
 struct gpubpf_serve_ops {
 	/* Returns the target of that name, NULL: none. This is gpubpf_target_find() except in tests. */
 	const struct gpubpf_target_info *(*target)(const char *name);
-	/* GPUBPF_JOB_BUILD; NULL: the worker does not build */
+	/* runs GPUBPF_JOB_BUILD; NULL: the worker does not support it */
 	int (*build)(const struct gpubpf_device_caps *caps, const struct gpubpf_twin_image *pieces,
 		     struct gpubpf_twin_image *out, char *log, size_t log_size, struct gpubpf_diag *diag);
-	/* Called after start-up, before the first job: seccomp, limits. A vendor's compiler needs a wider sandbox. */
+	/* Enters the sandbox (seccomp, limits), before the first job. NULL: no sandbox. Workers with a vendor's
+	 * compiler pass a less strict one. */
 	int (*sandbox)(struct gpubpf_diag *diag);
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Idle processes of workers, kept for reuse by later workers. */
+/* Idle processes of cancelled workers, for reuse by later workers. */
 #include "spare.h"
 
 #include <limits.h>
@@ -11,10 +11,10 @@
 #include "spawn.h"
 
 #define MAX_SPARES 16
-#define MAX_SPARE_JOBS 100       /* vendors' compilers leak with each job */
+#define MAX_SPARE_JOBS 100       /* then the process ends, because vendors' compilers leak memory with each job */
 
 struct spare {
-	pid_t owner, pid;            /* owner: excludes forks of this process, which would interfere with its jobs */
+	pid_t owner, pid;            /* owner: the process that stored it; a fork of that process must not use it */
 	int sock;
 	uint32_t jobs;
 	uint64_t memory;

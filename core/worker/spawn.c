@@ -31,7 +31,7 @@ static void limit_memory(pid_t pid, uint64_t memory)
 {
 	struct rlimit limit = { memory, memory };
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* these map terabytes */
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* these sanitizers map terabytes */
 	if (memory != UINT64_MAX)
 		prlimit(pid, RLIMIT_AS, &limit, NULL);
 #endif
@@ -39,8 +39,8 @@ static void limit_memory(pid_t pid, uint64_t memory)
 }
 
 /*
- * Is the variable passed on? Variables that would load other code into our processes, or another session's agent, are
- * not. The library path is.
+ * Does a worker inherit the variable? It does not inherit variables that would load other code, or the agent of a
+ * session. It inherits the library path.
  */
 static bool is_inherited(const char *entry)
 {
@@ -78,7 +78,7 @@ static int spawn_with(const char *path, int sock, pid_t *pid)
 	posix_spawn_file_actions_init(&actions);
 	posix_spawnattr_init(&attr);
 	posix_spawnattr_setsigmask(&attr, &none);
-	/* a new process group: the tool handles Ctrl-C, and can end the worker with all that it forks */
+	/* a new process group: Ctrl-C reaches only the tool, and the tool can end the worker with all its children */
 	posix_spawnattr_setpgroup(&attr, 0);
 	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
 	/*

@@ -11,13 +11,13 @@
 /* Identifies a build of a program: path, size, modification time. */
 void gpubpf_worker_identity(const char *path, char *buf, size_t size);
 /*
- * Returns our environment without variables that would load other code into our processes (LD_PRELOAD, layers). The
- * caller frees it. NULL: no memory.
+ * Returns this process's environment without variables that would load other code into a worker (LD_PRELOAD, layers).
+ * The caller frees it. NULL: no memory.
  */
 char **gpubpf_worker_environ(void);
 /*
- * Starts it with that environment, its socket as descriptor 3, no other descriptors above 2, and `memory` bytes of
- * address space (UINT64_MAX: unlimited). 0 or -errno.
+ * Starts the program with gpubpf_worker_environ(), its socket as descriptor 3, no other descriptors above 2, and
+ * `memory` bytes of address space (UINT64_MAX: unlimited). 0 or -errno.
  */
 int gpubpf_worker_spawn(const char *path, uint64_t memory, pid_t *pid, int *sock);
 /* Ends the process and all processes that it forked: the start put them into one group. Returns its wait status. */

@@ -112,7 +112,7 @@ static bool header_ok(const struct wire_packet *wire, ssize_t n)
 	       wire->hdr.major == GPUBPF_MSG_MAJOR && wire->hdr.length == sizeof(wire->timeout_ms);
 }
 
-/* Returns the descriptor of the message. Further descriptors are closed, and the message is then refused. */
+/* Returns the descriptor of the message; -1: it has none, or several, which are closed. */
 static int take_fd(struct msghdr *msg)
 {
 	int fd = -1, count = 0;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs work in a fork, which starts faster than a new process. Damage and crashes stay in the fork. It has the time
- * that is left to this process (alarm(2)), and ends with its process group.
+ * Runs work in a fork, which starts faster than a new process. Damage and crashes stay in the fork. The fork has the
+ * time that remains until this process's alarm(2), and is in this process's group, so it ends with it.
  */
 #ifndef GPUBPF_WORKER_IN_FORK_H
 #define GPUBPF_WORKER_IN_FORK_H
 
 /*
- * Calls fn in a fork and waits for its end. *status is that of waitpid(); fn's value is the exit status. 0 or -errno.
+ * Calls fn in a fork and waits for its end. *status is the wait status from waitpid(), with fn's result as exit status.
+ * 0 or -errno.
  */
 int gpubpf_in_fork(int (*fn)(void *arg), void *arg, int *status);
 

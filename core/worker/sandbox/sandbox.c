@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The sandbox that a worker enters: limits, user namespace, Landlock domain, capabilities, and last the system call
- * filter.
+ * The sandbox of a worker: limits, a user namespace, a Landlock domain, dropped capabilities, and at last the system
+ * call filter.
  */
 #include "sandbox.h"
 
@@ -27,7 +27,7 @@
 #include "core/wire/files/write_all.h"
 
 #define FILE_LIMIT_BYTES (1ull << 30) /* maximum size of a file that a worker writes: results are memfds */
-#define NEW_CALL 452                  /* first number of calls that are newer than calls.def */
+#define NEW_CALL 452                  /* number of the first system call that is newer than calls.def */
 #define NEW_CALLS 128
 
 /* -- the filter -- */
@@ -53,7 +53,8 @@ enum who {
 /* A row of calls.def. */
 struct call {
 	int nr;              /* negative: the architecture does not have the call */
-	unsigned who, error; /* error: 0, or the error of the call */
+	unsigned who, error; /* who: workers that may make the call; error: 0, or the errno with which it fails (ABSENT)
+			      * */
 	unsigned nconds;
 	struct scmp_arg_cmp conds[2];
 };
@@ -87,7 +88,7 @@ static int add_calls(scmp_filter_ctx ctx, unsigned who)
 	return err;
 }
 
-/* A libc that is newer than calls.def has a fallback for each new call, which it uses after ENOSYS. */
+/* Makes system calls that are newer than calls.def fail with ENOSYS: libc then falls back to older ones. */
 static int add_new_calls(scmp_filter_ctx ctx)
 {
 	int err = 0;
@@ -97,7 +98,7 @@ static int add_new_calls(scmp_filter_ctx ctx)
 	return err;
 }
 
-/* Calls of another ABI, whose numbers have other meanings, end the process. */
+/* Loads the filter for all threads. A call of another ABI, where numbers have other meanings, ends the process. */
 static int load(scmp_filter_ctx ctx)
 {
 	int err = seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
@@ -122,8 +123,9 @@ static int filter_calls(unsigned who)
 }
 
 /*
- * Blocks requests to terminals (TIOCSTI injects input into the user's) and sockets (FIOSETOWN sends signals to any
- * process). Needs a second filter, because calls.def has no condition for "any other".
+ * Makes ioctl(2) requests to terminals fail (TIOCSTI injects input into the user's terminal), and requests to sockets
+ * (FIOSETOWN directs signals to any process). This needs a second filter, because calls.def can only list what is
+ * allowed.
  */
 static int filter_requests(void)
 {
@@ -173,7 +175,7 @@ static int copy_map(const char *name, pid_t pid)
 	return write_text(path, text);
 }
 
-/* Maps this process's own ids. Without privileges other ids cannot be mapped, and read as 65534. */
+/* Maps only this process's own ids, which needs no privileges. Other ids then show as 65534. */
 static int map_self(uid_t uid, gid_t gid)
 {
 	char text[40];
@@ -188,8 +190,8 @@ static int map_self(uid_t uid, gid_t gid)
 }
 
 /*
- * Starts a process that stays in the old namespace and has the right to map all ids. So root keeps access to files of
- * others.
+ * Starts a process that stays in the old namespace, where root has the right to map all ids. So root can still access
+ * files of other users.
  */
 static pid_t start_mapper(int start[2])
 {
@@ -225,8 +227,8 @@ static bool finish_mapper(pid_t pid, int start, bool go)
 
 /*
  * Enters a new user namespace. Across user namespaces Linux denies access that requires ptrace(2) rights:
- * /proc/PID/mem, environ, maps and fd, process_vm_readv(). Ids that cannot be mapped read as 65534; rights to files
- * stay the same.
+ * /proc/PID/mem, environ, maps and fd, process_vm_readv(). Ids without a mapping show as 65534; rights to files do not
+ * change.
  */
 static void leave_user_namespace(void)
 {
@@ -245,11 +247,11 @@ struct landlock_domain {
 	uint64_t files, net, scoped;
 };
 
-#define LANDLOCK_SCOPES 6 /* first version of Landlock that confines signals and abstract sockets to a domain */
-#define LANDLOCK_TCP 4    /* ... TCP */
-#define LANDLOCK_REFER 2  /* ... that can allow rename() between folders */
+#define LANDLOCK_SCOPES 6 /* first Landlock ABI version that confines signals and abstract sockets to a domain */
+#define LANDLOCK_TCP 4    /* first version that restricts TCP */
+#define LANDLOCK_REFER 2  /* first version that can allow rename() between folders */
 
-/* Renaming between folders is denied in every domain unless a rule allows it. */
+/* Allows renaming between folders, which every domain denies unless a rule allows it. */
 static int allow_renames(int ruleset)
 {
 	struct landlock_path_beneath_attr all = { .allowed_access = LANDLOCK_ACCESS_FS_REFER };
@@ -265,7 +267,7 @@ static int allow_renames(int ruleset)
 
 /*
  * Enters a Landlock domain, which denies ptrace(2) rights to every process outside of it, as a user namespace does.
- * Returns true if it also confines signals.
+ * Returns true if the domain also confines signals.
  */
 static bool enter_landlock(void)
 {
@@ -291,8 +293,8 @@ static bool enter_landlock(void)
 }
 
 /*
- * Linux denies ptrace(2) rights to a process with a capability that the caller lacks. Root keeps the capabilities to
- * open files of others.
+ * Drops capabilities: Linux denies ptrace(2) rights over a process that has a capability which the caller lacks. Root
+ * keeps only the capabilities to open files of other users.
  */
 static int drop_capabilities(void)
 {
@@ -359,7 +361,7 @@ int gpubpf_sandbox_limits(struct gpubpf_diag *diag)
 	if (file.rlim_max > FILE_LIMIT_BYTES)
 		file.rlim_max = FILE_LIMIT_BYTES;
 	file.rlim_cur = file.rlim_max;
-	signal(SIGXFSZ, SIG_IGN); /* too large a result is an error, not a crash */
+	signal(SIGXFSZ, SIG_IGN); /* a write beyond the limit then fails with EFBIG instead of ending the process */
 	if (setrlimit(RLIMIT_CORE, &none) < 0 || setrlimit(RLIMIT_FSIZE, &file) < 0)
 		return refuse(diag, "setrlimit", -errno);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
