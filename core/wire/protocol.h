@@ -250,8 +250,9 @@ struct gpubpf_kernel_row {     /* 832 bytes */
 	uint64_t missed[GPUBPF_MISSES]; /* launches that did not run the twin, by reason */
 	uint64_t grid[3], block[3]; /* of the last launch: threads of the grid, and threads of a block */
 	uint64_t wait_ns;        /* time that the application waited for the twin */
-	uint64_t hook_ns;        /* time spent in the launch hook during timed launches, without waiting for twins */
-	uint32_t hook_samples;   /* number of timed launches: the agent times only some launches */
+	uint64_t hook_ns;        /* estimated time of launches in the launch hook, in ns, without waits for twins: the
+				  * agent times some launches, and counts each for several */
+	uint32_t hook_samples;   /* number of launches that hook_ns covers */
 	uint32_t dim;
 	uint32_t regs_before, regs_after;
 	uint64_t load_ns;        /* time that the runtime needed to load the twin */

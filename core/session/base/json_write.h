@@ -8,6 +8,6 @@ struct json_object;
 
 /* Write JSON in the format that the whole tool uses. Releases root. */
 void gpubpf_json_write(struct json_object *root, FILE *out);
-void gpubpf_json_line(struct json_object *root, FILE *out); /* the same in one line */
+void gpubpf_json_line(struct json_object *root, FILE *out); /* writes it in one line */
 
 #endif

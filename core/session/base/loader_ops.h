@@ -13,7 +13,7 @@ struct sys_object;
 struct gpubpf_loader_ops {
 	/* the loader's map object that receives the records of this map of the session, or NULL */
 	struct sys_object *(*find_reader)(const struct gpubpf_session *s, uint32_t map);
-	/* does it have room for a record? */
+	/* does the loader's ring have room for a record? */
 	bool (*has_room)(struct gpubpf_session *s, struct sys_object *map);
 	/* deliver a record; false: it has no room for more */
 	bool (*deliver_record)(struct gpubpf_session *s, struct sys_object *map, uint32_t copy, const void *data, uint32_t size);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The public structs that begin with their own size, as size_t. Caller and library may be of different versions. New
+ * The public structs that begin with their own size, as size_t. Caller and library may have different versions. New
  * members are only added at the end, as in libbpf's option structs. A shorter struct lacks members, which count as
  * zero. A longer one is accepted if the members that this library does not know are zero. The structs have no padding,
  * which a program need not clear: members called unused fill the gaps. tests/session/exports compiles with -Wpadded.
@@ -11,16 +11,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Larger than any version of these structs; a larger size means that it was never set. */
+/* Maximum accepted size, larger than any version of these structs: a larger `sz` was never initialized. */
 #define GPUBPF_SIZED_MAX 4096
 #define GPUBPF_SIZED_WHY "sz is not set, or it uses members that only a newer libgpubpf knows"
 
-/* Is the caller's struct usable, if this library knows `known` bytes of it? */
+/* Can this library, which knows `known` bytes of the struct, use the caller's struct? */
 bool gpubpf_sized_is_valid(const void *theirs, size_t known);
-/* Copy their members into our struct of `known` bytes; missing ones become zero. 0, or -EINVAL with our struct
- * unchanged. */
+/* Copy the caller's members into our struct of `known` bytes; missing members become zero. 0, or -EINVAL with our
+ * struct unchanged. */
 int gpubpf_sized_copy_in(void *ours, size_t known, const void *theirs);
-/* Copy our members into theirs as far as their size reaches; their size stays. 0, or -EINVAL with their struct
+/* Copy our members into the caller's struct up to its size, and keep its `sz`. 0, or -EINVAL with the caller's struct
  * unchanged. */
 int gpubpf_sized_copy_out(void *theirs, size_t known, const void *ours);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Synchronizes two maps with keys: each pass applies the changes of either side to the other, and loses no addition. A
- * pass reads a whole side, and changes it by operations that keep concurrent writes. The rules do not depend on the
- * kind of side. In kernel_maps.c, side 0 is arenas, and side 1 is a map of the Linux kernel.
+ * pass reads both sides completely, and changes them by operations that do not overwrite concurrent writes. The rules
+ * do not depend on the kind of side. In kernel_maps.c, side 0 is arenas, and side 1 is a map of the Linux kernel.
  */
 #ifndef GPUBPF_SESSION_MERGE_H
 #define GPUBPF_SESSION_MERGE_H
@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Called for each element of a side. `last`: a write to its words replaces the value that is read later. It is false if
- * a device has its own copy. A non-zero result ends the walk. */
+/* Called for each element of a side. `last`: a write to the side's words changes the value that later reads return. It
+ * is false if a device has its own copy of the value. A non-zero result ends the walk. */
 typedef int (*gpubpf_merge_found_fn)(void *arg, const void *key, const void *value, bool last);
 
 /* 0 or -errno. -ENOENT of add and exchange: the key was deleted. -EEXIST of insert: another writer inserted it. An
@@ -29,23 +29,24 @@ struct gpubpf_merge_side {
 
 struct gpubpf_merge_opts {
 	uint32_t key_size, value_size;
-	uint32_t word;                 /* bytes of a number, or that change together: 4, 8, or the whole value */
+	uint32_t word;                 /* bytes of a word, which is merged as a unit: 4, 8, or the whole value */
 	bool sums;                     /* side 0 only adds, in words of 4 or 8 bytes */
 	bool forgets;                  /* keys are evicted (LRU), so a missing key is no deletion */
-	bool apart;                    /* only keys are synchronized, and inserted with zero values; values only show
-				        * a change */
+	bool apart;                    /* only keys are synchronized, and inserted with zero values; a value only shows
+					* that its key has changed */
 };
 
 struct gpubpf_merge;
 
-/* Side 0 wins if both have changed a word. NULL: no memory. */
+/* If both sides have changed a word, side 0's value wins. NULL: no memory. */
 struct gpubpf_merge *gpubpf_merge_new(const struct gpubpf_merge_opts *opts, const struct gpubpf_merge_side sides[2]);
 void gpubpf_merge_free(struct gpubpf_merge *m);
-/* One pass. 0, or -ENOMEM, or -errno of a side that cannot be read. The next pass carries what this one did not. */
+/* One pass. 0, or -ENOMEM, or -errno of a side that cannot be read. The next pass applies the changes that this one
+ * could not. */
 int gpubpf_merge_pass(struct gpubpf_merge *m);
-/* The same for one key, by the one() of both sides. */
+/* Synchronizes one key, with the one() of both sides. */
 int gpubpf_merge_key(struct gpubpf_merge *m, const void *key);
-/* Keys for which the side had no room in the last pass. */
+/* The number of keys for which the side had no room in the last pass. */
 uint64_t gpubpf_merge_rejected(const struct gpubpf_merge *m, int side);
 /* The number of changes in the last pass. */
 uint64_t gpubpf_merge_change_count(const struct gpubpf_merge *m);

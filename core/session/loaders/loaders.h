@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The session's implementation of bpf(2) for loaders that do not know the session. It holds the maps, programs, links
- * and BTF that loaders create (core/wire/loader.h). The session's own objects are not part of it.
+ * and BTF that loaders create (core/wire/loader.h). The maps and programs of the session's own BPF objects are not in
+ * it.
  *
  *   serve.c   one request and its answer       object.c  handles, ids, and when an object is no longer referenced
  *   map.c, map_def.c, batch.c  maps and their elements    prog.c    programs, verified when they are loaded
@@ -31,7 +32,7 @@
 #define GPUBPF_BPF_LOG_SIZE 4096       /* bytes of a program's verifier log */
 #define GPUBPF_BPF_MAX_CHAIN 256      /* programs that one program can reach by tail calls */
 
-/* where in a kernel a program runs */
+/* the place in a GPU kernel at which a program runs */
 enum sys_place { SYS_AT_ENTRY, SYS_AT_EXIT, SYS_AT_ACCESS, SYS_PLACES };
 
 struct sys_attached {
@@ -44,19 +45,20 @@ struct sys_ring {
 	void *base;                    /* the mapping of fd; NULL: not made yet */
 	uint8_t *data;
 	uint64_t size;                 /* bytes of data, a power of two */
-	uint64_t *head, *tail;         /* in the mapping, so the loader can overwrite them: our position and the
-				        * loader's */
-	uint64_t at;                   /* our position, which we trust instead of *head */
-	bool off, paused;              /* of a perf buffer: records that arrive now are lost */
+	uint64_t *head, *tail;         /* positions in bytes: head is the session's, tail is the loader's. Both are in
+					* the mapping, so the loader can overwrite them */
+	uint64_t at;                   /* the session's position, which it trusts instead of *head */
+	bool off, paused;              /* disabled or paused perf buffer: records that arrive now are lost */
 };
 
 struct sys_bridge;
 
 struct sys_stream {
-	struct sys_bridge *bridge;     /* to the Linux kernel's ring or perf buffers; NULL: none */
-	struct sys_ring ring;          /* of a ring buffer */
-	uint32_t *buffers;             /* [max_entries] of a PERF_EVENT_ARRAY: ids of buffers, 0: none */
-	void *late;                    /* a record that found no room; NULL: none */
+	struct sys_bridge *bridge;     /* writes records into the Linux kernel's ring or perf buffers; NULL: not needed
+					* */
+	struct sys_ring ring;          /* memory of a ring buffer */
+	uint32_t *buffers;             /* [max_entries] elements of a PERF_EVENT_ARRAY: ids of buffers, 0: no buffer */
+	void *late;                    /* a record that waits because the loader's buffer had no room; NULL: none */
 	uint32_t size, copy;
 };
 
@@ -64,20 +66,20 @@ struct sys_stream {
 struct sys_slots {
 	uint8_t *keys;                 /* [n], key_size bytes each */
 	uint32_t *ids, n;
-	uint32_t *targets, ntargets;   /* of a map of programs: all that were ever in it; programs that name the map
-				        * are built with these */
+	uint32_t *targets, ntargets;   /* [ntargets] of a map of programs: ids of all programs that were ever in it;
+					* programs that use the map are built with all of these */
 };
 
 struct sys_object;
 
 /* What differs by the kind of object. The file that creates the object passes it. */
 struct sys_object_ops {
-	/* release what the object holds, except its file */
+	/* release all resources of the object except its file */
 	void (*finish)(struct gpubpf_session *s, struct sys_object *o);
 	/* call `mark` for each object that it refers to, except its BTF; NULL: it refers to none */
 	void (*mark_references)(struct gpubpf_session *s, const struct sys_object *o,
 				void (*mark)(struct gpubpf_session *s, uint32_t id));
-	/* the kind of its values plus 1, for the handle's name, or 0; NULL: 0 */
+	/* 1 + the kind of objects that are its values, or 0, for the handle's name; NULL: 0 */
 	uint32_t (*value_kind)(const struct sys_object *o);
 };
 
@@ -87,33 +89,35 @@ struct sys_object {
 	const struct sys_object_ops *ops;
 	int fd;                        /* the file that all handles of the object open */
 	bool live;                     /* mark of the running sweep: the object is referenced */
-	size_t held;                   /* bytes counted against GPUBPF_BPF_MAX_BYTES */
+	size_t held;                   /* its bytes that count towards GPUBPF_BPF_MAX_BYTES */
 	uint32_t btf;                  /* id of its BTF, 0: none */
 	union {
 		struct {
 			struct gpubpf_map def;
-			struct gpubpf_session *shelf; /* where the map is until it joins the session */
+			struct gpubpf_session *shelf; /* private session that has the map until the map joins the
+						       * session */
 			bool joined;           /* the map is in the session */
-			uint32_t index;        /* its number there */
+			uint32_t index;        /* its index in the session's unit, if joined */
 			bool frozen;
 			uint32_t flags;        /* as the loader passed them */
-			struct sys_stream *stream; /* NULL: the map is no ring or perf event array */
-			struct sys_slots *slots; /* NULL: the map has values, and a shelf */
+			struct sys_stream *stream; /* NULL: the map is neither a ring buffer nor a PERF_EVENT_ARRAY */
+			struct sys_slots *slots; /* NULL: the values are not objects, and the map has a shelf */
 			struct gpubpf_map inner; /* of a map of maps: the definition of its elements */
-			uint32_t was;          /* its id in the Linux kernel before it came here, 0: none */
-			int pages;             /* the file of its values: fd, or an array of the kernel. 0: none */
-			int beside;            /* the kernel's map, 0: none. It holds all values until this one joins
-					        * the session */
-			bool rests;            /* no program of the Linux kernel uses the kernel's map */
+			uint32_t was;          /* id of the Linux kernel's map in whose place it was created, 0: none */
+			int pages;             /* descriptor of the memory of its values: `fd`, or an array of the Linux
+						* kernel. 0: none */
+			int beside;            /* descriptor of a separate map of the Linux kernel, 0: none. That map
+						* holds all values until this one joins the session */
+			bool rests;            /* no program of the Linux kernel uses the separate map */
 			const char *apart;     /* why the two maps are not synchronized; NULL: they are */
 		} map;
 		struct {
 			uint32_t type;
 			char name[64];         /* the whole name from its BTF */
-			struct gpubpf_sys_prog raw; /* its instructions name maps by their index in maps */
+			struct gpubpf_sys_prog raw; /* in its instructions, map operands are indices into `maps` */
 			uint32_t *maps, nmaps;
-			uint32_t *use;         /* what the program does to each map */
-			uint32_t *inner_use;   /* and to the elements of each map of maps */
+			uint32_t *use;         /* [nmaps]: enum gpubpf_map_use of each map */
+			uint32_t *inner_use;   /* [nmaps]: enum gpubpf_map_use of the elements of each map of maps */
 			uint32_t number;       /* its number in maps of programs, 0: none yet */
 			int object[SYS_PLACES]; /* number of the session's object with this program at that place;
 						 * -1: not joined yet */
@@ -130,10 +134,10 @@ struct sys_object {
 		struct {
 			char function[GPUBPF_NAME_SIZE]; /* as gpubpf_pattern_store() stores it */
 			enum sys_place place;
-			uint32_t prog;         /* id of the program, 0: none */
+			uint32_t prog;         /* id of the attached program, 0: none */
 			struct sys_attached at;
 		} perf;
-		struct sys_ring ring;          /* of a perf buffer */
+		struct sys_ring ring;          /* memory of a perf buffer */
 	};
 };
 
@@ -150,8 +154,8 @@ struct sys_inner_define {
 
 struct gpubpf_bpf {
 	struct sys_object **objects;   /* [n], in order of id */
-	uint32_t n, next;              /* the next id */
-	int kept[GPUBPF_MAX_MAPS];     /* [nkept]: memory of the session's maps whose handles are closed */
+	uint32_t n, next;              /* n: number of objects; next: id of the next object */
+	int kept[GPUBPF_MAX_MAPS];     /* [nkept]: descriptors of the memory of joined maps whose handles are closed */
 	uint32_t nkept;
 	struct sys_pin *pins;          /* [npins] */
 	uint32_t npins;
@@ -162,15 +166,15 @@ struct gpubpf_bpf {
 	uint32_t read[GPUBPF_MAX_MAPS], nread; /* ids of kernel ring buffers that loaders have mapped */
 };
 
-/* Answer a loader's request. -EPROTO, or -errno of the connection. */
+/* Answer a loader's request. 0, -EPROTO, or -errno of the connection; the caller then closes the connection. */
 int gpubpf_bpf_message(struct gpubpf_session *s, struct gpubpf_peer *peer, struct gpubpf_packet *msg);
-/* Answer the requests that waited for mirrors, if the mirrors have arrived. */
+/* Answer the requests that wait for mirrors, if the mirrors have arrived. */
 void gpubpf_bpf_resume(struct gpubpf_session *s);
-/* Release the objects that no descriptor, pin or object refers to. The session calls it now and then. */
+/* Release the objects that no descriptor, pin or object refers to. The event loop calls it from time to time. */
 void gpubpf_bpf_sweep(struct gpubpf_session *s);
 void gpubpf_bpf_finish(struct gpubpf_session *s);
 
-/* pin.c: create a session's pin folder; remove the folder that a session left at that socket. */
+/* pin.c: create the session's pin folder; remove the pin folder that belongs to the socket path `session`. */
 int gpubpf_pins_open(const struct gpubpf_session *s);
 void gpubpf_pins_remove(const char *session);
 /* Run GPUBPF_QUERY_PIN or GPUBPF_QUERY_UNPIN; the word is the pin's path. 0, or -errno with the reason in s->error. */
@@ -181,18 +185,20 @@ void sys_pins_finish(struct gpubpf_bpf *bpf);
 
 /* object.c. Does the session have room for one more object? 0 or -errno. */
 int sys_check_room(struct gpubpf_session *s);
-/* Create an object; NULL with *err if it cannot. Then create the file of its handles: `size` bytes, named by the sizes
- * of a map's key and value. 0 or -errno. */
+/* sys_object_new() creates an object; NULL and *err after an error. Then sys_object_file() creates the file of its
+ * handles, with `size` bytes and a name that has the sizes of a map's key and value (GPUBPF_BPF_HANDLE). 0 or -errno.
+ * */
 struct sys_object *sys_object_new(struct gpubpf_session *s, enum gpubpf_bpf_kind kind, const struct sys_object_ops *ops, int *err);
 int sys_object_file(struct sys_object *o, size_t size, uint32_t key, uint32_t value);
-/* The same with a pipe, which loaders can poll. */
+/* Like sys_object_file(), but creates a pipe, which loaders can poll. */
 int sys_object_fifo(const struct gpubpf_session *s, struct sys_object *o, uint32_t key, uint32_t value);
 struct sys_object *sys_object_find(const struct gpubpf_session *s, uint32_t id);
 /* The object of that kind and id; NULL: none. */
 struct sys_object *sys_object_find_kind(const struct gpubpf_session *s, enum gpubpf_bpf_kind kind, uint32_t id);
 /* Count `size` more bytes for the object: 0, or -ENOMEM if all objects together exceed the limit. */
 int sys_object_charge(struct gpubpf_session *s, struct sys_object *o, size_t size);
-/* A new descriptor for the requesting process. Creates the object's file if there is no file yet. -errno */
+/* Returns a new descriptor of the object's file for the requesting process, or -errno. Creates the file if there is
+ * none. */
 int sys_object_handle(struct sys_object *o);
 /* Destroy an object whose creation failed. */
 void sys_object_drop(struct gpubpf_session *s, struct sys_object *o);
@@ -202,8 +208,8 @@ struct sys_call {
 	struct gpubpf_session *s;
 	struct gpubpf_reader *r;
 	struct gpubpf_writer *out;
-	int fd;                        /* of the answer, owned; -1: none */
-	int given;                     /* of the request */
+	int fd;                        /* descriptor that the answer carries, owned; -1: none */
+	int given;                     /* descriptor that the request carries; -1: none */
 };
 
 /* Answer a call that created an object: put its handle into c->fd, or destroy the object if err or the handle fails. */
@@ -234,59 +240,65 @@ int sys_kernel_map_fd(struct sys_call *c);
 int sys_queue_consumed(struct sys_call *c);
 int sys_read(struct sys_call *c);
 
-/* map_def.c: the map for the public functions. sys_map_make_def() makes its definition for a unit, with its value if that is
- * constant. */
+/* map_def.c: sys_map_get() returns the map in its shelf or session, for the public functions. sys_map_make_def() makes
+ * its definition for a unit, with its value if that is constant. */
 struct gpubpf_map *sys_map_get(const struct gpubpf_session *s, const struct sys_object *o);
 int sys_map_make_def(const struct gpubpf_session *s, const struct sys_object *o, struct gpubpf_map *def);
 int sys_map_read_def(struct sys_call *c, struct gpubpf_sys_map *sys);
-int sys_map_check_def(struct gpubpf_sys_map *sys, struct gpubpf_map *def); /* into our definition; -EINVAL */
+int sys_map_check_def(struct gpubpf_sys_map *sys, struct gpubpf_map *def); /* converts to struct gpubpf_map: 0 or
+									    * -EINVAL */
 bool sys_map_writes(uint32_t cmd);
-/* May loaders run that command? BPF_F_RDONLY and BPF_F_WRONLY forbid some, and a frozen map cannot be changed. */
+/* May loaders run that command of bpf(2) on the map? BPF_F_RDONLY and BPF_F_WRONLY forbid some, and a frozen map cannot
+ * be changed. */
 bool sys_map_allows(const struct sys_object *map, uint32_t cmd);
-uint64_t sys_map_def_mappable_bytes(const struct gpubpf_map *def); /* bytes of such an array's values that loaders can map, 0: none */
+uint64_t sys_map_def_mappable_bytes(const struct gpubpf_map *def); /* bytes of the values of an array so defined that
+								    * loaders can map, 0: none */
 uint64_t sys_map_mappable_bytes(const struct sys_object *map); /* bytes of an array's values that loaders can map, 0: none */
 /* Is it a name that bpf(2) accepts: letters, digits, '_' and '.'? */
 bool sys_name_is_valid(const char *name);
 
-/* map.c. The map has joined the session under that number: copy its elements there. */
+/* map.c. The map has joined the session with that index: copy its elements from the shelf into the session's map. */
 void sys_map_on_join(struct gpubpf_session *s, struct sys_object *o, uint32_t index);
 
-/* kernel_shadow.c. Couple the map with the kernel's map that the request carries: 0 or -errno. */
+/* kernel_shadow.c. Store the Linux kernel's map that the request carries as the map's separate kernel map: 0 or -errno.
+ * */
 int sys_shadow_open(struct sys_call *c, struct sys_object *map);
-/* Does only the kernel's map hold values yet? Then these two run a bpf(2) command there, for an element or for a
- * batch. */
+/* Does only the separate kernel map hold values yet? Then sys_shadow_elem() and sys_shadow_batch() run a bpf(2) command
+ * there. */
 bool sys_shadow_is_primary(const struct sys_object *map);
 int sys_shadow_elem(const struct sys_object *map, uint32_t cmd, const void *key, const void *value, uint64_t flags, void *back);
 int sys_shadow_batch(const struct sys_object *map, union bpf_attr *attr, uint32_t cmd);
-/* The map has joined the session: copy the kernel's elements, and start to synchronize the two. */
+/* The map has joined the session: copy the elements of the kernel's map, and start to synchronize the two maps. */
 void sys_shadow_on_join(struct gpubpf_session *s, struct sys_object *map);
-/* Synchronize the two maps at this key (NULL: everywhere) before a loader reads there, and after it has written. */
+/* Synchronize the two maps at this key (NULL: at all keys). Call it before a loader reads the map, and after it has
+ * written. */
 void sys_shadow_sync(struct gpubpf_session *s, const struct sys_object *map, const void *key);
 
 /* map_in_map.c */
 int sys_slots_create(struct sys_object *map);
 void sys_slots_destroy(struct sys_slots *slots);
-/* Run a bpf(2) command on an element; its result goes to `back`. 0 or -errno. */
+/* Run a bpf(2) command on an element of a map of maps or programs; its result goes to `back`. 0 or -errno. */
 int sys_slots_elem(struct gpubpf_session *s, struct sys_object *map, uint32_t cmd, const void *key, uint32_t id, uint64_t flags,
 		   void *back);
-/* The map has joined the session: put the loader's elements into it, and list all programs that it can hold. */
+/* The map has joined the session: insert the loader's elements into the session's map, and list all programs that it
+ * can hold. */
 void sys_slots_on_join(struct gpubpf_session *s, struct sys_object *map);
-/* The definition of the elements of that map of maps of the kernel; NULL: not known. */
+/* The definition of the elements of the Linux kernel's map of maps with id `was`; NULL: not known. */
 const struct gpubpf_map *sys_inner_find(const struct gpubpf_session *s, uint32_t was);
 
 /* closure.c */
 struct sys_closure {
 	struct sys_object *progs[GPUBPF_BPF_MAX_CHAIN]; /* the program itself, then the programs that it can reach by
-						     * tail calls */
+							 * tail calls */
 	uint32_t nprogs;
 	struct sys_closure_map {
 		struct sys_object *map;
-		bool prototype;        /* not the map itself, but the definition of its elements */
+		bool prototype;        /* the entry stands for the definition of the map's elements */
 	} maps[GPUBPF_MAX_MAPS];
 	uint32_t nmaps;
 };
-/* Build an object from a program and everything that it reaches, or from a map alone; the caller joins it to the
- * session. Its maps are in the order of g->maps. The caller passes g zeroed. */
+/* Build an object from a program and everything that it reaches, or from a map alone. The caller joins the object to
+ * the session. The object's maps are in the order of g->maps. *g must be zeroed. */
 int sys_closure_program(const struct gpubpf_session *s, struct sys_object *prog, enum gpubpf_site site, const char *pattern,
 		      struct sys_closure *g, struct gpubpf_loaded **loaded, struct gpubpf_diag *diag);
 int sys_closure_map(const struct gpubpf_session *s, struct sys_object *map, struct sys_closure *g, struct gpubpf_loaded **loaded,
@@ -296,27 +308,28 @@ bool sys_closure_names_map(const struct gpubpf_session *s, struct sys_object *pr
 /* All programs that can be in a map of programs, in the order of its targets. 0 or -errno. */
 int sys_closure_targets(const struct gpubpf_session *s, const struct sys_object *map, struct gpubpf_map_target **targets);
 
-/* percpu.c: bytes of a value as loaders see it, and the public operations on such values. -E2BIG: the loader's buffer
- * has no room for all copies. A note states each refusal once per map. */
+/* percpu.c: sys_value_size(): bytes of a value as loaders see it. The others: look up or update such a value. -E2BIG:
+ * the loader's buffer has no room for all copies. A note reports each refusal once per map. */
 typedef int sys_lookup_fn(const struct gpubpf_map *map, const void *key, size_t key_size, void *value, size_t size, uint64_t flags);
 size_t sys_value_size(const struct gpubpf_map *map);
 int sys_value_lookup(struct gpubpf_session *s, const struct gpubpf_map *map, sys_lookup_fn *look, const void *key, size_t key_size, void *value, uint64_t flags);
 int sys_value_update(struct gpubpf_session *s, const struct gpubpf_map *map, const void *key, size_t key_size, const void *value,
 		     size_t value_size, uint64_t flags);
-/* 0, or -EOPNOTSUPP: batches have no room for all copies. */
+/* Can batches return the map's values? 0, or -EOPNOTSUPP: a batch has no room for all copies. */
 int sys_value_check_batch(struct gpubpf_session *s, const struct gpubpf_map *map);
 
 /* ring.c */
 int sys_stream_create(struct gpubpf_session *s, struct sys_object *map);
-/* kernel: the kernel's map that loaders read */
+/* Make records also arrive in `kernel`, the Linux kernel's map that loaders read. */
 int sys_stream_bridge(struct gpubpf_session *s, struct sys_object *map, int kernel);
 void sys_stream_destroy(struct sys_stream *stream);
 uint32_t sys_stream_word_size(const struct sys_object *map); /* bytes of a key, and of a value */
 /* Run a bpf(2) command on an element: 0 or -errno. */
 int sys_stream_elem(struct gpubpf_session *s, struct sys_object *map, uint32_t cmd, uint32_t key, uint32_t value);
 
-/* bridge.c: put records into a PERF_EVENT_ARRAY of the kernel, or into a ring buffer of ring_bytes. 0 or -errno. A ring
- * buffer without room returns -EAGAIN. A perf buffer without room returns 0, because the kernel counts the loss. */
+/* bridge.c: writes records into the Linux kernel's map `map`: a ring buffer of ring_bytes, or with ring_bytes 0 a
+ * PERF_EVENT_ARRAY. 0 or -errno. A ring buffer without room returns -EAGAIN. A perf buffer without room returns 0,
+ * because the kernel counts the loss. */
 int sys_bridge_create(int map, uint64_t ring_bytes, struct sys_bridge **bridge);
 void sys_bridge_destroy(struct sys_bridge *bridge);
 int sys_bridge_put(struct sys_bridge *bridge, const void *data, uint32_t size);
@@ -327,7 +340,7 @@ const char *sys_prog_pattern(const struct gpubpf_session *s, const char *name, u
 
 /* link.c */
 extern const struct sys_object_ops sys_perf_ops;
-/* Join the map alone to the session. */
+/* Join the map to the session without a program. */
 int sys_map_join(struct gpubpf_session *s, struct sys_object *map);
 /* The map of programs has a new target: rebuild the programs that name it, and replace them where they are attached. */
 int sys_links_rebuild(struct gpubpf_session *s, struct sys_object *map);

@@ -9,18 +9,19 @@
 
 struct gpubpf_entry {
 	const void *key, *value;
-	size_t value_size;       /* bytes of all copies */
+	size_t value_size;       /* bytes of all copies of the value */
 	size_t stride;           /* bytes from copy to copy */
 	uint32_t copies;         /* 1, unless the map has one value per multiprocessor or per thread */
-	int arena;               /* index; -1: the only arena, or the sum over all */
+	int arena;               /* index of the arena; -1: the only arena, or the sum over all arenas */
 };
 
-/* A non-zero result of fn stops the walk and is returned. -ENOMEM. */
+/* Calls fn for each entry. A non-zero result of fn stops the walk and is returned. 0, that result, or -ENOMEM. */
 typedef int (*gpubpf_entry_fn)(void *arg, const struct gpubpf_entry *entry);
 int gpubpf_entries_walk(const struct gpubpf_session *s, uint32_t map, gpubpf_entry_fn fn, void *arg);
 /* Can the map not be iterated? A ring's records disappear when they are read, and a bloom filter only tests values. */
 bool gpubpf_map_is_not_iterable(const struct gpubpf_map *map);
-/* Does a report omit its zero entries? An array has all of its entries; a hash has only inserted ones. */
+/* Does a report omit the map's zero entries? It does for arrays, where all entries exist; a hash has only inserted
+ * ones. */
 bool gpubpf_map_omits_zeros(const struct gpubpf_map *map);
 bool gpubpf_entry_is_zero(const struct gpubpf_entry *entry);
 
@@ -34,26 +35,27 @@ const struct btf *gpubpf_map_btf(const struct gpubpf_session *s, uint32_t map);
 uint32_t gpubpf_event_type(const struct gpubpf_session *s, uint32_t map, uint32_t size);
 /* Print bytes and characters, up to the end of the line; more than 16 bytes on several lines. */
 void gpubpf_event_bytes(const void *data, uint32_t size, FILE *out);
-/* The type without typedefs and qualifiers; 0 stays 0. */
+/* The BTF type without typedefs and qualifiers; returns 0 for 0. */
 uint32_t gpubpf_btf_strip(const struct btf *btf, uint32_t type);
-/* Is it an integer of at most 8 bytes, and signed? */
+/* Is the type an integer of `size` bytes, at most 8? *is_signed: is it signed? */
 bool gpubpf_btf_is_int(const struct btf *btf, uint32_t type, size_t size, bool *is_signed);
-/* Read such an integer, sign- or zero-extended. */
+/* Read an integer of `size` bytes, sign- or zero-extended. */
 uint64_t gpubpf_int_read(const void *data, size_t size, bool is_signed);
 
 /* How a report formats kernel names and wide numbers. */
 struct gpubpf_typed_names gpubpf_session_names(struct gpubpf_session *s, const struct gpubpf_report_opts *opts);
-/* Is it an integer with a special meaning: a kernel's id, an address? */
+/* Is the type an integer with a special meaning, such as a kernel's id or an address? */
 bool gpubpf_btf_has_meaning(const struct btf *btf, uint32_t type);
 
-/* Is it an array whose entries are the slots of one histogram? Its values are of type gpubpf_log2_slot, or its variable
- * carries the declaration tag "gpubpf:hist". Other maps have histograms in their values (gpubpf_hists_find()). */
+/* Is the map an array whose entries are the slots of one histogram? Its values are of type gpubpf_log2_slot, or the
+ * map's variable has the declaration tag "gpubpf:hist". Other maps have histograms in their values
+ * (gpubpf_hists_find()). */
 bool gpubpf_hist_map(const struct gpubpf_session *s, uint32_t map, struct gpubpf_hist_shape *shape);
-/* Add up an entry's copies into slot[its key]. */
+/* Add an entry's copies to slot[], at the index that is the entry's key. */
 void gpubpf_hist_add_entry(const struct gpubpf_hist_shape *shape, const struct gpubpf_entry *entry, uint64_t *slot);
-/* The histogram of a value, added up over its copies. */
+/* Add the histogram in an entry's value to slot[], for all copies. */
 void gpubpf_hist_add_copies(const struct gpubpf_hist_shape *shape, const struct gpubpf_entry *entry, uint64_t *slot);
-/* The histograms in a map's values; none for a map with one value per thread. */
+/* Find the histograms in the map's values; none for a map with one value per thread. */
 void gpubpf_map_hists(const struct gpubpf_session *s, uint32_t map, struct gpubpf_hists *hists);
 
 #endif

@@ -7,10 +7,10 @@
 
 struct gpubpf_missed {
 	uint64_t by[GPUBPF_MISSES];  /* enum gpubpf_miss; their sum is the kernel's `missed` */
-	char *why;                   /* the text of gpubpf_missed_why(), NULL before */
+	char *why;                   /* the text from gpubpf_missed_why(); NULL: not built yet */
 };
 
-extern const char *const gpubpf_miss_names[GPUBPF_MISSES]; /* the names in JSON */
+extern const char *const gpubpf_miss_names[GPUBPF_MISSES]; /* the names of the reasons in JSON */
 
 /* Adds a row of the kernel table to *missed, and to launches, probed and missed of *stats. */
 void gpubpf_missed_add_row(struct gpubpf_missed *missed, const struct gpubpf_kernel_row *row, struct gpubpf_kernel_stats *stats);
@@ -20,7 +20,7 @@ void gpubpf_missed_add_row(struct gpubpf_missed *missed, const struct gpubpf_ker
  * element.
  */
 const char *gpubpf_missed_why(struct gpubpf_session *s, const struct gpubpf_kernel_stats *stats, const char *known);
-/* Launches that were to be probed but were not. */
+/* The number of launches that should have been probed but were not. */
 uint64_t gpubpf_missed_lost(const struct gpubpf_session *s, const struct gpubpf_kernel_stats *stats);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The report's formats, which show the same data. */
+/* The report in its formats (text, JSON, CSV), which show the same data. */
 #ifndef GPUBPF_SESSION_REPORT_H
 #define GPUBPF_SESSION_REPORT_H
 
@@ -18,15 +18,16 @@ int gpubpf_report_csv(struct gpubpf_session *s, FILE *out, const struct gpubpf_r
 struct json_object;
 /* Add the session's data to `root` as members. */
 int gpubpf_report_add_json(struct gpubpf_session *s, struct json_object *root, const struct gpubpf_report_opts *opts);
-/* The same after collecting the kernels' statistics again; gpubpf_session__error() has the reason of a failure. */
+/* Like gpubpf_report_add_json(), but collects the kernels' statistics first; gpubpf_session__error() has the reason of
+ * a failure. */
 int gpubpf_report_document(struct gpubpf_session *s, struct json_object *root, const struct gpubpf_report_opts *opts);
-/* A single record or print, with its members in the report, and its process and device. */
+/* A single record or print as JSON: its members in the report, and its process and device. */
 struct json_object *gpubpf_report_event(struct gpubpf_session *s, const struct gpubpf_event *event,
 					const struct gpubpf_report_opts *opts);
 struct json_object *gpubpf_report_print(const struct gpubpf_print_record *print);
 
 bool gpubpf_report_includes_map(const struct gpubpf_report_opts *opts, const struct gpubpf_map *map);
-/* Records, updates and look-ups without room, in all maps and the print ring. */
+/* The number of records, updates and look-ups that found no room, in all maps and the print ring. */
 uint64_t gpubpf_report_drops(const struct gpubpf_session *s);
 uint64_t gpubpf_report_print_drops(const struct gpubpf_session *s);
 uint64_t gpubpf_report_thread_drops(const struct gpubpf_session *s);
@@ -40,12 +41,12 @@ const char *gpubpf_report_outcome(const struct gpubpf_kernel_stats *stats);
 const char *gpubpf_report_reason(struct gpubpf_session *s, const struct gpubpf_kernel_stats *stats);
 /* With inspect: can the kernel be probed at its entry, so that the reason concerns only its exit? */
 bool gpubpf_report_entry_only(const struct gpubpf_session *s, const char *kernel);
-/* With inspect: the form of code of the kernel's twin, or "" if there is none or no choice. *instead: why a preferred
- * form does not work, or "". */
+/* With inspect: the target that would build the kernel's twin; "" if there is no twin, or only one target for such
+ * images. *instead: why a preferred target does not work, or "". */
 const char *gpubpf_report_route(const struct gpubpf_session *s, const char *kernel, const char **instead);
 /* Names of the device functions that a kernel calls, in the format of core/session/twins/called_functions.h; NULL: not known. */
 const char *gpubpf_report_functions(const struct gpubpf_session *s, const char *kernel);
-/* With inspect: the places of a kernel at which programs can run, first the places in its own code. */
+/* With inspect: the places of a kernel at which programs can run. Places in its own code precede those in functions. */
 const struct gpubpf_place *gpubpf_report_places(const struct gpubpf_session *s, const char *kernel, uint32_t *n);
 /* Does the program's pattern match a launched kernel, a function that such a kernel calls, or a place in one? */
 bool gpubpf_report_is_matched(const struct gpubpf_session *s, const struct gpubpf_prog *prog);

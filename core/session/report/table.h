@@ -23,11 +23,11 @@ struct gpubpf_table {
 
 /* Start a table with these headings; NULL ends them. */
 void gpubpf_table_init(struct gpubpf_table *t, const char *first, ...) __attribute__((sentinel));
-/* Add one heading; for a table that starts as all zeros. */
+/* Add one heading to a table that was zero-initialized instead of using gpubpf_table_init(). */
 void gpubpf_table_heading(struct gpubpf_table *t, const char *heading);
 /* Add the next cell. A tab or newline in it becomes a blank. */
 void gpubpf_table_cell(struct gpubpf_table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Add a cell without formatting: a text, or a number. Maps may have millions. */
+/* Add a text or a number as a cell, faster than gpubpf_table_cell(), since maps may have millions of entries. */
 void gpubpf_table_text(struct gpubpf_table *t, const char *text);
 void gpubpf_table_number(struct gpubpf_table *t, uint64_t v, bool is_signed);
 uint32_t gpubpf_table_rows(const struct gpubpf_table *t); /* without the heading */

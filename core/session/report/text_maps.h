@@ -5,7 +5,7 @@
 
 #include "report.h"
 
-/* A value as text, in a buffer of the thread that the next call overwrites. */
+/* Formats a value as text, in a thread-local buffer that the next call overwrites. */
 const char *gpubpf_text_value(const struct btf *btf, const struct gpubpf_typed_names *names, uint32_t type,
 			      const void *data, size_t size);
 /* Print the maps that opts include; with opts->no_entries, their memory instead of their entries. 0 or -errno. */

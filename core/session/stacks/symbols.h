@@ -10,11 +10,12 @@ struct gpubpf_symbols;
 
 /* Read an open file. NULL: it is no ELF file, it has no symbols, or out of memory. */
 struct gpubpf_symbols *gpubpf_symbols_read(int fd);
-/* Its build id: GPUBPF_BUILD_ID bytes, a shorter one padded with zeros. False: there is no build id. */
+/* Read the build id of an open ELF file: GPUBPF_BUILD_ID bytes, padded with zeros if it is shorter. False: there is no
+ * build id. */
 #define GPUBPF_BUILD_ID 20
 bool gpubpf_build_id_read(int fd, uint8_t id[GPUBPF_BUILD_ID]);
 void gpubpf_symbols_free(struct gpubpf_symbols *symbols);
-/* The function that contains a byte of the file, and the distance from its start; NULL: none. */
+/* The function whose code contains the byte at this file offset; *from: bytes from its start. NULL: none. */
 const char *gpubpf_symbols_find(const struct gpubpf_symbols *symbols, uint64_t offset, uint64_t *from);
 
 #endif

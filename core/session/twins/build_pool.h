@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Twins, requests for them, and the builders: threads that let workers build twins, so that the event loop never waits
- * for a compiler. A request travels from the loop to a builder and back, and its holder owns it. Builders read only
- * session data that does not change while they run: the options, and the maps and programs in the request's unit and
- * layout.
+ * Twins, requests for twins, and the builders: threads that let workers build twins, so that the event loop never waits
+ * for a compiler. The event loop passes a request to a builder, which passes it back; who has it owns it. Builders read
+ * only session data that does not change while they run: the options, and the maps and programs in the request's unit
+ * and layout.
  */
 #ifndef GPUBPF_CORE_SESSION_MAKERS_H
 #define GPUBPF_CORE_SESSION_MAKERS_H
@@ -21,40 +21,43 @@ struct gpubpf_builders;
 struct gpubpf_session;
 struct gpubpf_worker;
 
-/* An answer, shared by all requests for the same twin. */
+/* A built or refused twin, shared by all requests for it. */
 struct gpubpf_twin {
 	uint32_t refs;
 	enum gpubpf_image_kind kind;
-	const char *route;         /* the target that built it; inspect: the one that would */
-	char instead[240];         /* why a preferred target did not; "": no reason */
+	const char *route;         /* the target that built it; with inspect, the target that would build it */
+	char instead[240];         /* why a preferred target did not build it; "": no reason */
 	void *image;               /* NULL: refused */
 	size_t size;
 	char options[256];
 	char reason[240];          /* why all kernels are refused */
-	char assembler[32];        /* the assembler that built code from its text, with version; "": none */
-	bool from_disk;            /* no worker compiled for it: all results were in the cache on disk */
-	bool transient_failure;              /* refused for a reason that may not recur: not to be cached */
+	char assembler[32];        /* name and version of the assembler that built machine code from its text; "": none
+				    * */
+	bool from_disk;            /* all results were in the cache on disk, so no worker compiled anything */
+	bool transient_failure;              /* refused for a reason that may not recur, so it is not cached */
 	struct gpubpf_twin_kernel {
 		char name[256];
 		uint32_t id;
-		char twin[280];    /* "": refused */
+		char twin[280];    /* the twin's name in the image; "": refused */
 		uint32_t flags;    /* enum gpubpf_twin_flags */
 		uint32_t nparams;
 		struct gpubpf_signature *signature; /* the twin's until it is delivered, then the session's; NULL:
 						     * not known */
 		char reason[240];
-		bool entry_only;   /* inspect: reason concerns its exit only */
-		char *functions;   /* functions that it calls (called_functions.h); NULL: not known */
-		bool recurses;     /* one of them is recursive */
-		uint32_t stack;    /* stack flags, as in `flags`: what its programs need of the launch's stack, or 0 */
-		uint8_t named[GPUBPF_PLAN_LINKS / 8]; /* programs that have a place in it */
-		struct gpubpf_place *places; /* inspect: places where programs can run (called_functions.h) */
+		bool entry_only;   /* with inspect: the reason concerns only its exit */
+		char *functions;   /* names of the functions that it calls (called_functions.h); NULL: not known */
+		bool recurses;     /* one of these functions is recursive */
+		uint32_t stack;    /* GPUBPF_TWIN_STACK with skip and depth, if its programs need the launch's stack; or
+				    * 0 */
+		uint8_t named[GPUBPF_PLAN_LINKS / 8]; /* bitmap of programs (by index in the unit) that have a place in
+						       * it */
+		struct gpubpf_place *places; /* with inspect: the places where programs can run (called_functions.h) */
 		uint32_t nplaces;
 	} *kernels;
 	uint32_t nkernels;
 	uint64_t lower_ns, build_ns;
-	uint32_t ahead;            /* built before its request; atomic, cleared by the first request */
-	bool storable;             /* it can be stored on disk: all files that it was built from are known */
+	uint32_t ahead;            /* 1: built before an agent requested it; atomic, cleared by the first request */
+	bool storable;             /* it may be stored on disk, because all files that it was built from are known */
 	void *included;            /* these files, as twin_store.c checks them */
 	size_t included_size;
 };
@@ -63,7 +66,7 @@ struct gpubpf_twin {
  * later. The requests for its kernels share it. */
 struct gpubpf_image_copy {
 	uint32_t refs;             /* atomic */
-	struct gpubpf_image image; /* for any kernel: a request sets its `kernel` */
+	struct gpubpf_image image; /* image without `kernel`, which each request sets in its own copy */
 	uint8_t digest[32];        /* SHA-256 of the data */
 	void *data, *header_data;
 	struct gpubpf_header *headers;
@@ -74,22 +77,24 @@ struct gpubpf_twin_req {
 	uint64_t peer;
 	uint32_t seq;
 	struct gpubpf_device_caps caps;
-	struct gpubpf_layout layout; /* of the device's arena at the time of the request; the session owns the rows */
+	struct gpubpf_layout layout; /* layout of the device's arena when the request arrived; the session owns its rows
+				      * */
 	enum gpubpf_image_kind kind;
 	char *options;
-	char cwd[256];             /* as struct gpubpf_image describes */
+	char cwd[256];             /* cwd and built_ns: as in struct gpubpf_image */
 	uint64_t built_ns;
 	char from[256];            /* the file that contains the image, or that loaded it; "": not known */
 	uint32_t unloadable;       /* forms of the twin that the runtime failed to load: 1 << enum gpubpf_image_kind */
 	uint32_t registers;        /* limit on the registers per thread of the twin, since launches need many blocks
 				    * at once; 0: no limit */
-	uint64_t identity;         /* the peer's key for the image, 0: none. It does not change */
-	uint8_t digest[32];        /* of the image, if has_digest; by the peer's identity until the image is read */
+	uint64_t identity;         /* the agent's identity of the image, which never denotes another image; 0: none */
+	uint8_t digest[32];        /* SHA-256 of the image, if has_digest. Until the image is read, the digest that
+				    * belongs to `identity` */
 	bool has_digest;
 	struct gpubpf_image_copy *copy; /* shared; NULL: the image is in image_fd */
-	bool ahead;                /* it precedes the agent's request */
-	bool lists;                /* it requests the names of the image's kernels */
-	char *names;               /* the answer of gpubpf_twin_kernels() */
+	bool ahead;                /* the session made the request, before the agent */
+	bool lists;                /* it requests names[] instead of a twin */
+	char *names;               /* names of the image's kernels, from gpubpf_twin_kernels() */
 	int image_fd, headers_fd;
 	struct gpubpf_twin_header {
 		char name[256];
@@ -103,7 +108,8 @@ struct gpubpf_twin_req {
 	} *kernels;
 	uint32_t nkernels;
 	uint32_t *links, nlinks;   /* the links whose programs are to be inserted */
-	struct gpubpf_unit unit;   /* the unit in which only these programs match kernels (core/session/base/programs.c) */
+	struct gpubpf_unit unit;   /* copy of the session's unit in which only the programs of these links match kernels
+				    * (core/session/base/programs.c) */
 	uint64_t submitted_ns, queue_ns;
 	struct gpubpf_twin *twin;  /* filled in by the builder */
 	bool cached;
@@ -113,8 +119,9 @@ struct gpubpf_twin_req {
 struct gpubpf_worker_set {
 	struct gpubpf_worker *worker[GPUBPF_NWORKERS]; /* by enum gpubpf_worker_kind */
 	bool assembler_hangs;                          /* the session's assembler hung, so do not use it again */
-	char assembler[32];                            /* its name and version, after its first result */
-	const char *stage;                             /* the current step, for a waiting user; atomic */
+	char assembler[32];                            /* the assembler's name and version, set after its first result
+							* */
+	const char *stage;                             /* name of the current step, to show to a waiting user; atomic */
 };
 
 /* request.c */
@@ -129,10 +136,10 @@ void gpubpf_twin_refuse(struct gpubpf_twin *twin, const char *fmt, ...) __attrib
 int gpubpf_image_read(struct gpubpf_twin_req *req, char *why, size_t why_size);
 struct gpubpf_image_copy *gpubpf_image_copy_get(struct gpubpf_image_copy *copy);
 void gpubpf_image_copy_put(struct gpubpf_image_copy *copy);
-/* Do twins of the request's image depend only on the image and its digest, and not on files that it includes? */
+/* Do twins of the request's image depend only on the image, and not on files that it includes? */
 bool gpubpf_image_is_self_contained(const struct gpubpf_twin_req *req);
 /* gpubpf_image_key(): SHA-256 of all inputs of the image's twins except the kernels, with the image's digest.
- * gpubpf_twin_key(): the same with the kernels. */
+ * gpubpf_twin_key(): SHA-256 of this key (`family`) and the kernels. */
 void gpubpf_image_key(const struct gpubpf_twin_req *req, uint8_t key[32]);
 void gpubpf_twin_key(const struct gpubpf_twin_req *req, const uint8_t family[32], uint8_t key[32]);
 
@@ -144,7 +151,7 @@ void gpubpf_twin_make(const struct gpubpf_session *s, struct gpubpf_worker_set *
 char *gpubpf_twin_kernels(const struct gpubpf_session *s, struct gpubpf_worker_set *set, const struct gpubpf_twin_req *req,
 			  const struct gpubpf_image *image);
 
-/* prefetch.c, event loop only: images whose kernels are requested one by one, newest first. */
+/* prefetch.c, event loop only: images whose kernels agents request one by one, the newest image first. */
 struct gpubpf_prefetch {
 	struct gpubpf_siblings *list;
 	uint32_t n;
@@ -155,18 +162,18 @@ void gpubpf_prefetch_finish(struct gpubpf_prefetch *ahead);
 
 /* build_pool.c */
 int gpubpf_builders_create(struct gpubpf_session *s, struct gpubpf_builders **makers);
-/* Cancels builds in progress. makers may be NULL. */
+/* Cancels builds in progress, and frees the builders. makers may be NULL. */
 void gpubpf_builders_destroy(struct gpubpf_builders *makers);
 void gpubpf_builders_submit(struct gpubpf_builders *makers, struct gpubpf_twin_req *req);
 /* The oldest build in progress: its first kernel, and its stage or NULL. False: no build is in progress. */
 bool gpubpf_builders_current(struct gpubpf_builders *makers, char *kernel, size_t size, const char **stage);
-/* In the event loop: take the finished requests, a list. */
+/* Takes the list of finished requests. Only the event loop calls it. */
 struct gpubpf_twin_req *gpubpf_builders_collect(struct gpubpf_builders *makers);
-/* After the answer to such a request: submit requests for kernels of the same image, and free it. */
+/* After the answer to a finished request: submit requests for other kernels of its image, and free it. */
 void gpubpf_builders_finish(struct gpubpf_session *s, struct gpubpf_twin_req *done);
 
-/* twin_costs.c: count the costs of a finished request, and store facts about its kernels. The first request for a twin
- * that was built ahead gets that twin's build time. */
+/* twin_costs.c: adds a finished request to the session's costs, and stores facts about its kernels. The build time of a
+ * twin that was built ahead counts for the first request for it. */
 void gpubpf_twin_account(struct gpubpf_session *s, const struct gpubpf_twin_req *req);
 
 #endif

@@ -16,13 +16,14 @@ struct gpubpf_twin_build {
 	uint64_t start_ns;
 
 	const struct gpubpf_target_info *target;  /* the target that accepts the image */
-	const struct gpubpf_target_info *emitter; /* the target that emits the probes, if they are a separate piece */
+	const struct gpubpf_target_info *emitter; /* the target that emits the probes, if they are a separate piece;
+						   * else NULL */
 	struct gpubpf_kernel_info *infos;
 	uint32_t ninfos;
 	/* The selected programs for each place: see gpubpf_twin_build_select_sites(). */
 	struct gpubpf_site_desc *sites;
 	uint32_t *site_kernel;               /* [nsites]: index in twin->kernels */
-	uint32_t *progs;                     /* the sites point into it */
+	uint32_t *progs;                     /* indexes of programs in the unit, to which the sites point */
 	uint32_t nsites, nprogs;
 	struct gpubpf_insertions puts;
 
@@ -32,12 +33,12 @@ struct gpubpf_twin_build {
 	struct gpubpf_twin_image pieces, built;
 };
 
-/* select_sites.c: select the sites of each kernel and their places, or the reason why a kernel has no sites. 0,
- * -ENOMEM. */
+/* select_sites.c: selects the sites of each kernel and their places; or stores the reason why a kernel has no sites. 0
+ * or -ENOMEM. */
 int gpubpf_twin_build_select_sites(struct gpubpf_twin_build *m);
 /* device_query.c: add the device compiler's answer to the target's query to m->image. 0, or -errno and a diagnostic. */
 int gpubpf_twin_build_query(struct gpubpf_twin_build *m);
-/* The worker that reads the image. */
+/* The worker that inspects the image and injects into it. */
 struct gpubpf_worker *gpubpf_twin_build_reader(const struct gpubpf_twin_build *m);
 /* probe_code.c: assemble the probes that the target emits into machine code. */
 int gpubpf_twin_build_assemble(struct gpubpf_twin_build *m, const struct gpubpf_lower_job *job, const struct gpubpf_target_opts *opts,
@@ -46,11 +47,11 @@ int gpubpf_twin_build_assemble(struct gpubpf_twin_build *m, const struct gpubpf_
  * user has no assembler. */
 int gpubpf_twin_build_assemble_probes(struct gpubpf_twin_build *m, const struct gpubpf_twin_piece *text, struct gpubpf_twin_image *code,
 				  char *log, size_t log_size);
-/* assemble.c: append machine code to the text of the built twin, if the user's assembler can make it. */
+/* assemble.c: appends machine code to the text of the built twin, if the user has an assembler and it succeeds. */
 void gpubpf_twin_build_append_code(struct gpubpf_twin_build *m);
 /* The most useful line of a compiler's log: the first error, else the last line. */
 void gpubpf_compiler_log_summary(const char *log, char *buf, size_t size);
-/* Refuse the kernel; the first reason stays. */
+/* Refuse the kernel, unless it has a reason already. */
 void gpubpf_twin_build_refuse(struct gpubpf_twin_kernel *k, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -5,9 +5,10 @@
 
 #include "build_pool.h"
 
-/* The key of the request's twin; the image must have been read. False: its twin is not stored. */
+/* Computes the key of the request's twin; the image must have been read. False: such a twin must not be stored. */
 bool gpubpf_twin_store_key(const struct gpubpf_session *s, const struct gpubpf_twin_req *req, uint8_t key[32]);
-/* Fill an empty twin. False: it is not stored, or a file of its source has changed. The twin is then empty. */
+/* Fill the empty *twin from the file. False: there is no valid file, or a file that the source includes has changed.
+ * Then *twin stays empty. */
 bool gpubpf_twin_store_get(const struct gpubpf_session *s, const uint8_t key[32], const struct gpubpf_twin_req *req,
 			   struct gpubpf_twin *twin);
 void gpubpf_twin_store_put(const struct gpubpf_session *s, const uint8_t key[32], const struct gpubpf_twin *twin);
