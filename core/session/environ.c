@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The environment of a program that joins a session. Variables that it already has stay. */
+/* Builds the environment of a program that joins a session. Existing values of other variables, and of lists, stay. */
 #include "session.h"
 
 #include <errno.h>
@@ -13,9 +13,9 @@
 
 struct variable {
 	const char *name;
-	const char *value;     /* ours */
-	bool list;             /* joined with the existing value */
-	bool prepend;         /* ours is first */
+	const char *value;     /* the session's value */
+	bool list;             /* a list, to which the session adds its value */
+	bool prepend;         /* the session's value precedes the existing ones */
 };
 
 static const char *find_value(char *const *base, const char *name)
@@ -39,9 +39,9 @@ static bool is_overridden(const char *entry, const struct variable *vars, size_t
 	return false;
 }
 
-/* Join a list. The loader calls the last OpenCL layer of the list first. So ours is first in the list: it is nearest to
- * the driver and sees the calls that other layers produce. In LD_PRELOAD ours is last, because a sanitizer must be
- * first. */
+/* Format a variable, and join it with its old value if it is a list. The OpenCL loader calls the last layer of
+ * OPENCL_LAYERS first. The session prepends its layer, so that it is nearest to the driver and sees the calls that
+ * other layers make. It appends to LD_PRELOAD, because a sanitizer must be first there. */
 static int format_variable(const struct variable *v, const char *old, char *buf, size_t size)
 {
 	if (!v->list || !old || !old[0])
@@ -88,7 +88,7 @@ int gpubpf_environ(const struct gpubpf_environ_opts *o, char *const *base, char 
 	struct variable vars[6] = {
 		{ "OPENCL_LAYERS", agent, true, true },
 		{ "LD_PRELOAD", preload, true, false },
-		/* AddressSanitizer refuses to start if another library is first, although it works; a value of the user
+		/* otherwise AddressSanitizer refuses to start after another library; the user's value follows, and
 		 * overrides this */
 		{ "ASAN_OPTIONS", "verify_asan_link_order=0", true, true },
 		{ "GPUBPF_SESSION", o->session, false, false },

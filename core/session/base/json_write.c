@@ -7,7 +7,7 @@
 
 #include "core/model/utf8.h"
 
-/* The number of leading bytes that are safe on every terminal. */
+/* The number of leading bytes that are printable ASCII or newlines, which need no escape. */
 static size_t count_safe(const char *text)
 {
 	size_t n = 0;
@@ -17,7 +17,7 @@ static size_t count_safe(const char *text)
 	return n;
 }
 
-/* Write one character that is not safe, escaped if needed. Returns its bytes. */
+/* Write one other character, escaped if it is a control character or invalid UTF-8. Returns the number of its bytes. */
 static size_t write_special(const char *text, size_t left, FILE *out)
 {
 	uint32_t code;
@@ -32,7 +32,8 @@ static size_t write_special(const char *text, size_t left, FILE *out)
 	return n > 0 ? n : 1;
 }
 
-/* Write JSON. Invalid UTF-8 and terminal control characters only occur in strings, where they can be escaped. */
+/* Write JSON. Invalid UTF-8 and terminal control characters only occur in JSON strings, so write_special() can escape
+ * them. */
 static void write_json(struct json_object *root, int flags, FILE *out)
 {
 	const char *text = json_object_to_json_string_ext(root, flags | JSON_C_TO_STRING_NOSLASHESCAPE);

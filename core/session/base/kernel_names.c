@@ -13,7 +13,7 @@ static int compare_names(const void *a, const void *b)
 	return strcmp(x->text, y->text);
 }
 
-/* Make room for one more; the array grows by powers of two. */
+/* Make room for one more kernel in s->kernel_ids; the array grows by powers of two. */
 static bool have_room(struct gpubpf_session *s)
 {
 	uint32_t n = s->nkernel_ids;
@@ -29,7 +29,7 @@ static bool have_room(struct gpubpf_session *s)
 	return grown;
 }
 
-/* The names are in a tree because they come from peers: no set of names makes look-ups slow. */
+/* The names are in a balanced tree, because they come from peers that could choose names to make a hash table slow. */
 uint32_t gpubpf_kernel_id(struct gpubpf_session *s, const char *text)
 {
 	struct gpubpf_kernel_name key, *name, **found;
@@ -88,7 +88,8 @@ const char *gpubpf_kernel_full_name(const struct gpubpf_session *s, uint64_t id)
 	return s->kernel_ids[id]->whole ? s->kernel_ids[id]->whole : s->kernel_ids[id]->text;
 }
 
-/* The C++ ABI's demangler from the C++ library. Names come from images; one that it rejects stays mangled. */
+/* The C++ ABI's demangler from the C++ library. Names come from images; the session shows a name that the demangler
+ * rejects as it is. */
 char *__cxa_demangle(const char *mangled, char *buf, size_t *size, int *status);
 
 const char *gpubpf_kernel_display_name(struct gpubpf_session *s, uint64_t id, bool demangle)

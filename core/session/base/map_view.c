@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Look-ups: the number of a map, and its view in an arena. */
+/* The index of a map in its session, and its view in an arena. */
 #include "core/session/session.h"
 
 uint32_t gpubpf_map_index(const struct gpubpf_map *map)

@@ -2,7 +2,8 @@
 /* Mirrors: copies of the maps in the memory of devices, which agents make on request. */
 #include "core/session/session.h"
 
-#define PULL_WAIT_NS 5000000000ull  /* for an answer to PULL, which can be lost when a process's socket is full */
+#define PULL_WAIT_NS 5000000000ull  /* time to wait for the answer to a PULL; the PULL is lost if the process's socket
+				     * is full */
 
 bool gpubpf_session_has_mirrors(const struct gpubpf_session *s)
 {

@@ -21,7 +21,8 @@ const struct gpubpf_known_image *gpubpf_peer_known(const struct gpubpf_peer *pee
 	return NULL;
 }
 
-/* A peer that does not read its answers loses its connection, so that it cannot stop the session. */
+/* Sends without blocking. If the send fails, for example because the peer does not read its answers, the connection
+ * ends: a peer must not stop the session. */
 int gpubpf_peer_send(struct gpubpf_peer *peer, uint16_t type, uint32_t seq, struct gpubpf_writer *w,
 		     const int *fds, uint32_t nfds)
 {

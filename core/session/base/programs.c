@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The programs of a session, for its users and for twins. */
+/* Iterates over the programs of a session, and selects the programs for a twin. */
 #include "core/session/session.h"
 
 #include <errno.h>

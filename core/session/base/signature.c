@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parameters of kernels from their images: for arguments that programs send, and for `kernel list`. */
+/* Stores the parameters of kernels, from their images. The session needs them to format arguments that programs send,
+ * and for `kernel list`. */
 #include "signature.h"
 
 #include <stdio.h>
@@ -11,14 +12,14 @@
 
 struct gpubpf_signature {
 	uint32_t n;
-	struct gpubpf_typed_param param[]; /* the texts follow */
+	struct gpubpf_typed_param param[]; /* [n]; their names and types follow in the same block */
 };
 
 static enum gpubpf_typed_how param_format(const struct gpubpf_param *p)
 {
 	switch (p->kind) {
 	case GPUBPF_PARAM_INT:
-		/* eight bytes, which may also be an address */
+		/* an 8-byte integer of unknown type may be an address */
 		return gpubpf_param_is_signed(p) ? GPUBPF_TYPED_SIGNED :
 		       p->size == 8 && !p->type[0] ? GPUBPF_TYPED_ADDRESS : GPUBPF_TYPED_UNSIGNED;
 	case GPUBPF_PARAM_FLOAT:

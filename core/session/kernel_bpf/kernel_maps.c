@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Maps that programs of the Linux kernel and of a GPU both name, if the two cannot share one memory. Each side has a
- * map, and the session synchronizes the two every few milliseconds and before each read. Side 0 is the session's
- * arenas, side 1 is the kernel's map.
+ * Synchronized maps: maps that programs of the Linux kernel and of a GPU both use, if the two cannot share one memory.
+ * Each side has a map, and the session synchronizes the two every few milliseconds and before each read. Side 0 is the
+ * session's arenas, side 1 is the kernel's map.
  */
 #include "kernel_maps.h"
 
@@ -13,7 +13,7 @@
 #include "core/session/base/loader_ops.h"
 
 #define PASS_SHARE 20u                 /* passes take at most this fraction of the time: 1 / PASS_SHARE */
-#define SHORT_PASS_NS 1000000ull            /* a pass that takes less is made for every read */
+#define SHORT_PASS_NS 1000000ull            /* a pass of a map that takes less than this runs for every read */
 #define MIRROR_PERIOD_NS 100000000ull        /* period of mirror copies, for maps in a device's own memory */
 
 struct gpubpf_linux_maps {
@@ -51,7 +51,7 @@ const char *gpubpf_linux_maps_why_never(const struct gpubpf_map *map)
 	return kind_of(map) ? NULL : "maps of this kind are not synchronized";
 }
 
-/* Why it cannot be synchronized; NULL: it can. */
+/* Why the session's map cannot be synchronized; NULL: it can. takes: kernel programs pop values. */
 static const char *why_not_synced(const struct gpubpf_session *s, uint32_t index, bool takes)
 {
 	const struct gpubpf_map *map = &s->loaded->unit.maps[index];
@@ -147,8 +147,8 @@ static bool reads_clock(const struct gpubpf_session *s, uint32_t map)
 	return false;
 }
 
-/* Warn about GPU programs that compare the clock with a time that the kernel's programs wrote: the time is one pass
- * old. */
+/* Warn if GPU programs read a clock and only read the map: they may compare the clock with times that kernel programs
+ * wrote, which arrive one pass later. */
 static void warn_stale_clock(struct gpubpf_linux_synced_map *c)
 {
 	uint32_t use = c->s->map_use[c->map];

@@ -7,12 +7,13 @@
 
 #define FIRST_BUCKETS 64u
 
-/* A key: its state after the last pass (had, old_value()) and in this pass (has, new_value()). */
+/* A key, with its state on both sides after the last pass (had, old_value()) and as this pass reads it (has,
+ * new_value()). */
 struct element {
 	struct element *next;
 	uint64_t hash;
 	bool had[2], has[2];
-	bool last;                     /* of side 0: a write replaces the value that is read */
+	bool last;                     /* side 0's `last` for the key, see gpubpf_merge_found_fn */
 	uint8_t bytes[];               /* the key, then two old values, then two new values */
 };
 
@@ -23,7 +24,7 @@ struct gpubpf_merge {
 	uint64_t nbuckets, n;
 	uint64_t rejected[2], carried;
 	int reading;                   /* the side that is being read */
-	uint8_t *scratch, *scratch1, *zeros; /* a value each */
+	uint8_t *scratch, *scratch1, *zeros; /* each has the size of a value */
 };
 
 struct gpubpf_merge *gpubpf_merge_new(const struct gpubpf_merge_opts *opts, const struct gpubpf_merge_side sides[2])
@@ -109,7 +110,7 @@ static void grow_table(struct gpubpf_merge *m)
 			buckets[e->hash % more] = e;
 		}
 	if (!buckets)
-		return; /* slower, but correct */
+		return; /* the table works with the old buckets, but slower */
 	free(m->buckets);
 	m->buckets = buckets;
 	m->nbuckets = more;
@@ -174,7 +175,8 @@ static void insert_key(struct gpubpf_merge *m, struct element *e, int to, const 
 	m->carried += !err;
 	if (!err)
 		record_value(m, e, to, m->o.apart ? m->zeros : value);
-	else if (err != -EEXIST) /* if another writer inserted it, the next pass sees a new key on both sides */
+	else if (err != -EEXIST) /* -EEXIST: another writer has inserted the key, so the next pass finds a new key on
+				  * both sides */
 		m->rejected[to]++;
 }
 
@@ -196,7 +198,8 @@ static bool is_changed(const struct gpubpf_merge *m, struct element *e, int side
 	return !e->had[side] || memcmp(old_value(m, e, side), new_value(m, e, side), m->o.value_size);
 }
 
-/* For sums: what `side` has added since the two were last equal, and the negative of the value at that time. */
+/* For sums, per word: *more = what `side` has added since the last pass, *less = minus the value after the last pass.
+ * */
 static void diff_since(const struct gpubpf_merge *m, struct element *e, int side, uint8_t *more, uint8_t *less)
 {
 	for (uint32_t at = 0; at < m->o.value_size; at += m->o.word) {
@@ -207,8 +210,8 @@ static void diff_since(const struct gpubpf_merge *m, struct element *e, int side
 	}
 }
 
-/* The other side has deleted the key, and this side has changed it since. The change stays; for sums, only the amount
- * added since then stays. */
+/* The other side has deleted the key, and `side` has changed its value since the last pass. Keep the key on both sides:
+ * with the changed value; for sums, with the amount added since the last pass. */
 static void restore_key(struct gpubpf_merge *m, struct element *e, int side)
 {
 	int other = !side;
@@ -218,7 +221,7 @@ static void restore_key(struct gpubpf_merge *m, struct element *e, int side)
 	if (m->o.sums && e->had[side]) {
 		diff_since(m, e, side, m->scratch, m->scratch1);
 		if (m->sides[side].add(m->sides[side].side, e->bytes, m->scratch1) < 0)
-			return; /* it was deleted here too */
+			return; /* this side has deleted the key too */
 		stays = m->scratch;
 	}
 	record_value(m, e, side, stays);
@@ -269,8 +272,8 @@ static int add_words(struct gpubpf_merge *m, struct element *e, int to, const ui
 	return err;
 }
 
-/* Each side gets the last common value plus what both sides have added since. Side 0's old_value() is the common value.
- */
+/* Set both sides to their last common value plus what both have added since the last pass. Side 0's old_value() is the
+ * common value. */
 static void merge_sums(struct gpubpf_merge *m, struct element *e)
 {
 	bool known = e->had[0] && e->had[1];
@@ -283,7 +286,7 @@ static void merge_sums(struct gpubpf_merge *m, struct element *e)
 		set_word(m, m->scratch1, at, word_at(m, new_value(m, e, 1), at) - base);
 	}
 	if (add_words(m, e, 1, m->scratch) < 0)
-		return; /* it was deleted meanwhile: the next pass sees that */
+		return; /* side 1 has just deleted the key: the next pass handles it */
 	record_value(m, e, 0, new_value(m, e, 0));
 	if (!add_words(m, e, 0, m->scratch1))
 		for (uint32_t at = 0; at < m->o.value_size; at += m->o.word)
@@ -291,7 +294,8 @@ static void merge_sums(struct gpubpf_merge *m, struct element *e)
 	record_value(m, e, 1, common);
 }
 
-/* Copy each changed word to the other side. */
+/* Compute in to[] the value that each side must get: its own words, with words replaced that the other side has
+ * changed. Returns true if any word is replaced. */
 static bool merge_words(struct gpubpf_merge *m, struct element *e, uint8_t *to[2])
 {
 	bool any[2] = { false, false };
@@ -329,8 +333,9 @@ static void merge_values(struct gpubpf_merge *m, struct element *e)
 	uint8_t *to[2] = { m->scratch, m->scratch1 };
 
 	if (merge_words(m, e, to) && (exchange_value(m, e, 1, to[1]) < 0 || exchange_value(m, e, 0, to[0]) < 0))
-		return; /* the key was deleted: the next pass decides again */
-	/* A word that was written meanwhile differs from the recorded one, so the next pass carries it. */
+		return; /* a side has just deleted the key: the next pass handles it */
+	/* If a program has written a word during this pass, the word differs from the recorded value, so the next pass
+	 * copies it. */
 	record_value(m, e, 0, e->last ? to[0] : new_value(m, e, 0));
 	record_value(m, e, 1, to[1]);
 }
@@ -353,7 +358,7 @@ static void merge_element(struct gpubpf_merge *m, struct element *e)
 		merge_one_sided(m, e, e->has[1]);
 }
 
-/* Remove the element if its key is on neither side. Returns the next element's link. */
+/* Free the element if neither side has its key. Returns the pointer to the next element's link. */
 static struct element **drop_if_gone(struct gpubpf_merge *m, struct element **at)
 {
 	struct element *e = *at;

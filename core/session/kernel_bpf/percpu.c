@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Maps with one value per multiprocessor, or per CPU of the kernel. A value belongs to its CPU, and readers see the
- * values of both sides one after the other. So only keys are synchronized: they are inserted and deleted on both sides.
+ * Maps with one value per multiprocessor or CPU. Each value belongs to one multiprocessor or CPU, and readers get the
+ * values of both sides, one after the other. So only keys are synchronized: a key that one side inserts or deletes is
+ * inserted or deleted on the other.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -9,7 +10,7 @@
 
 #include "kernel_maps.h"
 
-/* A digest of all values of a key: if it differs, a value has changed. */
+/* Returns a digest of all values of a key. merge.c uses it as the value, to see whether a value has changed. */
 static uint64_t digest(const uint8_t *values, size_t size)
 {
 	uint64_t d = 0, word = 0;
@@ -50,7 +51,7 @@ static int arenas_each(void *side, gpubpf_merge_found_fn found, void *arg)
 	return err;
 }
 
-/* Store the digest, and free the values. */
+/* Store the digest of the values in *value (0 after an error), and free the values. Returns err. */
 static int store_digest(uint8_t *values, size_t size, int err, void *value)
 {
 	uint64_t d = err ? 0 : digest(values, size);

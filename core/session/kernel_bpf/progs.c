@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs of the session's objects for the Linux kernel (core/load/linux_progs.h). They are loaded before the maps are laid
- * out, since arrays that they use are in the kernel's memory. They are attached when the session starts. If one cannot
- * be loaded or attached, a note says so, and the GPU programs run without it.
+ * Programs of the session's objects for the Linux kernel (core/load/linux_progs.h). The session loads them before it
+ * lays out the maps, since arrays that they use are in the kernel's memory, and attaches them when it starts. If one
+ * cannot be loaded or attached, it reports a note, and the GPU programs run without it.
  */
 #include "core/session/session.h"
 

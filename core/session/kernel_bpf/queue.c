@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Queues and stacks. Values go to the side whose programs take them out, or to the session's side if neither's do.
- * Values of one side keep their order. Values that find no room wait in the tool.
+ * Queues and stacks. A pass moves values to the side whose programs pop them, or to the session's side if no program
+ * pops. Values that one side pushed keep their order. Values that find no room wait in c->in_transit.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static int put(struct gpubpf_linux_synced_map *c, const void *value)
 	return c->takes ? gpubpf_linux_map_update(c->kernel, NULL, value, BPF_ANY) : gpubpf_map_update(&view, NULL, value, BPF_ANY);
 }
 
-/* Reverse the order, since a stack's newest value comes out first. */
+/* Reverse the values from index `first` on, since popping a stack returns the newest value first. */
 static void reverse_values(struct gpubpf_linux_synced_map *c, uint32_t first, uint8_t *scratch)
 {
 	size_t size = gpubpf_linux_get_map(c)->value_size;
@@ -74,7 +74,7 @@ static int push_all(struct gpubpf_linux_synced_map *c)
 	return err == -E2BIG || err == -EBUSY ? 0 : err;
 }
 
-/* Only a device's programs push to a queue in the device's own memory, or pop from it. */
+/* Warn about devices with their own memory: values in their queues are not synchronized. */
 static void warn_not_shared(struct gpubpf_linux_synced_map *c)
 {
 	for (uint32_t i = 1; i < c->s->narenas; i++)

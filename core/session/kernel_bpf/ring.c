@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Rings: merges the records of the Linux kernel's programs and of the GPU's by time. A record's time is in one of its
- * members, or else the time when it was read. A record waits until no earlier one can arrive.
+ * members; without such a member, it is the time when the session read the record. A record waits
+ * GPUBPF_LINUX_RECORD_WAIT_NS for earlier ones.
  */
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
@@ -14,9 +15,10 @@
 #include "core/session/maps/entries.h"
 #include "kernel_maps.h"
 
-#define WAITING_BYTES (64u << 20)      /* limit on waiting records; more than this, and the first is delivered */
-#define PERF_PAGES 64                  /* of each CPU's buffer */
-#define AHEAD_NS 1000000000ull         /* a member that is later than now by more is no time */
+#define WAITING_BYTES (64u << 20)      /* limit on bytes of waiting records; above it, the earliest is delivered at once
+					* */
+#define PERF_PAGES 64                  /* pages of each CPU's buffer */
+#define AHEAD_NS 1000000000ull         /* a member that is more than this after the current time is not a time */
 
 static const char *const time_names[] = {
 	"time", "time_ns", "ts", "ts_ns", "timestamp", "timestamp_ns", "ktime", "ktime_ns", "nsecs",
@@ -51,7 +53,8 @@ static int32_t time_in(const struct gpubpf_linux_synced_map *c, uint32_t type)
 	return -1;
 }
 
-/* Look up the type of records of that size. Perf events have up to 7 bytes of padding after the record. */
+/* Store facts about records of that size, from their BTF type, in c->known. padded: perf events have up to 7 bytes of
+ * padding after the record. */
 static void cache_record_type(struct gpubpf_linux_synced_map *c, uint32_t size, bool padded)
 {
 	uint32_t type = gpubpf_event_type(c->s, c->map, size), own = size;
@@ -211,7 +214,7 @@ static int open_ring(struct gpubpf_linux_synced_map *c)
 static int pass_ring(struct gpubpf_linux_synced_map *c)
 {
 	(void)c;
-	return 0; /* records have their own schedule: core/session/maps/reader.c */
+	return 0; /* core/session/maps/reader.c reads and delivers records */
 }
 
 static void close_ring(struct gpubpf_linux_synced_map *c)

@@ -28,7 +28,8 @@ static int each_in_arena(struct gpubpf_linux_synced_map *c, uint32_t arena, uint
 	return err == -ENOENT ? 0 : err;
 }
 
-/* For each key, the sum over all arenas. */
+/* Report each key with the sum of its values over all arenas. An iteration that never ends, because programs insert
+ * keys, stops after narenas * max_entries steps. */
 static int each_summed(struct gpubpf_linux_synced_map *c, uint8_t *key, uint8_t *value)
 {
 	const struct gpubpf_map *map = gpubpf_linux_get_map(c);
@@ -47,7 +48,8 @@ static int each_summed(struct gpubpf_linux_synced_map *c, uint8_t *key, uint8_t 
 	return err == -ENOENT ? 0 : err;
 }
 
-/* Iterate as look-ups do: if several arenas have a key, the last one's value counts, or their sum. */
+/* Report the elements of all arenas. If several arenas have a key, it is reported with their sum; if values are no
+ * sums, once per arena, so that the last arena's value counts, as in look-ups. */
 static int arenas_each(void *side, gpubpf_merge_found_fn found, void *arg)
 {
 	struct gpubpf_linux_synced_map *c = side;
@@ -67,7 +69,8 @@ static int arenas_each(void *side, gpubpf_merge_found_fn found, void *arg)
 	return err;
 }
 
-/* If several arenas have values that are no sums, only a walk knows which one counts. */
+/* Read one key. sync_sides_key() calls it only if there is one arena or values are sums; otherwise only a walk finds
+ * the value that counts. */
 static int arenas_one(void *side, const void *key, void *value, bool *last)
 {
 	struct gpubpf_linux_synced_map *c = side;

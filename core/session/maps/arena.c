@@ -10,10 +10,11 @@
 
 #include "synced.h"
 
-#define MAX_REPLICAS 1024 /* limit on a device's claim, since the session reads each one's ring often */
+#define MAX_REPLICAS 1024 /* limit on the replicas that a device requests, since the session often reads the ring of
+			   * each replica */
 #define MIN_ARENA_BYTES (1ull << 30)
 #define MAX_ARENA_BYTES (16ull << 30)
-/* for objects that join later; this device memory is allocated even if none joins */
+/* spare room in an arena, for objects that join later; it takes device memory even if none joins */
 #define MIN_SPARE_BYTES (16ull << 20)
 #define MAX_SPARE_BYTES (256ull << 20)
 
@@ -26,7 +27,7 @@ static int map_kernel_pages(struct gpubpf_session *s, const struct gpubpf_sessio
 					 strerror(-err)) : 0;
 }
 
-/* A process limit (RLIMIT_FSIZE, open files) is reported as such, not as lack of memory. */
+/* Sets the diagnostic for a failed memfd: a process limit (RLIMIT_FSIZE, open files), or lack of memory. */
 static int refuse_memfd(const struct gpubpf_session_arena *a, struct gpubpf_diag *diag)
 {
 	unsigned long long size = a->layout.size;
@@ -54,7 +55,7 @@ static int map_arena(struct gpubpf_session *s, struct gpubpf_session_arena *a, s
 	return a->shared ? map_kernel_pages(s, a, 0, diag) : 0;
 }
 
-/* Notes a device with its own memory: it has a copy of what the kernel's programs wrote before, and does not see later
+/* Notes that a device with its own memory has a copy of what kernel programs wrote before, and does not see later
  * writes. */
 static void warn_not_shared(struct gpubpf_session *s, const char *device)
 {
@@ -64,7 +65,8 @@ static void warn_not_shared(struct gpubpf_session *s, const char *device)
 					       "programs, or of a loader that maps it, do not reach the device", s->loaded->unit.maps[m].name, device);
 }
 
-/* The limit for maps in a device's own memory. The mirror uses host memory only for pages that were written. */
+/* The maximum size of an arena in a device's own memory. Its mirror uses host memory only for pages that were written.
+ * */
 static uint64_t max_arena_size(uint64_t memory)
 {
 	uint64_t room = memory / 8;
@@ -85,7 +87,7 @@ static uint32_t allocation_table_count(bool shared)
 	return shared ? GPUBPF_ALLOCATION_TABLES : 1;
 }
 
-/* Choose where the unit's maps from `first` on are, as flags for the layout. */
+/* Choose the memory of the unit's maps from `first` on, into a->places and as flags for the layout. */
 static int choose_places(struct gpubpf_session *s, struct gpubpf_session_arena *a, const struct gpubpf_unit *unit, uint32_t first,
 			 const uint32_t *map_use, uint32_t *flags, struct gpubpf_diag *diag)
 {
@@ -151,8 +153,9 @@ int gpubpf_arena_lay_out(struct gpubpf_session *s, uint32_t arena, const struct 
 	return err < 0 ? err : gpubpf_layout_extend(unit, &opts, layout, diag);
 }
 
-/* Copy the tool's values of a map (for example configuration) to a device that appears later. They replace the map's
- * initial elements, since elements of a map of maps may have been deleted. */
+/* Copy the values of a map that the tool has set (for example configuration) from arena 0 to a device that appears
+ * later. The elements that the map's definition initializes are deleted there first, since the tool may have deleted
+ * them in arena 0. */
 static int seed_map(struct gpubpf_session *s, uint32_t arena, uint32_t map)
 {
 	const struct gpubpf_map *m = &s->loaded->unit.maps[map];
@@ -178,8 +181,8 @@ static int seed_map(struct gpubpf_session *s, uint32_t arena, uint32_t map)
 	return err == -ENOENT ? 0 : err;
 }
 
-/* Store the first values of summed maps on a device. They come from the tool's own arena, and must not be counted
- * twice. */
+/* Copy a page of summed maps to a->begun, unless it is zero. Its values were copied from arena 0, so readers subtract
+ * them. */
 static int save_page(struct gpubpf_session_arena *a, uint64_t at, uint64_t size)
 {
 	static const char zeros[GPUBPF_ARENA_ALIGN];
@@ -198,7 +201,7 @@ static int save_page(struct gpubpf_session_arena *a, uint64_t at, uint64_t size)
 	return 0;
 }
 
-/* Store the pages for which the memfd has memory. */
+/* Save the map's pages that the memfd has allocated; other pages are zero. */
 static int save_map(struct gpubpf_session_arena *a, const struct gpubpf_map_layout *l)
 {
 	uint64_t end = l->ctl + l->size;
@@ -237,13 +240,14 @@ void gpubpf_arena_grow(struct gpubpf_session *s, uint32_t arena, const struct gp
 				    strerror(errno));
 }
 
-/* Does only the host change the map's values? Then they are equal on all devices. */
+/* Does only the host change the map's values? Then they are the same on all devices. */
 static bool is_host_only(const struct gpubpf_session *s, uint32_t map)
 {
 	return !(s->map_use[map] & ~(uint32_t)(GPUBPF_USE_LOOKUP | GPUBPF_USE_READ | GPUBPF_USE_ELEMENT));
 }
 
-/* own: only the tool uses its own arena, so no device counts in it. */
+/* Copy the values that the tool has set, from map `first` on, to the device's arena. own: no device uses arena 0, so
+ * its values come only from the tool, and all maps can be copied. */
 static void seed_maps(struct gpubpf_session *s, uint32_t arena, uint32_t first, bool own, const char *device)
 {
 	for (uint32_t m = first; m < s->loaded->unit.nmaps; m++)
@@ -270,8 +274,8 @@ void gpubpf_arenas_activate(struct gpubpf_session *s)
 	}
 }
 
-/* Helper 509 returns a number below the number of replicas. So a device with more compute units than the shared arena
- * has replicas works too: units share a replica, and their adds are atomic. */
+/* The shared arena may have fewer replicas than the device has compute units: helper 509 returns a number below the
+ * number of replicas, so that units share a replica, and their adds are atomic. */
 int gpubpf_arena_assign(struct gpubpf_session *s, struct gpubpf_peer *peer, struct gpubpf_session_device *dev,
 		     struct gpubpf_diag *diag)
 {
@@ -314,8 +318,8 @@ const char *gpubpf_arena_backend(const struct gpubpf_session *s, uint32_t arena)
 	return s->arenas[arena].shared ? s->shared_backend : s->arenas[arena].backend;
 }
 
-/* Values that programs only add to. They use atomic adds, or *p += x, whose plain store counts as USE_WRITE too and
- * excludes the map. Update may create the zero that is then added to, but not in an array. */
+/* Programs use only atomic adds on the values: *p += x has a plain store, which is USE_WRITE. A program may also insert
+ * a key with its first value. */
 bool gpubpf_map_is_summed(const struct gpubpf_session *s, uint32_t map)
 {
 	uint32_t use = s->map_use[map];

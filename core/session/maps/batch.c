@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The position of a batch, and its output buffers. */
+/* A batch operation: its position (the arena's index, then the cursor in that arena), and its output buffers. */
 struct batch {
 	const struct gpubpf_map *map;
 	uint64_t position;
@@ -30,8 +30,8 @@ static bool has_keys(const struct gpubpf_map *map)
 	return map->type->flags & GPUBPF_MAP_KEYED;
 }
 
-/* The key of the next element, each key once: first the keys of arena 0, then the keys that only later arenas have.
- * -ENOENT: no more. */
+/* Get the key of the next element, each key once: first the keys of arena 0, then the keys that no earlier arena has.
+ * -ENOENT: no more elements. */
 static int next_key(struct batch *b, bool all, void *key)
 {
 	uint32_t arenas = all && !(b->map->type->flags & GPUBPF_MAP_U32KEY) ? b->map->session->narenas : 1;
@@ -49,7 +49,7 @@ static int next_key(struct batch *b, bool all, void *key)
 	return err;
 }
 
-/* Copy as many values as fit from an array, if its values are contiguous and belong to one arena. */
+/* Copy values from an array at once, up to `max`, if they are contiguous and in one arena. */
 static void fill_run(struct batch *b, uint32_t max)
 {
 	const struct gpubpf_session *s = b->map->session;
@@ -82,7 +82,7 @@ int gpubpf_map__memory(const struct gpubpf_map *map, const void **values, size_t
 	return 0;
 }
 
-/* Fill the batch; skip elements that are deleted meanwhile. */
+/* Fill the batch up to `max` elements; skip elements that a program deletes at the same time. */
 static int fill(struct batch *b, uint32_t max, bool deletes)
 {
 	size_t size = gpubpf_map__user_value_size(b->map);

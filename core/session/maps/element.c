@@ -26,7 +26,7 @@ const struct gpubpf_element_verb *gpubpf_element_verb(uint32_t what)
 	return &verbs[what];
 }
 
-/* Do programs use a copy of the map that only devices can change? */
+/* Are all users of the map devices whose own copies the tool cannot change? */
 static bool is_device_only(const struct gpubpf_session *s, const struct gpubpf_map *map)
 {
 	bool used = false;
@@ -36,8 +36,8 @@ static bool is_device_only(const struct gpubpf_session *s, const struct gpubpf_m
 	return used && !s->arenas[0].used;
 }
 
-/* Can the tool do that to the map? For maps of maps, maps of programs and stack traces it can do more than programs
- * can. */
+/* Does the tool support the operation on the map? On maps of maps, maps of programs and stack traces it can do more
+ * than programs can. */
 static bool supports_op(const struct gpubpf_map *map, enum gpubpf_op op)
 {
 	return map->type->ops & GPUBPF_OP_BIT(op) || (gpubpf_map_holds_objects(map) &&
@@ -154,7 +154,8 @@ static void write_value(struct gpubpf_session *s, const struct gpubpf_map *map, 
 	gpubpf_json_write(o, out);
 }
 
-/* The kernel with that name, or the last one whose printed name is that. *n: the number of matches. */
+/* Returns the id of the kernel with that whole name, else of the last one whose demangled name matches. *n: the number
+ * of matches. */
 static uint64_t find_kernel(struct gpubpf_session *s, const char *name, uint32_t *n)
 {
 	uint64_t found = 0;
@@ -173,7 +174,7 @@ static uint64_t find_kernel(struct gpubpf_session *s, const char *name, uint32_t
 	return found;
 }
 
-/* Read a kernel by its name: 1 if it matches, 0 if the word is something else, such as a number. */
+/* Read a kernel's id from its name: 1 if a kernel has that name, 0 if the word is something else, such as a number. */
 static int read_kernel(struct gpubpf_session *s, const struct gpubpf_map *map, uint32_t type, const char *word, void *data, size_t size)
 {
 	const struct btf *btf = gpubpf_map_btf(s, gpubpf_map_index(map));
@@ -192,11 +193,12 @@ static int read_kernel(struct gpubpf_session *s, const struct gpubpf_map *map, u
 						       "lists them",
 					   map->name, word);
 	if (n)
-		memcpy(data, &id, size); /* little-endian, as all data here */
+		memcpy(data, &id, size); /* the low bytes, since the host is little-endian */
 	return n;
 }
 
-/* Read a struct gpubpf_name from a bare word, as printed; braces or a dot introduce members instead. */
+/* Read a struct gpubpf_name from a plain word, as it is printed. False: the word starts with a brace or a dot, so it
+ * has members, or it does not fit. */
 static bool read_name(struct gpubpf_session *s, const struct gpubpf_map *map, uint32_t type, const char *word, void *data, size_t size)
 {
 	size_t len = strlen(word);
@@ -224,7 +226,7 @@ int gpubpf_element_read(struct gpubpf_session *s, const struct gpubpf_map *map, 
 	return gpubpf_session_fail(s, -EINVAL, "map %s: %s: %s: %s", map->name, verbs[verb].name, what, why);
 }
 
-/* Read [value DATA], which push takes. Peek takes it for a bloom filter, and tests that value. */
+/* Read the words [value DATA]: push requires them, and peek only for a bloom filter, to test that value. */
 static int read_value(struct gpubpf_session *s, const struct gpubpf_map *map, uint32_t what, char *const *words, uint32_t n,
 		      void *value)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Elements by key, for other tools. The words of a command line are [key DATA] [value DATA] [any | noexist | exist].
- * The map's types determine the form of DATA (core/load/typed/read.c).
+ * Queries of other tools for elements by key. The words of a command line are [key DATA] [value DATA] [any | noexist |
+ * exist]. The map's types determine the form of DATA (core/load/typed/read.c).
  */
 #include <bpf/btf.h>
 #include <errno.h>
@@ -19,13 +19,13 @@ struct request {
 	struct gpubpf_session *s;
 	struct gpubpf_map *map;
 	const char *verb;
-	uint32_t what, flags;          /* of the query */
-	uint64_t update;               /* BPF_ANY, ... */
+	uint32_t what, flags;          /* what: enum gpubpf_query; flags: enum gpubpf_query_flags */
+	uint64_t update;               /* flag for an update: BPF_ANY, BPF_NOEXIST or BPF_EXIST */
 	uint8_t *key, *value;          /* NULL: not passed */
 	const char *variable;          /* a variable of global data that replaces the key; NULL: none */
-	size_t value_size;             /* of all copies */
+	size_t value_size;             /* bytes of all copies of the value */
 	FILE *out;
-	struct json_object *list;      /* of a look-up: entries */
+	struct json_object *list;      /* entries that a look-up has found, for JSON */
 	uint32_t found;
 };
 
@@ -68,7 +68,7 @@ static uint32_t index_of(const void *key)
 	return index;
 }
 
-/* An index is read as a number even if the map has no key type, as for global data. */
+/* Read an array's index from a number, for arrays without a BTF key type, such as global data. */
 static bool read_index(const struct request *q, const char *word)
 {
 	unsigned long index;
@@ -93,7 +93,7 @@ static int read_key(struct request *q, char *const *words, uint32_t n)
 	return read_data(q, "key", q->map->btf_key, words, n, q->key, q->map->key_size);
 }
 
-/* Change variables by name, and leave the others. */
+/* Change the variables of global data that the words assign by name, and keep the other variables. */
 static int read_variables(struct request *q, char *const *words, uint32_t n)
 {
 	int err = gpubpf_map__lookup_elem(q->map, q->key, q->map->key_size, q->value, q->value_size, 0);
@@ -139,7 +139,7 @@ static int read_inner(struct request *q, char *const *words, uint32_t n)
 	return 0;
 }
 
-/* Read one value, which is copied to all copies of the map, or the bytes of every copy. */
+/* Read one value, which is stored in all copies, or the bytes of every copy. */
 static int read_value(struct request *q, char *const *words, uint32_t n)
 {
 	size_t one = q->map->value_size, stride = (one + 7) & ~7ul;
@@ -188,7 +188,8 @@ static bool find_variable(const struct request *q, const char *name, uint32_t *t
 	return false;
 }
 
-/* key NAME value 5, key NAME value .x=1, key NAME value 1 2: as .NAME=5, .NAME.x=1, .NAME[0]=1 .NAME[1]=2 */
+/* Set a variable of global data. The words "5", ".x=1" and "1 2" for NAME become .NAME=5, .NAME.x=1, and .NAME[0]=1
+ * .NAME[1]=2. */
 static int set_variable(struct request *q, const char *name, char *const *words, uint32_t n)
 {
 	char **whole = calloc(n + 1, sizeof(*whole));
@@ -377,7 +378,7 @@ static int show_variable(struct request *q)
 	return 0;
 }
 
-/* Each device has its own copies; all of them are shown. */
+/* Look up the key. For a map with copies, show the copies of each device. */
 static int look_up(struct request *q)
 {
 	uint32_t index = (uint32_t)(q->map - q->s->loaded->unit.maps);

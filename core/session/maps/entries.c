@@ -17,8 +17,8 @@ struct walk {
 	uint8_t *key, *next, *value;
 };
 
-/* Has a device or the kernel written values in the arena? The tool's own arena is followed by the values of the Linux
- * kernel's CPUs. */
+/* May the arena have values? Yes if a device uses it, or if it is arena 0 and the map has values of the Linux kernel's
+ * CPUs, which are shown with that arena. */
 static bool is_used(const struct gpubpf_session *s, uint32_t map, uint32_t arena)
 {
 	return s->arenas[arena].used || (!arena && gpubpf_linux_cpus_size(s, map));

@@ -22,7 +22,7 @@ static uint32_t pointed_struct(const struct btf *btf, const struct btf_type *var
 	return t && btf_is_composite(t) ? type : 0;
 }
 
-/* The only one of these structs with that size. */
+/* The only struct of that size to which a global variable points; 0: none, or several. */
 static uint32_t pointed_struct_of_size(const struct btf *btf, uint32_t size)
 {
 	uint32_t n = btf ? btf__type_cnt(btf) : 0, found = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Maps as the public interface has them: operations on a map in all arenas. */
+/* The public functions for maps: operations on a map in all arenas. */
 #include "core/session/session.h"
 
 #include <errno.h>
@@ -64,7 +64,7 @@ uint32_t gpubpf_map__max_entries(const struct gpubpf_map *map)
 	return map->max_entries;
 }
 
-/* Each arena has one value per multiprocessor of its device. */
+/* For each key, each arena has one value per multiprocessor of its device. */
 bool gpubpf_map_is_percpu(const struct gpubpf_map *map)
 {
 	return (map->type->flags & (GPUBPF_MAP_COPIES | GPUBPF_MAP_THREAD)) == GPUBPF_MAP_COPIES;
@@ -109,8 +109,8 @@ void gpubpf_sum_add(const struct gpubpf_map *map, void *sum, const void *value, 
 	}
 }
 
-/* Add up the values of all arenas. Subtract the first values of each device, unless the device has deleted that
- * element. -ENOENT if no arena has the key. */
+/* Add up the values of all arenas. Subtract the initial values of each device (arena.begun), unless the device has
+ * deleted that element. -ENOENT if no arena has the key. */
 static int lookup_sum(const struct gpubpf_map *map, const void *key, void *value, size_t size)
 {
 	const struct gpubpf_session *s = map->session;
@@ -136,8 +136,8 @@ static int lookup_sum(const struct gpubpf_map *map, const void *key, void *value
 	return err;
 }
 
-/* Concatenate the values of all arenas. After the first arena's values follow the Linux kernel's, one per CPU. A value
- * is 0 if its arena lacks the key. */
+/* Concatenate the values of all arenas. The Linux kernel's values, one per CPU, follow those of arena 0. Values are 0
+ * where the arena or the kernel lacks the key. */
 static int lookup_all(const struct gpubpf_map *map, const void *key, uint8_t *value, size_t size)
 {
 	size_t cpus = gpubpf_linux_cpus_size(map->session, gpubpf_map_index(map));
@@ -208,8 +208,9 @@ int gpubpf_map__lookup_and_delete_elem(const struct gpubpf_map *map, const void 
 	return gpubpf_map_user_error(err);
 }
 
-/* May the map be an element? It must be like the prototype, be used at least as elements are, and have the same layout
- * in all arenas. A map that was laid out before the session knew that it could be an element may fail. */
+/* May the session's map with that number be an element of the map of maps? It must have the prototype's definition, all
+ * uses of the prototype, and a compatible layout in all arenas. A map that was laid out before the map of maps joined
+ * may fail. */
 static bool accepts_map(const struct gpubpf_map *map, uint32_t number)
 {
 	const struct gpubpf_session *s = map->session;
@@ -241,8 +242,9 @@ static int check_element(const struct gpubpf_map *map, const void *value)
 	return gpubpf_map_accepts_element(map, number) ? 0 : -EINVAL;
 }
 
-/* Change the map where programs of devices see it, before the host changes its own copy; the devices' result is the
- * answer. A value per multiprocessor has parts for all arenas. */
+/* Update the map on devices whose programs see the host's writes, before the host changes its own copy. Their error is
+ * the result of the operation. *any: there is such a device. If the map has values per multiprocessor, `value` has
+ * parts for all arenas. */
 static int update_devices(const struct gpubpf_map *map, const void *key, const uint8_t *value, uint64_t flags, bool *any)
 {
 	const struct gpubpf_session *s = map->session;
@@ -308,12 +310,12 @@ int gpubpf_map__delete_elem(const struct gpubpf_map *map, const void *key, size_
 	map->session->map_set[gpubpf_map_index(map)] = true;
 	err = delete_devices(map, key, &devices);
 	own = gpubpf_map_delete(&view, key);
-	/* If synchronization has not inserted the key there yet, it never will. */
+	/* also delete the kernel's values, in case the kernel's side does not have them from synchronization */
 	gpubpf_linux_cpus_delete(map->session, gpubpf_map_index(map), key);
 	return gpubpf_map_user_error(devices ? err : own);
 }
 
-/* Keys of arena i follow the keys of arena i - 1; a key that an earlier arena has is skipped. */
+/* Iteration goes from arena to arena, and skips a key for which this function returns true. */
 bool gpubpf_map_has_in_earlier_arena(const struct gpubpf_map *map, uint32_t arena, const void *key, void *scratch)
 {
 	for (uint32_t i = 0; i < arena; i++) {

@@ -13,7 +13,8 @@
 
 #define NO_REQUEST (-1)
 
-/* the capabilities for which the session's own arena is laid out, before any device appears */
+/* the capabilities that the session assumes when it lays out the arena of devices on host memory, before any device
+ * appears */
 #define ANY_HOST_DEVICE \
 	(GPUBPF_CAP_SHARED_ARENA | GPUBPF_CAP_HOST_PINNED | GPUBPF_CAP_SVM_FINE | GPUBPF_CAP_MANAGED | GPUBPF_CAP_HOST_ATOMICS)
 
@@ -52,7 +53,8 @@ static bool is_glob(const char *name)
 	return name[strcspn(name, "*?[")];
 }
 
-/* The last option that matches the map. `glob`: it was a pattern, which may have meant other maps. */
+/* Returns the memory that the last matching --place option requests. *glob: the option has a pattern, which the user
+ * may have meant for other maps. */
 static int find_request(const struct gpubpf_session *s, const struct gpubpf_map *map, bool *glob)
 {
 	for (uint32_t i = s->nplaces; i-- > 0;) {
@@ -74,7 +76,8 @@ static void list_available(uint64_t caps, char *buf, size_t size)
 			at += snprintf(buf + at, size - at, "%s%s", at ? ", " : "", gpubpf_placement_name(i));
 }
 
-/* The requested memory, NO_REQUEST if a pattern's request cannot be met, or -EOPNOTSUPP and the reason in *diag. */
+/* Returns the requested memory; NO_REQUEST if there is no request, or a pattern requests memory that the map cannot
+ * use; or -EOPNOTSUPP and the reason in *diag. */
 static int check_request(const struct gpubpf_session *s, const struct gpubpf_map *map, uint32_t use, uint64_t caps,
 			 const char *device, struct gpubpf_diag *diag)
 {
@@ -153,15 +156,15 @@ enum gpubpf_placement gpubpf_map_placement(const struct gpubpf_session *s, uint3
 	return GPUBPF_LAYOUT_PLACE(s->arenas[arena].places[map]);
 }
 
-/* -- what the host may change in memory that a device uses -- */
+/* -- which maps the host may change in memory that a device uses -- */
 
 static bool is_live(const struct gpubpf_session *s, uint32_t arena, uint32_t map)
 {
 	return s->arenas[arena].used && !s->arenas[arena].shared && s->arenas[arena].layout.maps[map].flags & GPUBPF_LAYOUT_LIVE;
 }
 
-/* May the host change the map? Yes if it only needs plain stores, or if only the host stores. Without
- * GPUBPF_CAP_HOST_ATOMICS, atomic swaps of both sides on one word go wrong. */
+/* May the host change the map while kernels use it? Yes if atomics of host and device work on one word, if the map is
+ * an array, whose changes are plain stores, or if programs do not change the map. */
 static bool may_change(const struct gpubpf_session *s, uint32_t arena, uint32_t map)
 {
 	const struct gpubpf_map_type *type = s->loaded->unit.maps[map].type;
@@ -178,7 +181,7 @@ bool gpubpf_placement_sees_host_writes(const struct gpubpf_session *s, uint32_t 
 
 /* -- for reports -- */
 
-/* The next arena in use, or the session's own while no device has appeared. */
+/* Advance *at to the next arena in use; while no device has appeared, to arena 0. */
 static bool next_arena(const struct gpubpf_session *s, uint32_t *at)
 {
 	bool none = true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads rings, which hold the prints and records of probes, while programs run. */
+/* Reads the prints and records of probes from rings, while kernels run. */
 #include "core/session/session.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 struct reading {
 	struct gpubpf_session *s;
 	uint32_t arena;
-	int map;               /* index in the unit, -1: prints */
+	int map;               /* index of the ring in the unit, -1: the print ring */
 	bool last;
 	struct sys_object *loader; /* the loader that also reads the records; NULL: none */
 };
@@ -34,7 +34,7 @@ static struct gpubpf_stored_record *store_record(struct gpubpf_session *s, const
 	return &s->kept[s->nkept++];
 }
 
-/* Are the records needed, or only their number? */
+/* Is the content of records needed? Otherwise the session only counts them. */
 static bool needs_records(const struct gpubpf_session *s)
 {
 	return s->opts.event || s->nkept < s->opts.max_events;

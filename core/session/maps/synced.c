@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls of the operations on synchronized maps (synced.h). */
+/* The functions of synced.h, which call session->synced_ops. */
 #include "synced.h"
 
 #include <errno.h>

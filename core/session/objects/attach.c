@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Links: which programs are attached to which kernels. Each program of the unit is a link, by its index. Attaching adds
- * a link or enables it again; detaching disables it. The session never removes a link, so its number keeps its meaning
+ * a link or enables one again; detaching disables it. The session never removes a link, so that its number stays valid
  * in twins and agents. Agents read the attached links from the kernel table (core/wire/protocol.h).
  */
 #include "core/session/session.h"
@@ -17,7 +17,7 @@
 #include "core/session/base/sized.h"
 #include "core/session/report/table.h"
 
-/* Allocate tables at their final size, because builders read them while they grow. */
+/* Move the programs and maps into tables of the maximum size, because builders read the tables while objects join. */
 int gpubpf_links_open(struct gpubpf_session *s)
 {
 	struct gpubpf_unit *unit = &s->loaded->unit;
@@ -49,7 +49,7 @@ void gpubpf_links_close(struct gpubpf_session *s)
 {
 	struct gpubpf_unit *unit = s->loaded ? &s->loaded->unit : NULL;
 
-	/* another link's program owns the memory and frees it */
+	/* the program of another link owns the memory of a borrowed one, and frees it */
 	for (uint32_t i = 0; s->links && unit && i < unit->nprogs; i++)
 		if (s->links[i].borrowed)
 			unit->progs[i] = (struct gpubpf_prog){0};
@@ -63,8 +63,8 @@ static uint32_t write_plan_entry(struct gpubpf_kernel_table *t, uint32_t n, uint
 	return n + 1;
 }
 
-/* The pattern of kernels to request. Only a kernel's code shows whether it has the functions or lines of other
- * patterns, so agents request all kernels for those. */
+/* The pattern of kernels for which agents request twins. For a pattern of functions, lines or marks it is "*", because
+ * only a kernel's code shows whether it has such a place. */
 static const char *kernel_pattern(const struct gpubpf_prog *prog)
 {
 	return gpubpf_place_kind(prog->site)->names == GPUBPF_NAMES_KERNEL ? prog->pattern : "*";

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Objects that join a loaded session. An object is loaded, verified and laid out as the first objects were. If it is
- * refused, the session does not change. The session's tables do not move: the object's content is appended. Its maps
- * get a segment of each arena (maps/layout.h), and its programs become links that are not attached. Agents see none of
- * it before one of these links is attached.
+ * Objects that join a loaded session. An object is loaded, verified and laid out like the session's first objects. If
+ * it is refused, the session does not change. The object's content is appended to the session's tables, which do not
+ * move. Its maps get a segment of each arena (maps/layout.h), and its programs become links that are not attached.
+ * Agents see none of it before one of these links is attached.
  */
 #include "core/session/session.h"
 
@@ -14,10 +14,10 @@
 struct joining {
 	struct gpubpf_session *s;
 	struct gpubpf_loaded *more;
-	int32_t at[GPUBPF_MAX_MAPS];               /* the session's number for each map of `more` */
-	struct gpubpf_unit unit;                   /* the session's unit with the joining object */
+	int32_t at[GPUBPF_MAX_MAPS];               /* the session's index of each map of `more` */
+	struct gpubpf_unit unit;                   /* the session's unit, with the joining object appended */
 	uint32_t use[GPUBPF_MAX_MAPS];
-	uint32_t use_before_spread[GPUBPF_MAX_MAPS]; /* the same, before it is spread to like maps */
+	uint32_t use_before_spread[GPUBPF_MAX_MAPS]; /* use[] before gpubpf_layout_propagate_use() */
 	bool prints, allocations;
 	struct gpubpf_layout layouts[GPUBPF_MAX_ARENAS];
 };
@@ -33,7 +33,7 @@ static int load(struct joining *j, const char *path, struct gpubpf_diag *diag)
 	return err;
 }
 
-/* The object with the same bytes, -1: none. */
+/* The index of the session's object with the same bytes, -1: none. */
 static int find_same(const struct gpubpf_session *s, const struct gpubpf_loaded_object *object)
 {
 	for (uint32_t i = 0; i < s->loaded->nobjects; i++)
@@ -42,8 +42,8 @@ static int find_same(const struct gpubpf_session *s, const struct gpubpf_loaded_
 	return -1;
 }
 
-/* The session already has this object, and its data is in use. Refuse initial values for it, unless it was loaded by
- * the same path. */
+/* The session already has this object, and its data is in use. Refuse it if initial values are set for it under another
+ * path, because they would have no effect. */
 static int check_same_object(const struct gpubpf_session *s, int number, const char *path, struct gpubpf_diag *diag)
 {
 	const struct gpubpf_loaded_object *object = &s->loaded->objects[number];
@@ -58,7 +58,7 @@ static int check_same_object(const struct gpubpf_session *s, int number, const c
 	return number;
 }
 
-/* Number the maps without a number, after the session's maps. Returns the new number of maps. */
+/* Assign indexes after the session's maps to the maps with at[] -1. Returns the new number of maps. */
 static uint32_t number_maps(const struct joining *j, int32_t *at)
 {
 	uint32_t n = j->s->loaded->unit.nmaps;
@@ -89,8 +89,8 @@ static void renumber_maps(struct gpubpf_prog *prog, const int32_t *at)
 			prog->insns[pc].imm = at[prog->insns[pc].imm];
 }
 
-/* Append the object to the session's tables, with references replaced by the session's numbers. The session's own
- * entries do not refer to it. */
+/* Append the object to the session's tables, and replace its map indexes by the session's. The session's own maps and
+ * programs do not refer to the new ones, so undo() need not change them. */
 static int append(struct joining *j, uint32_t nmaps)
 {
 	const struct gpubpf_unit *have = &j->s->loaded->unit, *more = &j->more->unit;
@@ -151,7 +151,8 @@ static bool layout_serves(const struct joining *j, uint32_t map, uint32_t use)
 	return served;
 }
 
-/* Keep the layout of maps that are summed, or laid out otherwise; they cannot be elements of maps of maps that join. */
+/* Do not apply the propagated use to maps of the session that are summed, or whose layout does not support it. These
+ * maps cannot be elements of joining maps of maps. */
 static void limit_use_to_layout(struct joining *j)
 {
 	for (uint32_t m = 0; m < j->s->loaded->unit.nmaps; m++)
@@ -171,7 +172,7 @@ static int check_layouts(const struct joining *j, struct gpubpf_diag *diag)
 	return 0;
 }
 
-/* In all arenas or in none. */
+/* Lay out the new maps in all arenas, into j->layouts; commit() installs these. */
 static int lay_out(struct joining *j, struct gpubpf_diag *diag)
 {
 	int err = 0;
@@ -199,7 +200,8 @@ static int commit(struct joining *j)
 	for (uint32_t m = nmaps; m < j->unit.nmaps; m++)
 		s->has_rings |= j->unit.maps[m].type->flags & GPUBPF_MAP_RING;
 	for (uint32_t i = 0; i < j->more->unit.nmaps; i++)
-		if ((uint32_t)j->at[i] < nmaps) /* the session's map has its own targets */
+		if ((uint32_t)j->at[i] < nmaps) /* the object's map is a map of the session, which has its own targets
+						 * */
 			free(j->more->unit.maps[i].targets);
 	s->print_ring |= j->prints;
 	s->allocations |= j->allocations;
@@ -214,7 +216,8 @@ static int commit(struct joining *j)
 	return (int)s->loaded->nobjects++;
 }
 
-/* Return the appended programs to the object, which is freed with them. */
+/* Remove the appended programs from the session's table after a failure, and free their facts. The object still owns
+ * the rest. */
 static void undo(struct joining *j)
 {
 	struct gpubpf_unit *have = &j->s->loaded->unit;

@@ -90,7 +90,7 @@ int gpubpf_session__attach(struct gpubpf_session *s, const char *prog, const cha
 	return 0;
 }
 
-/* By the name that reports show. */
+/* Is an object loaded whose path, as reports show it, is `object`? */
 static bool has_loaded(const struct gpubpf_session *s, const char *object)
 {
 	for (uint32_t i = 0; s->loaded && i < s->loaded->nobjects; i++)
@@ -99,7 +99,7 @@ static bool has_loaded(const struct gpubpf_session *s, const char *object)
 	return false;
 }
 
-/* A new value for the same data replaces the old one. */
+/* Store a value for a map's initial data. It replaces an earlier value for the same map. */
 static void store_value(struct gpubpf_session *s, const struct gpubpf_load_value *value)
 {
 	for (uint32_t i = 0; i < s->nvalues; i++)
@@ -168,8 +168,8 @@ static void add_warnings(struct gpubpf_loaded *loaded, const struct gpubpf_prog 
 			gpubpf_load_note(loaded, "program %s: warning: %s", prog->name, prog->facts->warnings[i].text);
 }
 
-/* Verify a program for the way in which the session runs it. Only programs that the conformance tool runs checked are
- * not verified. */
+/* Verify a program, with options for the way in which the session runs it. With GPUBPF_RAW_CHECKED (conformance tool)
+ * it is not verified. */
 static int verify(const struct gpubpf_session *s, const struct gpubpf_unit *unit, uint32_t i, struct gpubpf_diag *diag)
 {
 	struct gpubpf_verify_opts opts = { .max_cost = s->opts.max_cost, .allow_exit_thread = true };
@@ -307,7 +307,8 @@ int gpubpf_session__load(struct gpubpf_session *s)
 	gpubpf_diag_init(&diag);
 	err = load_objects(s, &diag);
 	if (!err && !s->loaded) {
-		s->loaded = calloc(1, sizeof(*s->loaded)); /* no objects: only inspects, or loaders bring them */
+		s->loaded = calloc(1, sizeof(*s->loaded)); /* the session has no objects: it only inspects, or loaders
+							    * will create programs */
 		err = s->loaded ? 0 : -ENOMEM;
 	}
 	if (!err)

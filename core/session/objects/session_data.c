@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The data of a session, which private sessions of loaders have too: created and freed. */
+/* Creates and frees the data of a session. The loaders' shelves are sessions that never start, and use only these
+ * functions. */
 #include "core/session/session.h"
 
 #include <errno.h>
@@ -50,7 +51,7 @@ static void free_records(struct gpubpf_session *s)
 static void free_loaded(struct gpubpf_session *s)
 {
 	for (uint32_t i = 0; s->loaded && i < s->loaded->unit.nprogs; i++) {
-		gpubpf_facts_destroy(s->loaded->unit.progs[i].facts); /* NULL for a borrowed one */
+		gpubpf_facts_destroy(s->loaded->unit.progs[i].facts); /* a borrowed link's program has NULL */
 		s->loaded->unit.progs[i].facts = NULL;
 	}
 	if (s->loaded)

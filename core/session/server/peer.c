@@ -63,7 +63,8 @@ static struct gpubpf_session_device *add_device(struct gpubpf_peer *peer, uint32
 	return grown;
 }
 
-/* Devices on host memory share an arena. Its records name the runtime while all these devices have the same one. */
+/* Store the runtime of the devices on host memory, which share an arena, for its records; "" if they have several
+ * runtimes. */
 static void note_shared(struct gpubpf_session *s, const struct gpubpf_device_caps *caps)
 {
 	if (!(caps->bits & GPUBPF_CAP_SHARED_ARENA) || s->shared_mixed)
@@ -72,7 +73,7 @@ static void note_shared(struct gpubpf_session *s, const struct gpubpf_device_cap
 	snprintf(s->shared_backend, sizeof(s->shared_backend), "%s", s->shared_mixed ? "" : caps->backend);
 }
 
-/* Lists the device for the report. Devices over the limit only count. */
+/* Lists the device for the report. Devices beyond GPUBPF_MAX_LISTED are only counted. */
 static void list_device(struct gpubpf_session *s, const struct gpubpf_peer *peer, const struct gpubpf_device_caps *caps)
 {
 	struct gpubpf_listed_device *d, *grown;
@@ -92,7 +93,8 @@ static void list_device(struct gpubpf_session *s, const struct gpubpf_peer *peer
 	memcpy(d->name, caps->name, sizeof(d->name));
 }
 
-/* Writes the fault and, if requested, the remedy. A long fault is cut off before the remedy is. */
+/* Writes the diagnostic and, if requested, the remedy. If both do not fit, the diagnostic is cut, so that the remedy is
+ * whole up to half of the buffer. */
 static void format_refusal(const struct gpubpf_diag *diag, bool with_remedy, char why[GPUBPF_REASON_MAX + 1])
 {
 	int remedy = with_remedy ? strnlen(diag->remedy, GPUBPF_REASON_MAX / 2) : 0;
@@ -169,7 +171,7 @@ static int get_kernels(struct gpubpf_session *s, struct gpubpf_twin_req *req, st
 	return !req->kernels ? -ENOMEM : r->failed || !req->nkernels ? -EPROTO : 0;
 }
 
-/* Read the links whose programs are to be inserted, even if others are attached by now. */
+/* Read the links whose programs the agent wants in the twin; other links may be attached by now. */
 static int get_links(struct gpubpf_session *s, struct gpubpf_twin_req *req, struct gpubpf_reader *r)
 {
 	req->nlinks = gpubpf_get_count(r, 4);
@@ -293,7 +295,8 @@ static int on_keep(struct gpubpf_session *s, struct gpubpf_peer *peer, struct gp
 static int on_pulled(struct gpubpf_peer *peer, struct gpubpf_reader *r)
 {
 	struct gpubpf_session_device *dev = find_device(peer, gpubpf_get_u32(r));
-	bool has_number = !gpubpf_reader_done(r); /* agents of minor version 2 do not send which one they answer */
+	bool has_number = !gpubpf_reader_done(r); /* agents of minor version 2 do not send the number of the PULL that
+						   * they answer */
 	uint32_t number = has_number ? gpubpf_get_u32(r) : 0;
 
 	if (!dev || r->failed)
@@ -371,7 +374,7 @@ static int on_agent(struct gpubpf_session *s, struct gpubpf_peer *peer, struct g
 	case GPUBPF_MSG_READ_DONE:
 		return -EPROTO;
 	default:
-		return 0; /* of a newer minor version */
+		return 0; /* ignore messages of newer minor versions */
 	}
 }
 

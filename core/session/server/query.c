@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Queries: other tools read a running session's maps and report. Both sides of the protocol. */
+/* Queries, by which other tools read a running session's maps and report: the session's side and the client's side. */
 #include "core/session/session.h"
 
 #include <errno.h>
@@ -74,7 +74,7 @@ static const char *remark(const struct gpubpf_session *s, const struct gpubpf_pe
 	return live ? "not a snapshot: kernels may have run during the read; --consistent holds their launches" : "";
 }
 
-/* Answer the query. `done`: 0, or the -errno of a failed operation, with the reason in s->error. */
+/* Answer the query. done: 0, or the -errno of the operation that failed, with the reason in s->error. */
 static void send_answer(struct gpubpf_session *s, struct gpubpf_peer *peer, int done)
 {
 	struct gpubpf_writer w = {0};
@@ -118,7 +118,8 @@ static bool has_mirrors(const struct gpubpf_session *s)
 	return false;
 }
 
-/* Attach the programs of the object that are not attached as their sections say. *n: their number. */
+/* Attach those programs of the object that are not attached, to the kernels in their section names. *n: the number of
+ * new links. */
 static int attach_all(struct gpubpf_session *s, int object, uint32_t ids[GPUBPF_PLAN_LINKS], uint32_t *n)
 {
 	const struct gpubpf_prog *prog = NULL;
@@ -163,7 +164,7 @@ static int attach(struct gpubpf_session *s, struct gpubpf_reader *r)
 	return err;
 }
 
-/* Read words into one block with their pointers. They need no more bytes than the packet. */
+/* Read words into one block: their pointers, then the strings, which take no more bytes than the rest of the packet. */
 static int get_words(struct gpubpf_peer *peer, struct gpubpf_reader *r)
 {
 	uint32_t n = gpubpf_get_count(r, 4);
@@ -202,7 +203,7 @@ static bool needs_no_mirrors(uint32_t what)
 	return what < GPUBPF_NQUERIES && yes[what];
 }
 
-/* Run a query that needs no mirrors, at once. */
+/* Run a query that needs no mirrors, and answer it at once. */
 static int run_control(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t seq, struct gpubpf_reader *r)
 {
 	int err = 0;
@@ -281,7 +282,7 @@ void gpubpf_query_try_answer(struct gpubpf_session *s, struct gpubpf_peer *peer)
 		gpubpf_query_answer_held(s);
 		return;
 	}
-	peer->query.asked = true; /* the caller requests the mirrors right after this */
+	peer->query.asked = true; /* serve_timer() requests the mirrors right after this */
 	for (struct gpubpf_peer *p = s->peers; p; p = p->next)
 		waiting |= gpubpf_peer_is_pulling(p);
 	if (!waiting || gpubpf_now_ns() > peer->query.deadline_ns)

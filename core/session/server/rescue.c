@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rescues the maps of a process that was killed, or whose device failed. A helper process opens the device, and copies
- * the memory that the session holds into the mirror. The tool itself has no GPU context.
+ * Rescues the maps of a process that was killed, or whose device failed. The session has a descriptor of the device's
+ * memory. A helper process opens the device, and copies that memory into the mirror, because the tool itself has no GPU
+ * context.
  */
 #include "core/session/session.h"
 
@@ -25,14 +26,16 @@ extern char **environ;
 
 struct gpubpf_rescue {
 	struct gpubpf_rescue *next;
-	int memory, arena;             /* source memory, and index of the target arena */
+	int memory, arena;             /* memory: descriptor of the device's memory; arena: index of the arena whose
+					* mirror receives the copy */
 	char name[sizeof(((struct gpubpf_device_caps *)0)->name)];
 	char backend[sizeof(((struct gpubpf_device_caps *)0)->backend)];
 	pid_t pid;                     /* of the helper; 0: not started yet */
 	int pidfd;
 };
 
-/* Duplicate both descriptors to high numbers first, so that dup2 to the helper's numbers overwrites neither. */
+/* Start the helper. Both descriptors are first duplicated to numbers of 16 or more, so that dup2() to the helper's
+ * numbers overwrites neither. */
 static int spawn_helper(const char *path, const char *backend, int memory, int mirror, pid_t *pid)
 {
 	char *argv[] = { (char *)path, (char *)backend, NULL }, **env = gpubpf_worker_environ();
@@ -100,7 +103,7 @@ static void end_rescue(struct gpubpf_session *s, int err)
 	free(r);
 }
 
-/* Start one at a time, because each opens a GPU. */
+/* Start the first rescue of the queue: one at a time, because each opens a GPU. */
 static void start_first(struct gpubpf_session *s)
 {
 	int err;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The folder for sockets, which only this user can use. */
+/* The folder for the sockets of sessions, which only this user can use. */
 #include "core/session/session.h"
 
 #include <dirent.h>
@@ -26,7 +26,7 @@ static void default_dir(char *buf, size_t size)
 		snprintf(buf, size, "/tmp/gpubpf-%u", geteuid());
 }
 
-/* Another user may have created a name in /tmp, so it must be a folder, ours, and closed to others. */
+/* Is it a folder of this user that is closed to others? Another user may have created the name in /tmp. */
 static int check_dir(const char *dir)
 {
 	struct stat st;
@@ -40,8 +40,8 @@ static int check_dir(const char *dir)
 
 #define OVERFLOW_UID 65534
 
-/* In a user namespace, an owner without a mapping, such as the system's, shows as 65534 (user_namespaces(7)). If 65534
- * is mapped, it is another user. */
+/* In a user namespace, owners without a mapping, such as root of the host, show as 65534 (user_namespaces(7)). Returns
+ * false if 65534 is mapped, so that a file with that owner belongs to a real user. */
 static bool is_overflow_unmapped(void)
 {
 	unsigned long long inside, outside, count;
@@ -55,8 +55,8 @@ static bool is_overflow_unmapped(void)
 	return !known;
 }
 
-/* A user who can write to a parent folder can replace the folder below. So each parent must be ours or the system's,
- * and not writable by others unless it is sticky, as /tmp is. */
+/* A user who can write to a parent folder can replace the folder in it. So each parent must belong to this user or to
+ * root, and others must not be able to write to it unless it is sticky, like /tmp. */
 static int check_parents(const char *dir)
 {
 	char path[PATH_MAX], *slash;
@@ -102,7 +102,7 @@ int gpubpf_session_dir(struct gpubpf_session *s)
 						   "replace it: %s; close that folder (chmod go-w) or set "
 						   "XDG_RUNTIME_DIR", s->dir,
 					   strerror(-err));
-	gpubpf_newest_session(s->dir, newest, sizeof(newest)); /* removes the sockets of killed tools */
+	gpubpf_newest_session(s->dir, newest, sizeof(newest)); /* this call also removes the sockets of killed tools */
 	if ((size_t)snprintf(s->path, sizeof(s->path), "%s/%d-%u.sock", s->dir, getpid(),
 			     __atomic_fetch_add(&count, 1, __ATOMIC_RELAXED)) >= room) {
 		s->path[0] = 0;
@@ -112,7 +112,7 @@ int gpubpf_session_dir(struct gpubpf_session *s)
 	return 0;
 }
 
-/* Does no process listen there? Its tool was killed, or does not listen yet. */
+/* Does no process listen at the socket? Its tool was killed, or does not listen yet. */
 static bool is_dead_socket(const char *path)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };

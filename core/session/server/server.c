@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The socket and the event loop. One turn waits for sockets, builders, and the timer for rings. */
+/* The session's socket and event loop. One turn of the loop waits for sockets, builders, and the timer for rings. */
 #include "core/session/session.h"
 
 #include <errno.h>
@@ -19,8 +19,9 @@
 
 enum { TAG_LISTENER, TAG_WAKE, TAG_TIMER, TAG_RESCUE, TAG_PEERS };
 
-#define MAX_PACKETS_PER_TURN 64          /* from one peer, so that no peer starves the others */
-#define FRESH_WAIT_NS 1000000000ull /* for mirrors that a thread of this process reads */
+#define MAX_PACKETS_PER_TURN 64          /* maximum packets from one peer in a turn, so that no peer starves the others
+					  * */
+#define FRESH_WAIT_NS 1000000000ull /* maximum wait for new mirrors in gpubpf_session_refresh_mirrors() */
 #define INTERVAL_BUSY_NS 1000000ull
 #define INTERVAL_IDLE_NS 50000000ull
 
@@ -128,8 +129,8 @@ static int add_peer(struct gpubpf_session *s, int sock)
 	return 0;
 }
 
-/* Accept and close one connection when the process has no descriptors left; a spare descriptor makes room for it. A
- * connection that stays in the queue would wake the loop again and again. */
+/* Accept and close one connection when the process has no free descriptor: closing s->spare makes room. A connection
+ * that stays in the queue would wake the loop again and again. */
 static int reject_peer(struct gpubpf_session *s)
 {
 	int sock;
@@ -210,7 +211,8 @@ static void set_interval(struct gpubpf_session *s, uint64_t ns)
 	timerfd_settime(s->timer, 0, &when, NULL);
 }
 
-/* Set the timer for rings: fast while records arrive, slow while none do, and off if there is no writer. */
+/* Set the timer for rings: a short period while records arrive, a long one while none do, and off if there is no
+ * writer. */
 static void adapt_interval(struct gpubpf_session *s, uint64_t records)
 {
 	uint64_t ns = s->interval_ns ? s->interval_ns : INTERVAL_IDLE_NS;
@@ -227,7 +229,8 @@ static void adapt_interval(struct gpubpf_session *s, uint64_t records)
 	set_interval(s, ns > INTERVAL_IDLE_NS ? INTERVAL_IDLE_NS : ns);
 }
 
-/* Mirrors are copied whole, so only for a reader. */
+/* Answer queries whose mirrors have arrived, and request mirrors. All mirrors are requested only if a query or
+ * synchronized maps need them, because agents copy whole mirrors. */
 static void serve_timer(struct gpubpf_session *s)
 {
 	bool all = false, anew = false;

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Snapshots: maps of one moment. Every agent holds the launches of its twins, waits for running ones, copies the maps,
- * and reports. The copies are a snapshot if launches were held until the read was done. An agent holds for HOLD_MS
- * after it receives the request, which is later than the time when it was sent.
+ * Snapshots: the maps of all devices at one moment. Every agent holds the launches of its twins, waits for running
+ * twins, updates the mirrors, and answers HELD. The mirrors are a snapshot if launches were held until the read was
+ * done. An agent holds launches for HOLD_MS from when it receives the request. The session counts from when it sends
+ * the request, which is earlier, so its limit is safe.
  */
 #include "core/session/session.h"
 
 #include <errno.h>
 
 #define HOLD_MS 2000
-#define ANSWER_MS 1500 /* for answers of agents, which themselves wait half of HOLD_MS for kernels */
+#define ANSWER_MS 1500 /* time to wait for answers of agents, which wait up to half of HOLD_MS for kernels */
 
 static const char *const held_reasons[GPUBPF_NHELD] = {
 	[GPUBPF_HELD_NOT_YET] = "it did not answer; it may be stopped, or of another version",

@@ -39,13 +39,14 @@ static void write_refusal(struct gpubpf_writer *w, const char *reason)
 	gpubpf_put_u64(w, 0);
 }
 
-/* Does the image serve all requests with its identity, and is there room for it? */
+/* Can the session keep the image, so that later requests with its identity omit it? It must include no files, and there
+ * must be room. */
 static bool can_retain(const struct gpubpf_session *s, const struct gpubpf_twin_req *req)
 {
 	return gpubpf_image_is_self_contained(req) && req->copy->image.size <= GPUBPF_MAX_RETAINED_BYTES - s->retained_bytes;
 }
 
-/* Store the peer's key for the image. */
+/* Store the image, or only its digest, under the peer's identity for it. */
 static void remember_image(struct gpubpf_session *s, struct gpubpf_peer *peer, const struct gpubpf_twin_req *req)
 {
 	struct gpubpf_known_image *grown;
@@ -63,8 +64,8 @@ static void remember_image(struct gpubpf_session *s, struct gpubpf_peer *peer, c
 	s->retained_bytes += grown->copy ? req->copy->image.size : 0;
 }
 
-/* Answer the peer. The image's descriptor is closed right after, because descriptors for all twins would be too
- * many. */
+/* Send the answer to the peer. The twin's image is in a memfd that exists only for the answer, because descriptors for
+ * all twins would be too many. */
 static void send_answer(struct gpubpf_session *s, struct gpubpf_twin_req *req)
 {
 	const struct gpubpf_twin *twin = req->twin;

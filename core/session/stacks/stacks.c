@@ -15,19 +15,20 @@
 
 #define MAX_FILES 16384
 #define MAX_MAPPINGS 65536
-#define OFFSET_BITS 40             /* of a place: offset in the file below, the file's index + 1 above; 0: no file */
+#define OFFSET_BITS 40             /* a `place` has the offset in the file in these low bits, and 1 + the file's index
+				    * in code_files[] above; 0: no file */
 
 struct gpubpf_code_file {
 	char *path;
-	struct stat stat;          /* of the file when the session saw it mapped */
-	bool readable;             /* the file exists, and is the mapped one */
-	bool tried;                /* to read the next three members */
+	struct stat stat;          /* state of the file when the session saw it mapped */
+	bool readable;             /* the file at the path is the mapped one */
+	bool tried;                /* the session has tried to read the next three members */
 	bool has_id;
 	uint8_t build_id[GPUBPF_BUILD_ID];
 	struct gpubpf_symbols *symbols;
 };
 
-/* Mapped code of a process. */
+/* Mapped code of a process: addresses [from, to), and the place of `from`. */
 struct gpubpf_code_map {
 	uint64_t from, to, place;
 };
@@ -40,7 +41,7 @@ static bool same_file(const struct stat *a, const struct stat *b)
 	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-/* Is the file at this path the one that the process sees? The process may be in a container. */
+/* Is the file at this path the same as in the process's own file system? The process may be in a container. */
 static bool stat_mapped_file(struct gpubpf_code_file *f, uint32_t pid)
 {
 	char process_path[4200];
@@ -51,7 +52,7 @@ static bool stat_mapped_file(struct gpubpf_code_file *f, uint32_t pid)
 	       same_file(&f->stat, &st);
 }
 
-/* The number of the file, from 1; 0: there is no room. */
+/* Find or add the file in s->code_files. Returns 1 + its index; 0: there is no room. */
 static uint32_t file_number(struct gpubpf_session *s, const char *path, uint32_t pid)
 {
 	struct gpubpf_code_file f = { .path = (char *)path }, *grown;
@@ -239,7 +240,7 @@ int gpubpf_stacks_open(struct gpubpf_session *s)
 	return s->stacks ? 0 : -ENOMEM;
 }
 
-/* Resolve a frame. Its address is a return address, so the calling function contains the byte before it. */
+/* Resolve frame i. Its address is a return address, so the symbol is the function that contains the byte before it. */
 static struct frame resolve(struct gpubpf_session *s, const struct gpubpf_stack *stack, uint32_t i)
 {
 	uint64_t file = stack->place[i] >> OFFSET_BITS;
@@ -263,10 +264,11 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* The C++ ABI's demangler. Names come from foreign files; one that it rejects stays mangled. */
+/* The C++ ABI's demangler. Names come from files that the session does not trust; it shows a name that the demangler
+ * rejects as it is. */
 char *__cxa_demangle(const char *mangled, char *buf, size_t *size, int *status);
 
-/* The caller frees the result. */
+/* Returns the demangled name if requested, else a copy of the symbol; the caller frees it. */
 static char *display_name(const char *symbol, bool demangle)
 {
 	int status;

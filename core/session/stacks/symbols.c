@@ -9,11 +9,11 @@
 
 #define MAX_SEGMENTS 256
 #define MAX_SECTIONS 4096
-#define MAX_TABLE_BYTES (512ull << 20) /* limit on a table */
+#define MAX_TABLE_BYTES (512ull << 20) /* maximum size of a table that is read */
 
 struct symbol {
 	uint64_t address, size;
-	uint32_t name;             /* offset in `names` */
+	uint32_t name;             /* offset of its name in `names` */
 };
 
 struct gpubpf_symbols {
@@ -21,11 +21,12 @@ struct gpubpf_symbols {
 	uint32_t nsegments;
 	struct symbol *list;       /* [n], sorted by address */
 	uint64_t n;
-	char *names;               /* [size], and a NUL after them */
+	char *names;               /* [size] string table, and a NUL after it */
 	uint64_t size;
 };
 
-/* Read bytes of the file; a NUL follows them. */
+/* Read `size` bytes at offset `at` of the file, and append a NUL. NULL: the file is shorter, the size is over the
+ * limit, or out of memory. */
 static void *read_part(int fd, uint64_t at, uint64_t size)
 {
 	char *data = size <= MAX_TABLE_BYTES && at <= INT64_MAX ? malloc(size + 1) : NULL;
@@ -77,7 +78,7 @@ static bool copy_functions(struct gpubpf_symbols *s, const Elf64_Sym *sym, uint6
 	return s->n;
 }
 
-/* Read a symbol table, and its string table. */
+/* Read the symbol table in section `table`, and its string table. */
 static bool read_table(int fd, struct gpubpf_symbols *s, const Elf64_Shdr *sections, uint32_t n, uint32_t table)
 {
 	const Elf64_Shdr *t = &sections[table], *names = t->sh_link < n ? &sections[t->sh_link] : NULL;

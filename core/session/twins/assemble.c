@@ -2,13 +2,12 @@
 /*
  * Stores machine code after a twin's text, if the user has an assembler (session.h). The runtime would compile the text
  * in the application, one twin after the other; the assembler compiles several at a time, and caches the results. The
- * text stays, in case the assembler fails or the runtime does not load the code. A failure here costs only time, and is
+ * text stays, in case the assembler fails or the runtime does not load the code. A failure costs only time, so it is
  * not reported.
  *
- * Does: Assembles the built twin's text, and appends the code to it.
- * Before: m->built has one piece of text with options for the assembler.
- * After: The piece is the text, a NUL and the code, or the text alone. Its options are removed.
- * Requires: A target with `code_beside`, and the session's assembler.
+ * Does: Assembles the built twin's text, and appends the code to it. Before: m->built has one piece of text with
+ * options for the assembler. After: The piece is the text, a NUL and the code, or the text alone. Its options are
+ * removed. Requires: A target with `appends_code`, and an assembler in the session's options.
  */
 #include "twin_build.h"
 
@@ -73,7 +72,8 @@ int gpubpf_twin_build_assemble_probes(struct gpubpf_twin_build *m, const struct 
 
 	if (!m->s->assembler || m->set->assembler_hangs)
 		return -ENOENT;
-	for (int old = 0; !err && !code->npieces && old < 2; old++) { /* an old assembler may not know the option */
+	for (int old = 0; !err && !code->npieces && old < 2; old++) { /* try again without the option, which an old
+								       * assembler may not know */
 		snprintf(options, sizeof(options), "%s-arch=%.64s", old ? "" : GPUBPF_ASSEMBLER_PROBES "\n", m->req->caps.arch);
 		err = run_assembler(m, text, options, code, log, log_size);
 	}
@@ -91,7 +91,7 @@ void gpubpf_twin_build_append_code(struct gpubpf_twin_build *m)
 
 	if (!m->target->appends_code || m->built.npieces != 1)
 		return;
-	piece->options = NULL; /* they are not for the runtime */
+	piece->options = NULL; /* the options are for the assembler, not for the runtime */
 	if (!m->s->assembler || !options || !options[0] || m->set->assembler_hangs)
 		return;
 	err = run_assembler(m, piece, options, &code, log, sizeof(log));

@@ -17,16 +17,17 @@
 #include "twin_cache.h"
 #include "twin_store.h"
 
-#define BASE_THREADS 4         /* up to this number: one thread per processor */
-#define MAX_THREADS 8          /* beyond it: one thread per two processors */
+#define BASE_THREADS 4         /* one thread per processor up to this number */
+#define MAX_THREADS 8          /* one thread per two further processors up to this number */
 #define MIN_STACK_BYTES (1u << 20)
-#define ASSEMBLER_MS 10000     /* for a twin; then the runtime gets the text, as the launch still waits */
+#define ASSEMBLER_MS 10000     /* time limit for the assembler, per twin; after it the runtime compiles the text,
+				* because a launch may be waiting */
 
 struct builder {
 	struct gpubpf_builders *all;
 	pthread_t thread;
 	struct gpubpf_worker_set set;
-	const struct gpubpf_twin_req *now; /* protected by the builders' lock */
+	const struct gpubpf_twin_req *now; /* the request that it serves, or NULL; protected by the builders' lock */
 };
 
 struct gpubpf_builders {
@@ -35,11 +36,12 @@ struct gpubpf_builders {
 	pthread_cond_t work;           /* a request arrived */
 	struct gpubpf_queue {
 		struct gpubpf_twin_req *first, **tail;
-	} requested, ahead;                /* ahead: requests to serve when `requested` is empty */
+	} requested, ahead;                /* ahead: requests to serve only when `requested` is empty */
 	struct gpubpf_twin_req *done;
 	struct gpubpf_twin_cache cache;
-	struct gpubpf_prefetch images;    /* owned by the event loop */
-	uint32_t nthreads, max_threads, idle, nahead; /* nahead: builders that build twins ahead */
+	struct gpubpf_prefetch images;    /* images with further kernels; only the event loop uses it */
+	uint32_t nthreads, max_threads, idle, nahead; /* nthreads: started threads; idle: threads that wait for
+						       * requests; nahead: threads that serve a request of `ahead` */
 	bool stop;
 	struct builder builder[MAX_THREADS];
 };
@@ -65,7 +67,7 @@ static int open_worker(struct gpubpf_builders *all, struct gpubpf_worker_set *se
 		snprintf(path, sizeof(path), "%s/%s", o->worker_dir, gpubpf_worker_program(kind));
 	err = gpubpf_worker_create(&opts, &worker);
 	if (!err)
-		/* before `stop` is read, see gpubpf_builders_destroy() */
+		/* this store must precede the read of `stop`, see gpubpf_builders_destroy() */
 		__atomic_store_n(&set->worker[kind], worker, __ATOMIC_SEQ_CST);
 	return err;
 }
@@ -135,7 +137,7 @@ static void build_twin(struct gpubpf_builders *all, struct builder *builder, str
 		build_counted(all->s, &builder->set, req, image, twin);
 }
 
-/* A twin that is stored on disk needs no worker. */
+/* Get the twin from disk, or let workers build it. */
 static void fetch_or_build(struct gpubpf_builders *all, struct builder *builder, struct gpubpf_twin_req *req,
 			   const struct gpubpf_image *image)
 {
@@ -162,7 +164,8 @@ static struct gpubpf_twin *lookup_twin(struct gpubpf_builders *all, const struct
 	return twin;
 }
 
-/* Serve a request whose image the peer says it sent before. If the peer lies, it gets a twin of the earlier image. */
+/* Serve a request from the cache, without reading its image, if the peer has sent an image with this identity before. A
+ * peer that reuses an identity for another image gets a twin of the earlier one. */
 static bool serve_known(struct gpubpf_builders *all, struct gpubpf_twin_req *req)
 {
 	uint8_t key[32];
@@ -172,7 +175,8 @@ static bool serve_known(struct gpubpf_builders *all, struct gpubpf_twin_req *req
 	return req->twin;
 }
 
-/* Build the twin, and cache it under the digest of the image as read. */
+/* Serve a request whose image was read: get the twin from the cache, or build and cache it, under the digest of the
+ * image that was read. */
 static void serve_read(struct gpubpf_builders *all, struct builder *builder, struct gpubpf_twin_req *req)
 {
 	struct gpubpf_image image = req->copy->image;
@@ -243,7 +247,8 @@ static struct gpubpf_twin_req *pop(struct gpubpf_queue *q)
 	return req;
 }
 
-/* The caller holds the lock. The next request; ahead requests only if another builder stays free for normal ones. */
+/* Take the next request; one of `ahead` only if another builder stays free for `requested`. The caller holds the lock.
+ * */
 static struct gpubpf_twin_req *next_request(struct gpubpf_builders *all)
 {
 	struct gpubpf_twin_req *req = pop(&all->requested);
@@ -299,7 +304,8 @@ static void start_builder(struct gpubpf_builders *all)
 	gpubpf_assert_held(&all->lock);
 	builder->all = all;
 	pthread_attr_init(&attr);
-	if (!pthread_attr_getstacksize(&attr, &stack) && stack < MIN_STACK_BYTES) /* ulimit -s may set less */
+	if (!pthread_attr_getstacksize(&attr, &stack) && stack < MIN_STACK_BYTES) /* the default from ulimit -s may be
+										   * smaller */
 		pthread_attr_setstacksize(&attr, MIN_STACK_BYTES);
 	sigfillset(&every);
 	pthread_sigmask(SIG_SETMASK, &every, &before);
@@ -368,8 +374,9 @@ static void free_requests(struct gpubpf_twin_req *req)
 	}
 }
 
-/* A builder stores a new worker and then reads `stop`. This function stores `stop` and then reads the workers. So a
- * worker that it misses gets no job. Jobs of cancelled workers end with -ECANCELED. */
+/* Cancels the workers of all builders. A builder stores a new worker and then reads `stop`; this function stores `stop`
+ * and then reads the workers. So a builder gives no job to a worker that this function misses. Jobs of cancelled
+ * workers end with -ECANCELED. */
 void gpubpf_builders_destroy(struct gpubpf_builders *all)
 {
 	if (!all)

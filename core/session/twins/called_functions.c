@@ -35,8 +35,8 @@ bool *gpubpf_calls_find(const struct gpubpf_kernel_info *infos, uint32_t n, cons
 	return seen;
 }
 
-/* Remove functions without callers until nothing changes. The remaining functions are cycles, and functions that cycles
- * call. */
+/* Topological sort: removes functions without callers until nothing changes. Functions that remain are in cycles of
+ * calls, or called from cycles. */
 bool gpubpf_calls_is_recursive(const struct gpubpf_kernel_info *infos, uint32_t n, const bool *calls)
 {
 	uint32_t *callers = calloc(n + 1, sizeof(*callers)), *stack = calloc(n + 1, sizeof(*stack)), depth = 0,
@@ -107,7 +107,7 @@ char *gpubpf_calls_list(const struct gpubpf_kernel_info *infos, uint32_t n, cons
 	return text;
 }
 
-/* Append a name to the text, and return its address; text NULL: only count the bytes. */
+/* Append a name to `text` at *bytes, and return its address; text NULL: only add its size to *bytes. */
 static const char *append_name(char *text, size_t *bytes, const char *name)
 {
 	char *at = text ? strcpy(text + *bytes, name) : NULL;
@@ -116,8 +116,8 @@ static const char *append_name(char *text, size_t *bytes, const char *name)
 	return at;
 }
 
-/* Kinds of places that exist in the function but cannot be probed. Kinds with names are excluded, because programs may
- * name other places. */
+/* Returns the kinds of places of which the function has some that cannot be probed. Kinds with names are excluded,
+ * because a program at such a kind may name places that can be probed. */
 static uint32_t unavailable_kinds(const struct gpubpf_kernel_info *info)
 {
 	uint32_t kinds = 0;

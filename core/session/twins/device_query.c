@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Asks the device's own compiler a target's query about an image, before the target reads the image.
+ * Passes a target's query about an image to the device's own compiler, before the target reads the image.
  *
- * Does: Lets the worker with the device's compiler answer the query that m->target makes of the image.
- * Before: m->target is selected and has not read the image.
- * After: m->image has the compiler's answer, or "!" and why there is no answer.
- * Requires: A target with `queries`; other targets need no answer.
+ * Does: Lets the worker with the device's compiler answer the query that m->target makes of the image. Before:
+ * m->target is selected and has not read the image. After: m->image has the compiler's answer, or "!" and why there is
+ * no answer. Requires: Nothing; for a target without `queries` the pass does nothing.
  */
 #include "twin_build.h"
 
@@ -16,7 +15,8 @@
 
 #include "core/worker/job.h"
 
-/* A compiler that does not answer is no error. The target decides whether it can read the image without an answer. */
+/* Store why the compiler did not answer. That is no error here: the target decides whether it can read the image
+ * without an answer. */
 static int set_missing_answer(struct gpubpf_twin_build *m)
 {
 	const char *why = m->diag.what[0] ? m->diag.what : "it failed";
@@ -40,7 +40,7 @@ static int build_answer(struct gpubpf_twin_build *m, const struct gpubpf_twin_im
 	if (err < 0)
 		return set_missing_answer(m);
 	if (made.npieces == 1 && made.piece[0].kind == GPUBPF_IMAGE_OPENCL_QUERY) {
-		m->answer = made.piece[0].blob.data; /* a NUL follows: core/worker/job.c */
+		m->answer = made.piece[0].blob.data; /* core/worker/job.c appends a NUL to blobs */
 		made.piece[0].blob.data = NULL;
 	}
 	gpubpf_twin_image_finish(&made);

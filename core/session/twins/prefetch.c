@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Builds twins before their request, for runtimes that load the twin of each kernel separately. A program that launches
- * one kernel of an image will launch others, and would wait for each twin. So the first request for an image lists its
- * kernels, and each request lets idle builders build some more twins. A program that uses three of a thousand kernels
- * costs a few unused twins; one that uses all of them finds them built.
+ * Builds twins ahead, before an agent requests them, for runtimes that load the twin of each kernel separately. A
+ * program that launches one kernel of an image probably launches others, and would wait for each twin. So after the
+ * first request for an image the session lists its kernels, and after each request idle builders build some more twins.
+ * If a program uses three of a thousand kernels, a few twins are built in vain; if it uses all, most are ready when it
+ * needs them.
  */
 #include "build_pool.h"
 
@@ -15,18 +16,18 @@
 #include "core/wire/name.h"
 #include "core/session/session.h"
 
-#define FIRST_BATCH 16              /* kernels built ahead when an image is new */
-#define NEXT_BATCH 4                /* and with each further request */
+#define FIRST_BATCH 16              /* twins built ahead when the kernels of a new image are listed */
+#define NEXT_BATCH 4                /* twins built ahead after each further request */
 #define MAX_IMAGE_BYTES (64u << 20)
-#define MAX_IMAGES 1024             /* limit on images */
+#define MAX_IMAGES 1024             /* maximum number of images, including finished ones */
 
-/* An image with further kernels, found by the family key of requests. */
+/* An image whose kernels agents may request later. `family` is the key of its requests (gpubpf_image_key()). */
 struct gpubpf_siblings {
 	struct gpubpf_siblings *next;
 	uint8_t family[32];
-	struct gpubpf_image_copy *copy; /* NULL: the image is done */
-	char *names;               /* NULL: the list is requested */
-	const char *at;            /* the next kernel without a request; "": no more */
+	struct gpubpf_image_copy *copy; /* NULL: no further twins are built ahead for the image */
+	char *names;               /* names of its kernels; NULL: a builder is still listing them */
+	const char *at;            /* the next name for which no twin was requested; "": no more */
 };
 
 /* Free the image and its names, but keep the entry, so that the image is not listed again. */
@@ -58,7 +59,7 @@ static struct gpubpf_siblings *find_siblings(const struct gpubpf_prefetch *ahead
 	return l;
 }
 
-/* Open an entry. If the images take too much memory, close the oldest. */
+/* Add an entry. If the images exceed MAX_IMAGE_BYTES together, close the oldest. */
 static struct gpubpf_siblings *open_siblings(struct gpubpf_prefetch *ahead, const uint8_t family[32],
 					     struct gpubpf_image_copy *copy)
 {
@@ -81,8 +82,8 @@ static struct gpubpf_siblings *open_siblings(struct gpubpf_prefetch *ahead, cons
 	return l;
 }
 
-/* Does a program of the unit match the kernel? A truncated name does not count, because a request would have the whole
- * name. */
+/* Does a program of the unit match the kernel? False for a name that may be truncated, because the agent's request
+ * would have the whole name. */
 static bool is_wanted(const struct gpubpf_unit *unit, const char *name)
 {
 	for (uint32_t i = 0; i < unit->nprogs && strlen(name) < GPUBPF_NAME_SIZE - 1; i++)
@@ -148,7 +149,7 @@ static void submit_some(struct gpubpf_session *s, struct gpubpf_siblings *l, con
 	}
 }
 
-/* Request the names of all kernels. */
+/* Submit a request for the names of all kernels of the image. */
 static void submit_list(struct gpubpf_session *s, struct gpubpf_siblings *l, const struct gpubpf_twin_req *req)
 {
 	struct gpubpf_twin_req *r = make_request(s, req, l->copy, req->kernels[0].whole);
@@ -165,7 +166,8 @@ void gpubpf_prefetch_siblings(struct gpubpf_session *s, struct gpubpf_prefetch *
 	uint8_t family[32];
 
 	if (!req->identity || !req->has_digest || req->nkernels != 1 || req->registers || s->opts.inspect ||
-	    (req->ahead && !req->lists)) /* a twin with a register limit does not fit other launches */
+	    (req->ahead && !req->lists)) /* req->registers: a twin with a register limit serves only the launch that
+					  * requires it */
 		return;
 	gpubpf_image_key(req, family);
 	l = find_siblings(ahead, family);

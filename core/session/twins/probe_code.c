@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Assembles probes alone into machine code, which is then inserted into the kernel's code.
+ * Assembles the probes, without the kernel, into machine code, which the target then inserts into the kernel's code.
  *
- * Does: Emits the job's probes as text, and lets a worker assemble the text.
- * Before: The sites of the twin are selected.
- * After: The image `probes` has one piece of machine code, or m->diag has the reason for its absence.
+ * Does: Emits the job's probes as text, and lets a worker assemble the text. Before: The sites of the twin are
+ * selected. After: The image `probes` has one piece of machine code, or m->diag has the reason for its absence.
  * Requires: A target with `assembled`, and an assembler library or the user's assembler.
  */
 #include "twin_build.h"
@@ -57,7 +56,8 @@ int gpubpf_twin_build_assemble(struct gpubpf_twin_build *m, const struct gpubpf_
 
 		if (again != -ENOENT) {
 			gpubpf_diag_init(&m->diag);
-			err = again == -ETIMEDOUT ? -EINVAL : again; /* its time limit is shorter than the twin's */
+			err = again == -ETIMEDOUT ? -EINVAL : again; /* not -ETIMEDOUT, which would refer to the twin's
+								      * longer time limit */
 			if (err < 0 && !log[0])
 				gpubpf_diag_set(&m->diag, GPUBPF_E_COMPILE, GPUBPF_NOPC,
 						"ptxas produced no machine code for the probes");

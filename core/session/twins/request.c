@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The data of twin requests and answers: life, copies of images, cache keys. */
+/* Creates and frees requests for twins and their answers, copies images, and computes cache keys. */
 #include "build_pool.h"
 
 #include <errno.h>
@@ -114,7 +114,7 @@ void gpubpf_twin_refuse(struct gpubpf_twin *twin, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* Copy a memfd in one pass, since the program that sent it may have it mapped writable. */
+/* Copy a memfd, and read each byte only once, since the program that sent it may have it mapped writable. */
 static int copy_fd(int fd, void **data, size_t *size, const char *what, char *why, size_t why_size)
 {
 	int64_t n = gpubpf_memfd_size(fd, GPUBPF_IMAGE_MAX);
@@ -247,8 +247,8 @@ static void hash_bytes(struct sha256_ctx *ctx, const void *data, size_t size)
 	sha256_update(ctx, size, data);
 }
 
-/* An image's includes are known only after reading. Only an image of the same build is sure to have read the same
- * files. */
+/* May the image's source include files? Which files is known only after the target has read the source. Only an image
+ * of the same build is sure to include the same content, so the key then has the time of the build. */
 static bool may_include(const struct gpubpf_image *image)
 {
 	return image->built_ns && (memmem(image->data, image->size, "include", strlen("include")) ||
@@ -257,7 +257,7 @@ static bool may_include(const struct gpubpf_image *image)
 
 void gpubpf_image_key(const struct gpubpf_twin_req *req, uint8_t key[32])
 {
-	const struct gpubpf_image_copy *copy = req->copy; /* NULL: the image stands alone */
+	const struct gpubpf_image_copy *copy = req->copy; /* NULL: the image includes no files and has no headers */
 	struct sha256_ctx ctx;
 
 	sha256_init(&ctx);

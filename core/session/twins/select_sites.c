@@ -23,7 +23,7 @@
 #include "core/session/session.h"
 #include "core/session/base/signature.h"
 
-#define MAX_SITES (GPUBPF_NSITES * (GPUBPF_MAX_SETS + GPUBPF_MAX_CALLS)) /* of a kernel */
+#define MAX_SITES (GPUBPF_NSITES * (GPUBPF_MAX_SETS + GPUBPF_MAX_CALLS)) /* maximum sites of one kernel */
 
 /* The places that the target supports on the device. */
 static uint32_t supported_places(const struct gpubpf_twin_build *m)
@@ -49,8 +49,8 @@ void gpubpf_twin_build_refuse(struct gpubpf_twin_kernel *k, const char *fmt, ...
 	va_end(ap);
 }
 
-/* Does the program need the same part of the launch's stack as the kernel's other programs? A launch has one number for
- * its stack. */
+/* Does the program need the same frames of the launch's stack as the kernel's other programs? A launch can pass only
+ * one stack id. */
 static bool stack_fits(const struct gpubpf_prog *prog, struct gpubpf_twin_kernel *k)
 {
 	uint32_t needed = GPUBPF_TWIN_STACK | (uint32_t)prog->facts->stack_skip << GPUBPF_TWIN_STACK_SKIP |
@@ -67,8 +67,8 @@ static bool stack_fits(const struct gpubpf_prog *prog, struct gpubpf_twin_kernel
 	return true;
 }
 
-/* Does the device have all that the program needs on this kernel? Does `where`, the kernel or function of its place,
- * have the parameters that it names? */
+/* Can the program run in this kernel? The device must have its resources, such as a clock, and `where`, the kernel or
+ * function of its place, the parameters that it names. */
 static bool program_fits(const struct gpubpf_twin_build *m, const struct gpubpf_prog *prog, const struct gpubpf_kernel_info *info,
 			 const struct gpubpf_kernel_info *where, struct gpubpf_twin_kernel *k)
 {
@@ -107,7 +107,8 @@ static bool program_fits(const struct gpubpf_twin_build *m, const struct gpubpf_
 	return stack_fits(prog, k);
 }
 
-/* Does the site already run the program? Several --attach options copy it, and several copies may match the kernel. */
+/* Does the site already have this program? Each --attach option for a program makes a copy, and several copies may
+ * match the kernel. */
 static bool runs_already(const struct gpubpf_unit *unit, const struct gpubpf_site_desc *desc,
 			 const struct gpubpf_prog *prog)
 {
@@ -121,7 +122,7 @@ static bool runs_already(const struct gpubpf_unit *unit, const struct gpubpf_sit
 	return false;
 }
 
-/* A program at a recursive function would use stack at every depth, so refuse it. */
+/* Refuse the kernel, because a probe in a recursive function would use stack at every depth of the recursion. */
 static void refuse_recursion(struct gpubpf_twin_kernel *k)
 {
 	gpubpf_twin_build_refuse(k, "it calls a function that calls itself: probes in functions would take stack at each "
@@ -152,8 +153,8 @@ static int insert_site(struct gpubpf_twin_build *m, uint32_t site, const struct 
 	return err;
 }
 
-/* Does the program match the kernel, or the function that it calls, at the site? For a set, `bit` counts the programs
- * of the site. */
+/* Is the program for this kind of site, and does it match the kernel or `function`? With `set`, a bitmap of programs
+ * for this kind of site, the program's bit decides; *bit counts these programs. */
 static bool is_matching(const struct gpubpf_twin_build *m, uint32_t kernel, const struct gpubpf_prog *prog,
 			enum gpubpf_site site, const struct gpubpf_kernel_info *function, uint64_t set, uint32_t *bit)
 {
@@ -193,7 +194,8 @@ static bool add_site(struct gpubpf_twin_build *m, uint32_t kernel, const struct 
 			return false;
 		m->progs[m->nprogs + desc->nprogs++] = i;
 		if (unit->progs[i].facts->ctx_kernel || unit->progs[i].facts->prints)
-			desc->kernel_id = k->id; /* depends on history: set it only if used, for the cache */
+			desc->kernel_id = k->id; /* set the id only if it is used: it depends on the order of kernels in
+						  * the session, and would change the cache's key */
 	}
 	if (!desc->nprogs)
 		return true;
@@ -213,7 +215,7 @@ static bool add_site(struct gpubpf_twin_build *m, uint32_t kernel, const struct 
 	return true;
 }
 
-/* Add sites in the functions that the kernel calls and programs name. */
+/* Add sites in the functions that the kernel calls and that programs match. */
 static bool add_calls(struct gpubpf_twin_build *m, uint32_t kernel, const struct gpubpf_kernel_info *info, const bool *calls)
 {
 	struct gpubpf_twin_kernel *k = &m->twin->kernels[kernel];
@@ -239,7 +241,7 @@ static bool add_calls(struct gpubpf_twin_build *m, uint32_t kernel, const struct
 	return true;
 }
 
-/* Add a site for each set of programs at places with names of a kind. */
+/* Add a site for each different set of programs at the kernel's places of a kind with names. */
 static bool add_named(struct gpubpf_twin_build *m, uint32_t kernel, const struct gpubpf_kernel_info *info, enum gpubpf_site site,
 		      const bool *calls)
 {
@@ -286,8 +288,8 @@ static bool list_places(const struct gpubpf_twin_build *m, struct gpubpf_twin_ke
 	return k->places;
 }
 
-/* Add sites in the kernel and in the functions that it calls. A program for functions may match any kernel of an image;
- * only the kernel's code shows whether it does. */
+/* Add sites in the kernel and in the functions that it calls. Agents request twins of all kernels for a program in
+ * functions; only the kernel's code shows whether it calls such a function. */
 static bool add_sites(struct gpubpf_twin_build *m, uint32_t kernel, const struct gpubpf_kernel_info *info)
 {
 	bool inspect = m->s->opts.inspect, functions = supported_places(m) & gpubpf_places_of(GPUBPF_WHERE_FUNCTION),
@@ -307,7 +309,7 @@ static bool add_sites(struct gpubpf_twin_build *m, uint32_t kernel, const struct
 	return fits;
 }
 
-/* Give all sites of the kernel the same id, if one of them uses it. */
+/* Set the kernel's id in all its sites from `from` on, if one of them uses it. */
 static void share_id(struct gpubpf_twin_build *m, uint32_t from)
 {
 	uint64_t id = 0;

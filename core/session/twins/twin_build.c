@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Builds a twin (core/worker/job.h), in a builder's thread: reads the image, selects the programs of each requested
- * kernel, inserts them, and lets the vendor's compiler build the result. A failure becomes a reason for one kernel or
- * for all; the program then runs its own kernels.
+ * kernel, inserts them, and lets the vendor's compiler build the result. After a failure the twin has a reason for one
+ * kernel or for all, and the application launches its own kernels.
  */
 #include "twin_build.h"
 
@@ -51,7 +51,7 @@ static int inspect(struct gpubpf_twin_build *m)
 	return gpubpf_worker_inspect(gpubpf_twin_build_reader(m), m->target->name, &image, &m->req->caps, &m->infos, &m->ninfos, &m->diag);
 }
 
-/* May the session use the target? The user may have named one of the targets that accept the image. */
+/* May the session use the target? Not if the user has named another target (--route) that accepts the image. */
 static bool is_on_route(const struct gpubpf_twin_build *m, const struct gpubpf_target_info *t)
 {
 	const char *route = m->s->opts.route;
@@ -143,8 +143,8 @@ static int inject(struct gpubpf_twin_build *m)
 	return emit_probes(m);
 }
 
-/* Emit the probes again in another form. A vendor's linker may accept OpenCL C where it rejects SPIR-V. Intel's 2026.2
- * calls some SPIR-V that it made itself invalid. */
+/* Emit the probes again, with the next emitter. A vendor's linker may accept OpenCL C where it rejects SPIR-V: Intel's
+ * 2026.2 reports some SPIR-V that it produced itself as invalid. */
 static int emit_probes_again(struct gpubpf_twin_build *m)
 {
 	struct gpubpf_twin_piece *last = &m->pieces.piece[m->pieces.npieces - 1];
@@ -166,14 +166,13 @@ static void apply_refusals(struct gpubpf_twin_build *m, const struct gpubpf_twin
 				      from->refused[i].reason);
 }
 
-/* Must the vendor's compiler build the pieces into the form that the agent loads? */
+/* Must a worker with the vendor's compiler build the pieces, because the runtime does not? */
 static bool needs_vendor_build(const struct gpubpf_twin_build *m)
 {
 	return m->target->builds && !(m->req->caps.bits & GPUBPF_CAP_LINKS_PARTS);
 }
 
-/* Has the time for the twin run out? The application waits only as long as --wait says, and then runs its own kernels.
- * A later twin serves later launches. */
+/* Has the time limit for building the twin passed? Then refuse the twin. */
 static bool deadline_passed(struct gpubpf_twin_build *m)
 {
 	uint64_t spent_ms = (gpubpf_now_ns() - m->start_ns) / 1000000;
@@ -204,7 +203,7 @@ static int build_without(struct gpubpf_twin_build *m, const bool *without, char 
 	return err;
 }
 
-/* Build each twin alone. If that fails, refuse its kernel and mark it in without[]. Returns the number of remaining
+/* Build each twin alone. If that fails, refuse its kernel and mark the twin in without[]. Returns the number of other
  * twins, or -errno. */
 static int find_crashing(struct gpubpf_twin_build *m, bool *without, bool *others, char *log, size_t size)
 {
@@ -236,7 +235,7 @@ static int build_survivors(struct gpubpf_twin_build *m, char *log, size_t size)
 	int left = without && others ? find_crashing(m, without, others, log, size) : -ENOMEM;
 	int err = left > 0 ? build_without(m, without, log, size) : left < 0 ? left : -EPIPE;
 
-	m->twin->transient_failure = true; /* the crash may have another cause, so the next run tries again */
+	m->twin->transient_failure = true; /* do not store the refusal, because the crash may have another cause */
 	free(without);
 	free(others);
 	return err;
@@ -270,7 +269,8 @@ static int build(struct gpubpf_twin_build *m)
 	return err;
 }
 
-/* Did the kernel have a place for an insertion? It may have no instruction of the requested kind. */
+/* Does the kernel have at least one insertion? It has none if its programs are for a kind of instruction that it does
+ * not contain. */
 static bool has_place(const struct gpubpf_twin_build *m, uint32_t kernel)
 {
 	for (uint32_t i = 0; i < m->nsites; i++)
@@ -351,7 +351,7 @@ static int make_steps(struct gpubpf_twin_build *m)
 static void set_refusal(struct gpubpf_twin_build *m, int err)
 {
 	m->twin->transient_failure = err == -EPIPE || m->diag.code == GPUBPF_E_SYSTEM;
-	const char *remedy = m->diag.remedy; /* shown only if it is more specific than the error code's */
+	const char *remedy = m->diag.remedy; /* shown only if it is more specific than the error code's default */
 
 	if (m->diag.code == GPUBPF_OK || !strcmp(remedy, gpubpf_error_remedy(m->diag.code)))
 		remedy = "";
@@ -386,7 +386,7 @@ static void free_build(struct gpubpf_twin_build *m)
 	free(m->progs);
 }
 
-/* Why the image or its only kernel has no twin; "": it has one. */
+/* Why the image, or its only kernel, has no twin; "": it has one. */
 static const char *failure_reason(const struct gpubpf_twin *t)
 {
 	const struct gpubpf_twin_kernel *k = &t->kernels[0];
@@ -400,8 +400,8 @@ struct attempt {
 	bool declined;
 };
 
-/* Join the reasons of two targets. A reason of a target that tried is better than one that declined, and the first is
- * better than the next. */
+/* Combine the reasons of the previous target and of `last` in *t. The reason of a target that declined is dropped; if
+ * neither declined, the message has both reasons, the previous target's first. */
 static void join_reasons(struct gpubpf_twin *t, const struct attempt *before, const struct gpubpf_target_info *last,
 			 bool declined)
 {

@@ -45,7 +45,7 @@ static void store_verdict(struct gpubpf_session *s, struct gpubpf_twin *twin, co
 	s->function_bytes += strlen(k->functions);
 }
 
-/* Were there no insertions for its kernels, and no reason against them? */
+/* Does the twin have no image only because its kernels have no insertions, so that no reason was stored? */
 static bool is_without_insertions(const struct gpubpf_twin *twin)
 {
 	for (uint32_t i = 0; i < twin->nkernels; i++)

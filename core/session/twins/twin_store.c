@@ -27,7 +27,7 @@
 
 /* -- the key -- */
 
-/* Encode the programs as for a worker, with every program that may be inserted, at whatever place. */
+/* Encode all programs that may be inserted, as a job for a worker that has one site per program. */
 static int encode_programs(const struct gpubpf_session *s, const struct gpubpf_twin_req *req, struct gpubpf_writer *w)
 {
 	const struct gpubpf_layout *layout = &req->layout;
@@ -56,7 +56,7 @@ static int encode_programs(const struct gpubpf_session *s, const struct gpubpf_t
 	return err;
 }
 
-/* Encode inputs of the selection of programs that no worker gets. */
+/* Encode the inputs of select_sites.c that are not in the job: patterns, and facts about the programs. */
 static void encode_selection(const struct gpubpf_twin_req *req, struct gpubpf_writer *w)
 {
 	bool numbered = false;
@@ -77,7 +77,7 @@ static void encode_selection(const struct gpubpf_twin_req *req, struct gpubpf_wr
 	}
 }
 
-/* Encode the identity of the tools that build it: the installation's, and the user's assembler. */
+/* Encode the identity of the tools that build the twin: the worker programs, and the user's assembler. */
 static void encode_tools(const struct gpubpf_session *s, struct gpubpf_writer *w)
 {
 	char path[512], identity[PATH_SIZE + 64];
@@ -137,8 +137,8 @@ struct file_state {
 	uint64_t exists, device, inode, size, written, changed;
 };
 
-/* Read the state of a file. *newer: it has changed since the program was built, so that the program's version is not
- * known. */
+/* Read the state of a file. *newer is set if the file has changed since the application built its program, so that the
+ * included version is not known. */
 static struct file_state stat_file(const char *path, uint64_t built_ns, bool *newer)
 {
 	struct stat st;
@@ -162,7 +162,8 @@ static const char *next_line(const char *at, const char *end, const char *begin)
 	return NULL;
 }
 
-/* Encode the paths that the pieces list, each with the file's state. False: not all paths are known. */
+/* Encode the paths that the pieces list (core/wire/included.h), each with the file's state. False: the list is
+ * incomplete, or a file is newer than the build. */
 static bool encode_included(const struct gpubpf_twin_image *pieces, uint64_t built_ns, struct gpubpf_writer *w)
 {
 	bool known = false, newer = false;
@@ -320,7 +321,7 @@ static bool get_kernel(struct gpubpf_reader *r, struct gpubpf_twin_kernel *k)
 	return get_signature(r, k) && (!has || k->functions) && !r->failed;
 }
 
-/* The target of that name, as a pointer to its static name. */
+/* Returns the name of the target with that name, as a pointer to static memory; NULL: there is no such target. */
 static const char *find_route_name(const char *name)
 {
 	const struct gpubpf_target_info *t;
