@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Batch operations on the elements of a map. */
+/* Batch commands of bpf(2) on the elements of a map. */
 #include "loaders.h"
 
 #include <errno.h>
@@ -16,8 +16,8 @@ struct batch {
 	uint8_t *back_keys, *back_values;
 };
 
-/* A loader's buffer for a batch position has 4 bytes if the map is a hash. So its position counts the elements of all
- * arenas, one arena after the other. */
+/* Converts a loader's batch position to the session's. A loader's buffer for the position has 4 bytes if the map is a
+ * hash. So its position counts max_entries + 1 positions per arena, one arena after the other. */
 static uint64_t decode_position(const struct gpubpf_map *map, uint32_t position)
 {
 	uint64_t each = map->max_entries + 1ull;
@@ -78,7 +78,8 @@ static int alloc_results(struct batch *b, bool reads)
 	if (!reads)
 		return has_all_elements(b) ? 0 : -EPROTO;
 	if (b->count > b->map->max_entries)
-		b->count = b->map->max_entries + 1; /* one more than exist: it ends with -ENOENT, like bpf(2) */
+		b->count = b->map->max_entries + 1; /* one more than the map can have, so that the batch ends with
+						     * -ENOENT, like bpf(2) */
 	if (b->count > max_size / (key + value))
 		b->count = (uint32_t)(max_size / (key + value));
 	if (!b->count)
@@ -88,7 +89,7 @@ static int alloc_results(struct batch *b, bool reads)
 	return b->back_keys && b->back_values ? 0 : -ENOMEM;
 }
 
-/* Run the batch on the Linux kernel's map. Its positions have 4 bytes too, except in a trie. */
+/* Run the batch on the separate map of the Linux kernel, whose positions have 4 bytes too, except in a trie. */
 static int run_in_kernel_map(const struct sys_object *o, struct batch *b)
 {
 	uint32_t to = 0;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records for a map that loaders read through the Linux kernel. The map is a PERF_EVENT_ARRAY whose buffers the kernel
- * opened, or a kernel ring buffer that a loader mapped. BPF_PROG_TEST_RUN runs a program of two dozen instructions,
- * which writes one record into the same ring as the kernel's own programs. The loader reads both alike.
+ * Writes records into a map of the Linux kernel that loaders read: a PERF_EVENT_ARRAY whose buffers the kernel opened,
+ * or a ring buffer of the kernel that a loader mapped. The session runs a small program with BPF_PROG_TEST_RUN, which
+ * writes one record into the same ring as the kernel's own programs. So the loader reads the records of both in the
+ * same way.
  */
 #include "loaders.h"
 
@@ -14,17 +15,18 @@
 
 #include "core/load/linux/linux_map.h"
 
-#define RECORD_MAX 32768u          /* bytes */
+#define RECORD_MAX 32768u          /* maximum bytes of a record */
 #define RECORD_HEAD 8u             /* bytes of the header before a ring buffer's record */
 
 struct sys_bridge {
-	int record;                    /* an array with one value, which holds the record */
+	int record;                    /* descriptor of an array with one value, which has the record to write */
 	int prog;
-	void *value;                   /* a copy of that value */
+	void *value;                   /* buffer for that value */
 	uint64_t ring_bytes;           /* 0: the map is a PERF_EVENT_ARRAY */
 };
 
-/* r6 = context; r8 = the value of `record`; r9 = the context's first word, the record's size in bytes */
+/* Emits the start of the program, after which r6 is the context, r8 the address of the value of `record`, and r9 the
+ * context's first word, which is the record's size in bytes. */
 static size_t emit_prologue(struct bpf_insn *insn, int record)
 {
 	const struct bpf_insn insns[] = {
@@ -136,8 +138,9 @@ void sys_bridge_destroy(struct sys_bridge *bridge)
 	free(bridge);
 }
 
-/* The program returns the helper's result. For a perf event that may be -ENOSPC (the buffer is full, and the kernel
- * counts the event), -ENOENT or -EOPNOTSUPP (the CPU has no buffer). A ring buffer without room returns -EAGAIN. */
+/* Writes one record. The program returns the helper's result. For a perf event that may be -ENOSPC (the buffer is full,
+ * and the kernel counts the event), -ENOENT or -EOPNOTSUPP (the CPU has no buffer). For a ring buffer it is -EAGAIN if
+ * there is no room. */
 int sys_bridge_put(struct sys_bridge *bridge, const void *data, uint32_t size)
 {
 	static const uint32_t first;

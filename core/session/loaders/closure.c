@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Builds one object from a program and everything that it reaches. It adds the programs in the program arrays that it
- * names, and their program arrays in turn. All their maps form one list, with one prototype map for the elements of
- * each map of maps.
+ * Builds one object from a program and everything that it reaches: the programs in the program arrays that it uses, and
+ * the programs in their program arrays in turn. All their maps form one list (struct sys_closure), with one prototype
+ * map for the elements of each map of maps.
  */
 #include "loaders.h"
 
@@ -35,7 +35,8 @@ static int add_prog(struct sys_closure *g, struct sys_object *prog)
 	return 0;
 }
 
-/* Add the map, the prototype of its elements, its elements, and the programs in it. */
+/* Add the map to the list; for a map of maps also the prototype of its elements, and its elements; for a map of
+ * programs also the programs in it. */
 static int add_map_deps(const struct gpubpf_session *s, struct sys_closure *g, struct sys_object *map)
 {
 	const struct sys_slots *slots = map->map.slots;
@@ -61,7 +62,7 @@ static int collect_deps(const struct gpubpf_session *s, struct sys_closure *g, s
 	return err;
 }
 
-/* The map's index in the list; g->nmaps: not there. */
+/* The map's index in g->maps; g->nmaps: it is not in the list. */
 static uint32_t map_index(const struct sys_closure *g, const struct sys_object *map, bool prototype)
 {
 	uint32_t i = 0;
@@ -80,9 +81,9 @@ bool sys_closure_names_map(const struct gpubpf_session *s, struct sys_object *pr
 	return names;
 }
 
-/* -- the object for the loader -- */
+/* -- building the object -- */
 
-/* Number the program for maps of programs: the smallest number that no other program has. */
+/* Assign the program its number for maps of programs, the smallest that no other program has, unless it has one. */
 static int assign_number(const struct gpubpf_session *s, struct sys_object *prog)
 {
 	for (uint32_t number = 1; !prog->prog.number && number <= GPUBPF_BPF_MAX_CHAIN; number++) {
@@ -96,7 +97,8 @@ static int assign_number(const struct gpubpf_session *s, struct sys_object *prog
 	return prog->prog.number ? 0 : -ENOSPC;
 }
 
-/* A unique name, since several programs can have the same one, and bpf(2) truncates names. */
+/* Make a unique name from the program's name and number, since several programs may have the same name, and bpf(2)
+ * truncates names. */
 static void name_target(const struct sys_object *prog, char name[64])
 {
 	snprintf(name, 64, "%.48s.%u", prog->prog.name, prog->prog.number);
@@ -126,7 +128,7 @@ static int define_prototype(const struct sys_object *outer, struct gpubpf_map *d
 {
 	*def = outer->map.inner;
 	def->prototype = true;
-	def->btf_key = def->btf_value = 0; /* the types are not in this object */
+	def->btf_key = def->btf_value = 0; /* the BTF types are in another object */
 	snprintf(def->name, sizeof(def->name), "%.50s.inner", outer->map.def.name);
 	return 0;
 }
@@ -140,7 +142,7 @@ static int define_map(const struct gpubpf_session *s, const struct sys_closure *
 	if (err < 0 || g->maps[i].prototype)
 		return err;
 	if (map->btf != btf)
-		def->btf_key = def->btf_value = 0; /* they are types of another BTF object */
+		def->btf_key = def->btf_value = 0; /* the BTF types are in another BTF object */
 	if (def->inner)
 		def->inner = map_index(g, map, true) + 1;
 	else if (map->map.slots && !(err = sys_closure_targets(s, map, &def->targets)))
@@ -164,7 +166,7 @@ static const struct sys_object *find_map(const struct sys_closure *g, uint32_t i
 	return NULL;
 }
 
-/* Copy a program, and replace indexes into its own maps by indexes into the list. */
+/* Copy a program, and replace indexes into its own maps[] by indexes into g->maps. */
 static int copy_program(const struct sys_closure *g, const struct sys_object *o, uint32_t btf, struct gpubpf_sys_prog *copy)
 {
 	const struct gpubpf_sys_prog *raw = &o->prog.raw;

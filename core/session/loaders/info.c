@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Answers BPF_OBJ_GET_INFO_BY_FD, and the walks over ids. */
+/* Answers BPF_OBJ_GET_INFO_BY_FD, and the commands that iterate over ids (BPF_MAP_GET_NEXT_ID and others). */
 #include "loaders.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@ static void put_map(struct sys_call *c, const struct sys_object *o)
 	gpubpf_put_bytes(c->out, NULL, 0);
 }
 
-/* Instructions as bpf(2) reports them: maps by their ids. */
+/* Append the program's instructions as bpf(2) reports them, with map ids as operands. */
 static void put_insns(struct sys_call *c, const struct sys_object *o)
 {
 	uint32_t n = o->prog.raw.ninsns;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Maps that a Linux kernel program has and that a GPU program then names too. The kernel's map stays with the kernel's
- * programs. The session makes a second one, and synchronizes the two (core/session/kernel_bpf/kernel_maps.h). Until the session's
- * map joins, the kernel's map holds all values. Nothing is synchronized while no kernel program uses the kernel's map.
+ * Maps of Linux kernel programs that a GPU program then uses too. Kernel programs keep their map. The session creates a
+ * second map, and synchronizes the two (core/session/kernel_bpf/kernel_maps.h). Until the session's map joins, the
+ * kernel's map holds all values. While no kernel program uses the kernel's map, the two are not synchronized.
  */
 #include "loaders.h"
 
@@ -15,7 +15,7 @@
 #include "core/load/linux/linux_map.h"
 #include "core/session/kernel_bpf/kernel_maps.h"
 
-#define PROG_MAPS 1024u            /* maps of a program that we request */
+#define PROG_MAPS 1024u            /* maximum map ids that the session requests for a program */
 
 static int get_info(int fd, void *info, uint32_t size)
 {
@@ -30,7 +30,7 @@ static bool prog_uses_map(int prog, uint32_t map)
 {
 	uint32_t *maps = calloc(PROG_MAPS, sizeof(*maps));
 	struct bpf_prog_info info = { .nr_map_ids = PROG_MAPS, .map_ids = (uintptr_t)maps };
-	/* if the maps cannot be read, assume that the program uses it */
+	/* if the ids cannot be read, assume that the program uses the map */
 	bool uses = !maps || get_info(prog, &info, sizeof(info)) < 0 || info.nr_map_ids > PROG_MAPS;
 
 	for (uint32_t i = 0; !uses && i < info.nr_map_ids; i++)
@@ -66,7 +66,8 @@ static bool has_kernel_consumer(const struct gpubpf_session *s, uint32_t map)
 	return false;
 }
 
-/* Queues that are synchronized already change their direction. */
+/* Reverse the direction of a synchronized queue, because a kernel program now pops values from the kernel's map with
+ * this id. */
 static void reverse_queues(struct gpubpf_session *s, uint32_t kernel_id)
 {
 	for (uint32_t i = 0; i < s->bpf->n; i++) {
@@ -153,7 +154,7 @@ static int copy_element(void *arg, const void *key, const void *value)
 	return 0;
 }
 
-/* Copy the kernel's elements once, for two maps that are not synchronized. */
+/* Copy the elements of the kernel's map once, because the two maps will not be synchronized. */
 static void copy_elements(struct gpubpf_session *s, const struct sys_object *map)
 {
 	struct copy_ctx c = { s, sys_map_get(s, map), 0 };
@@ -173,7 +174,8 @@ static void copy_elements(struct gpubpf_session *s, const struct sys_object *map
 		gpubpf_session_note(s, "map %s: some elements of the Linux kernel's map could not be copied: %s", c.to->name, strerror(-c.err));
 }
 
-/* A ring has no elements to copy. Its synchronization starts when programs of both sides write to it. */
+/* Can synchronization start? The map must have joined. For a ring, which has no elements to copy, a kernel program must
+ * also use it. */
 static bool can_synchronize(const struct sys_object *map)
 {
 	return map->map.joined && !(map->map.stream && map->map.rests);
@@ -203,7 +205,8 @@ void sys_shadow_on_join(struct gpubpf_session *s, struct sys_object *map)
 	start_sync(s, map);
 }
 
-/* A kernel program now uses the map. If the map has not joined the session, synchronization starts when it joins. */
+/* Start to synchronize again, because a kernel program now uses the map. If the map has not joined the session,
+ * synchronization starts when it joins. */
 static void resume_sync(struct gpubpf_session *s, struct sys_object *map)
 {
 	bool rested = map->map.rests;

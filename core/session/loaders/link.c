@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Links: perf events that name a place in a kernel, and the programs that loaders attach there. */
+/* Links and perf events of loaders: a perf event names a place in a GPU kernel, at which loaders attach a program. */
 #include "loaders.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@ static const enum gpubpf_site sites[SYS_PLACES] = {
 	[SYS_AT_ENTRY] = GPUBPF_SITE_ENTRY, [SYS_AT_EXIT] = GPUBPF_SITE_EXIT, [SYS_AT_ACCESS] = GPUBPF_SITE_MEM_CAPTURE,
 };
 
-/* Why no program can be attached there; NULL: one can. */
+/* Why no program can be attached to the function of a kprobe; NULL: one can. */
 static const char *why_unsupported(const char *function, bool returns, uint64_t offset)
 {
 	bool capture = !strcmp(function, GPUBPF_KPROBE_CAPTURE);
@@ -66,7 +66,7 @@ static int set_place(struct sys_object *o, const char *function, bool returns)
 	return gpubpf_pattern_store(capture ? "*" : gpubpf_kprobe_kernel(function), o->perf.function) ? 0 : -EINVAL;
 }
 
-/* longer than any name that gpubpf_pattern_store() accepts */
+/* size of a buffer for a function name that is longer than any that gpubpf_pattern_store() accepts */
 #define FUNCTION_SIZE (GPUBPF_WHOLE_NAME_SIZE + sizeof(GPUBPF_KPROBE_GPU) + 1)
 
 int sys_perf_open(struct sys_call *c)
@@ -98,8 +98,8 @@ int sys_perf_open(struct sys_call *c)
 	return sys_object_answer(c, o, err);
 }
 
-/* Collect a program's uses of a map. A map that can be an element of a map of maps also gets the uses of those
- * elements. */
+/* Return what a program does to a map (enum gpubpf_map_use). If the map can be an element of a map of maps, that
+ * includes what the program does to elements. */
 static uint32_t map_use_by(const struct gpubpf_session *s, const struct sys_object *prog,
 			   const struct sys_closure_map *map)
 {
@@ -117,7 +117,7 @@ static uint32_t map_use_by(const struct gpubpf_session *s, const struct sys_obje
 	return use;
 }
 
-/* Collect what all loaded programs do to these maps; the layout depends on it. */
+/* Collect what all programs of loaders do to the maps of g, since the layout depends on it. */
 static void collect_map_use(const struct gpubpf_session *s, const struct sys_closure *g, uint32_t *use)
 {
 	for (uint32_t i = 0; i < s->bpf->n; i++)
@@ -125,7 +125,7 @@ static void collect_map_use(const struct gpubpf_session *s, const struct sys_clo
 			use[m] |= map_use_by(s, s->bpf->objects[i], &g->maps[m]);
 }
 
-/* The map's number in the session, -1: it has not joined. */
+/* The map's index in the session's unit, -1: it has not joined. */
 static int32_t session_map_number(const struct gpubpf_session *s, const struct sys_closure_map *map)
 {
 	const struct sys_object *o = map->map;
@@ -135,7 +135,8 @@ static int32_t session_map_number(const struct gpubpf_session *s, const struct s
 	return map->prototype ? (int32_t)s->loaded->unit.maps[o->map.index].inner - 1 : (int32_t)o->map.index;
 }
 
-/* A ring that joined the session before any program takes its record types from the first program that names it. */
+/* If the map is a ring that joined without an object that has BTF, use the BTF of `object`, the first program that uses
+ * the ring, for its records. */
 static void set_record_types(struct gpubpf_session *s, const struct sys_object *map, int object)
 {
 	struct gpubpf_map *m = map->map.stream ? &s->loaded->unit.maps[map->map.index] : NULL;
@@ -144,7 +145,7 @@ static void set_record_types(struct gpubpf_session *s, const struct sys_object *
 		m->object = object;
 }
 
-/* Join the object to the session: maps first, then their elements. Returns the object's number, or -errno. */
+/* Join the object to the session, then copy its maps' elements. Returns the object's index, or -errno. */
 static int join_object(struct gpubpf_session *s, const struct sys_closure *g, struct gpubpf_loaded *more,
 		       struct gpubpf_diag *diag)
 {
@@ -259,7 +260,8 @@ static struct sys_attached *get_attached(struct sys_object *o, uint32_t prog)
 	return o->kind == GPUBPF_BPF_PERF && o->perf.prog == prog ? &o->perf.at : NULL;
 }
 
-/* Replace one link by the other in one step: no launch sees both, and none sees neither. */
+/* Replace a link by a link of the program in `object`. Launches see either the old or the new link, because agents get
+ * both changes at once. */
 static int replace_link(struct gpubpf_session *s, const struct sys_object *prog, int object, uint32_t *link)
 {
 	char pattern[GPUBPF_NAME_SIZE];
@@ -338,7 +340,7 @@ int sys_links_rebuild(struct gpubpf_session *s, struct sys_object *map)
 	return err;
 }
 
-/* Does the place already have a program, through a link or without? It takes one. */
+/* Does the perf event already have a program, set by ioctl(2) or by a link? It can have only one. */
 static bool has_program(const struct gpubpf_session *s, const struct sys_object *perf)
 {
 	bool has = perf->perf.prog != 0;

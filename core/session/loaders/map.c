@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Maps that loaders create, and the elements of all maps of the session. */
+/* Maps that loaders create, and commands of bpf(2) on their elements. */
 #include "loaders.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@ static int put_on_shelf(const struct gpubpf_session *s, struct sys_object *o)
 	struct gpubpf_diag diag;
 	int err;
 
-	def.rdonly = false; /* the loader fills the map before it freezes it */
+	def.rdonly = false; /* the loader must be able to fill the map until it freezes it */
 	gpubpf_diag_init(&diag);
 	o->map.shelf = gpubpf_session_create(&opts);
 	if (!o->map.shelf)
@@ -80,10 +80,10 @@ void sys_map_on_join(struct gpubpf_session *s, struct sys_object *o, uint32_t in
 	sys_shadow_on_join(s, o);
 }
 
-/* -- as an object -- */
+/* -- operations of struct sys_object_ops -- */
 
-/* The session's map uses this memory until the session ends, since devices that appear later get it too. So the session
- * keeps it open. */
+/* Keep the memory of a joined map open in bpf->kept until the session ends, since devices that appear later map it too.
+ * */
 static void retain_pages(struct gpubpf_session *s, struct sys_object *o)
 {
 	if (!o->map.joined)
@@ -152,8 +152,8 @@ static const struct sys_object_ops map_ops = { finish_map, mark_map_references, 
 
 /* -- creating -- */
 
-/* Is it an array of the kernel with that definition, and is it writable? Another file could shrink while it is
- * mapped. */
+/* Is fd an array of the Linux kernel with that definition, and is it writable? Other files are refused, because they
+ * could shrink while they are mapped. */
 static int check_array(int fd, const struct gpubpf_map *def, uint64_t pages)
 {
 	struct bpf_map_info info = { 0 };
@@ -171,8 +171,8 @@ static int check_array(int fd, const struct gpubpf_map *def, uint64_t pages)
 	return 0;
 }
 
-/* The values are in the file of the map's handles, which loaders map, or in the kernel's array that the request
- * carries. */
+/* Open the memory of an array's values: the file of the map's handles, which loaders map, or the Linux kernel's array
+ * that the request carries. */
 static int open_values(struct sys_call *c, struct sys_object *o, const struct gpubpf_map *def)
 {
 	uint64_t pages = sys_map_def_mappable_bytes(def);
@@ -188,8 +188,8 @@ static int open_values(struct sys_call *c, struct sys_object *o, const struct gp
 	return o->map.pages < 0 ? -EMFILE : 0;
 }
 
-/* If kernel programs write records too, the ring joins the session at once, because their records do not wait for GPU
- * programs. */
+/* Create a ring. If kernel programs write records into a separate map, it joins the session at once, because their
+ * records do not wait for GPU programs. */
 static int create_ring(struct sys_call *c, struct sys_object *o, enum gpubpf_bpf_relation given)
 {
 	int err = put_on_shelf(c->s, o);
@@ -222,7 +222,7 @@ static int create_memory(struct sys_call *c, struct sys_object *o, enum gpubpf_b
 	return err;
 }
 
-/* The parts of the request that bpf(2)'s map definition does not have. */
+/* The parts of GPUBPF_BPF_MAP_CREATE that struct gpubpf_sys_map does not have. */
 struct create_params {
 	uint32_t btf, btf_key, btf_value;
 	uint32_t template, was;
@@ -254,8 +254,8 @@ static int create_map(struct sys_call *c, struct sys_object *o, const struct gpu
 	return create_memory(c, o, with->given);
 }
 
-/* The definition of the elements of a map of maps: the request's template map, or the one recorded for the kernel's
- * map. */
+/* The definition of the elements of a map of maps: the definition of the request's template map, or the one that
+ * GPUBPF_BPF_INNER stored for the kernel's map. */
 static const struct gpubpf_map *find_inner_def(const struct sys_call *c, const struct create_params *with,
 					       const char *name)
 {
@@ -272,7 +272,7 @@ static const struct gpubpf_map *find_inner_def(const struct sys_call *c, const s
 	return NULL;
 }
 
-/* The checks that Linux makes. */
+/* Checks the definition as Linux does. */
 static bool is_valid_def(const struct gpubpf_sys_map *sys)
 {
 	const uint32_t both = BPF_F_RDONLY | BPF_F_WRONLY;
@@ -326,7 +326,7 @@ int sys_map_freeze(struct sys_call *c)
 	if (!o)
 		return -EBADF;
 	if (o->map.frozen || o->map.flags & BPF_F_RDONLY)
-		return -EPERM; /* Linux requires the right to write here, which a frozen map does not give */
+		return -EPERM; /* as in Linux, freezing requires write access, which a frozen map does not have */
 	o->map.frozen = true;
 	return 0;
 }
@@ -340,11 +340,12 @@ struct elem {
 	const uint8_t *key, *value;    /* NULL: none */
 	size_t key_size, value_size;
 	uint64_t flags;
-	void *back;                    /* the result */
+	void *back;                    /* buffer for the result */
 	size_t size;
 };
 
-/* Check the sizes as for bpf(2), and run the command on the Linux kernel's map, which holds the values now. */
+/* Check the sizes like bpf(2), and run the command on the separate map of the Linux kernel, which holds the values
+ * until the map joins. */
 static int run_in_kernel_map(const struct sys_object *o, const struct elem *e)
 {
 	bool first = e->cmd == BPF_MAP_GET_NEXT_KEY && !e->key_size;
@@ -379,7 +380,8 @@ static int run_elem(struct elem *e)
 	return -EINVAL;
 }
 
-/* If there are two maps, synchronize them at this key before and after the command. */
+/* Run the command. If the map is synchronized with a separate map of the kernel, synchronize the key before and after
+ * the command. */
 static int run_synchronized(struct gpubpf_session *s, const struct sys_object *o, struct elem *e)
 {
 	const uint8_t *key = e->cmd != BPF_MAP_GET_NEXT_KEY && e->key_size == e->map->key_size ? e->key : NULL;
@@ -403,7 +405,8 @@ static uint32_t read_u32(const void *data, size_t size)
 	return w;
 }
 
-/* Run a command on an element that is another object. Requests and answers carry that object's id. */
+/* Run a command on an element of a map of maps, map of programs or PERF_EVENT_ARRAY. Requests and answers carry the id
+ * of the object that is the value. */
 static int run_slot_elem(struct sys_call *c, struct sys_object *o, const struct elem *e)
 {
 	uint8_t back[GPUBPF_MAP_KEY_MAX] = { 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Definitions of the maps that loaders create: reading and checking them, and what they allow. */
+/* Reads and checks the definitions of maps that loaders create, and derives what loaders may do with the maps. */
 #include "loaders.h"
 
 #include <ctype.h>
@@ -32,7 +32,7 @@ struct gpubpf_map *sys_map_get(const struct gpubpf_session *s, const struct sys_
 	return o->map.shelf ? &o->map.shelf->loaded->unit.maps[0] : &s->loaded->unit.maps[o->map.index];
 }
 
-/* Is it a constant, as .rodata: one value that the verifier knows? Other read-only maps are filled like normal maps. */
+/* Is the map a constant like .rodata, a frozen array of one value that the verifier may know? */
 static bool is_constant(const struct sys_object *o)
 {
 	const struct gpubpf_map *def = &o->map.def;
@@ -52,7 +52,8 @@ int sys_map_make_def(const struct gpubpf_session *s, const struct sys_object *o,
 	if (!def->rdonly || !o->map.shelf)
 		return 0;
 	map = sys_map_get(s, o);
-	def->kernel = 0; /* a process that maps the memory could change values that the verifier relied on */
+	def->kernel = 0; /* copy the value: a process that maps the kernel's memory could change values on which the
+			  * verifier relied */
 	init = malloc(gpubpf_map__user_value_size(map));
 	err = init ? gpubpf_map__lookup_elem(map, &first, sizeof(first), init, gpubpf_map__user_value_size(map), 0) : -ENOMEM;
 	if (err < 0)
@@ -79,7 +80,8 @@ int sys_map_check_def(struct gpubpf_sys_map *sys, struct gpubpf_map *def)
 {
 	const struct gpubpf_map_type *type = gpubpf_map_type_find(sys->type);
 
-	if (type && !(type->flags & GPUBPF_MAP_LAZY)) /* only for map types in which programs cannot delete elements */
+	if (type && !(type->flags & GPUBPF_MAP_LAZY)) /* ignore the flag, except for map types with elements that
+						       * programs can delete */
 		sys->flags &= ~(uint32_t)BPF_F_NO_PREALLOC;
 	return gpubpf_map_define(sys, sys->name, is_global_data(sys->name), def, NULL) < 0 ? -EINVAL : 0;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Maps of maps and maps of programs, as loaders see them. Loaders put in objects by descriptors and look them up by
- * ids. The list here is the loader's view; once the map has joined the session, its programs see the same.
+ * Maps of maps and maps of programs of loaders. Loaders insert objects by descriptors, and look them up by ids. struct
+ * sys_slots lists the elements for loaders; after the map has joined the session, the session's map has the same
+ * elements for GPU programs.
  */
 #include "loaders.h"
 
@@ -38,7 +39,7 @@ static uint8_t *key_at(const struct sys_object *map, uint32_t i)
 	return map->map.slots->keys + (size_t)i * map->map.def.key_size;
 }
 
-/* The key's index in the list; map.slots->n: not there. */
+/* The key's index in map.slots; map.slots->n: it is not there. */
 static uint32_t find_key(const struct sys_object *map, const void *key)
 {
 	uint32_t i = 0;
@@ -63,7 +64,7 @@ static struct gpubpf_map *session_map(struct gpubpf_session *s, const struct sys
 	return map->map.joined ? &s->loaded->unit.maps[map->map.index] : NULL;
 }
 
-/* The session's number for an object in such a map; 0: none. */
+/* The session's number for an object that is an element: a program's number, or 1 + the map's index; 0: none. */
 static uint32_t session_number(const struct sys_object *o)
 {
 	if (o->kind == GPUBPF_BPF_PROG)
@@ -165,7 +166,7 @@ static int insert_element(struct sys_object *map, const void *key, uint32_t id)
 	return 0;
 }
 
-/* The checks that the Linux kernel makes. */
+/* Check an update as the Linux kernel does. */
 static int check_update(const struct sys_object *map, const void *key, uint64_t flags)
 {
 	bool exists = find_key(map, key) < map->map.slots->n;
@@ -238,7 +239,7 @@ static int lookup_element(const struct sys_object *map, const void *key, void *b
 	return 0;
 }
 
-/* Iterate over keys; an array has all indexes. */
+/* Get the key after `key`, or the first; for an array the next index. */
 static int next_key(const struct sys_object *map, const void *key, void *back)
 {
 	uint32_t max = map->map.def.max_entries, at;
@@ -249,7 +250,7 @@ static int next_key(const struct sys_object *map, const void *key, void *back)
 		return at < max ? 0 : -ENOENT;
 	}
 	at = key ? find_key(map, key) + 1 : 0;
-	at = at > map->map.slots->n ? 0 : at; /* the key was deleted */
+	at = at > map->map.slots->n ? 0 : at; /* the previous key was deleted: start again */
 	if (at == map->map.slots->n)
 		return -ENOENT;
 	memcpy(back, key_at(map, at), map->map.def.key_size);
@@ -293,7 +294,8 @@ int sys_inner_define(struct sys_call *c)
 	if (err < 0)
 		return err;
 	if (sys_map_check_def(&sys, &def) < 0)
-		return -EINVAL; /* no GPU map has that type; a request for one reports it */
+		return -EINVAL; /* no GPU map has that type; sys_map_create() reports it when a GPU program uses the map
+				 * */
 	err = sys_check_room(c->s);
 	if (err < 0 || c->s->bpf->ninners == INNERS_MAX)
 		return err < 0 ? err : -ENOSPC;

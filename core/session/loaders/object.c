@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Objects and their handles. A handle is a memfd, or a pipe if the object can be polled. Each process that requests one
- * gets an open file description with a shared flock(2) lock. The kernel releases the lock when the last descriptor of
- * that description closes, no matter how dup(2), fork(2) and SCM_RIGHTS copied it. If the session can take an exclusive
- * lock, no process has the object open.
+ * Objects and their handles. A handle is a memfd, or a pipe if the object can be polled. Each process that requests a
+ * handle gets an open file description with a shared flock(2) lock. The kernel releases the lock when the last
+ * descriptor of that description closes, including copies by dup(2), fork(2) and SCM_RIGHTS. If the session can take an
+ * exclusive lock, no process has the object open.
  */
 #include "loaders.h"
 
@@ -61,7 +61,8 @@ int sys_object_file(struct sys_object *o, size_t size, uint32_t key, uint32_t va
 	return o->fd < 0 ? o->fd : 0;
 }
 
-/* A process that polls the pipe opens it again through /proc, so the path can go at once. */
+/* Creates a FIFO as the object's file and removes its path at once: loaders get their own file descriptions through
+ * /proc. */
 int sys_object_fifo(const struct gpubpf_session *s, struct sys_object *o, uint32_t key, uint32_t value)
 {
 	char path[sizeof(s->dir) + 64];
@@ -124,7 +125,7 @@ int sys_object_handle(struct sys_object *o)
 	fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	if (flock(fd, LOCK_SH | LOCK_NB) < 0) { /* the holder of a handle may hold a lock that would block us */
+	if (flock(fd, LOCK_SH | LOCK_NB) < 0) { /* a process with a handle may hold an exclusive lock */
 		int err = -errno;
 
 		close(fd);

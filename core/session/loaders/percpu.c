@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Values per multiprocessor, as loaders see them. A loader's buffer has room for one value per possible CPU, and the
- * loader adds the values up or reads each. A device has fewer or more multiprocessors than the host has CPUs. If
- * programs only add to the value, surplus copies are added to those with room.
+ * Values per multiprocessor, for loaders. A loader's buffer has room for one value per possible CPU, and the loader
+ * adds the values up or reads each. A device may have more multiprocessors than the host has CPUs. If programs only add
+ * to the value, the copies without room are added to the others.
  */
 #include "loaders.h"
 
@@ -15,7 +15,7 @@
 
 #define ROUND8(n) (((size_t)(n) + 7) & ~(size_t)7)
 
-/* As libbpf counts them: "0-3,8" are 5. */
+/* The number of possible CPUs, counted like libbpf: "0-3,8" means 5. */
 static size_t possible_cpus(void)
 {
 	static size_t known;
@@ -56,7 +56,8 @@ static int note_refusal(struct gpubpf_session *s, const struct gpubpf_map *map, 
 	return err;
 }
 
-/* Add the copies without room in `to` to those with room; -E2BIG: the value is no sum. */
+/* Copy copies from `from` to `to`, and add those without room to the others. -E2BIG: the value is not summed, and such
+ * a copy is not zero. */
 static int fold_copies(const struct gpubpf_map *map, const uint8_t *from, size_t size, uint8_t *to, size_t room)
 {
 	size_t each = ROUND8(map->value_size), n = size < room ? size : room;
@@ -103,7 +104,8 @@ int sys_value_update(struct gpubpf_session *s, const struct gpubpf_map *map, con
 	all = calloc(1, size + 8);
 	err = all ? 0 : -ENOMEM;
 	if (!err && gpubpf_linux_cpus_size(map->session, gpubpf_map_index(map)) == value_size)
-		memcpy(all + size - value_size, value, value_size); /* for the Linux kernel's CPUs */
+		memcpy(all + size - value_size, value, value_size); /* the loader's values are for the Linux kernel's
+								     * CPUs */
 	else if (!err && fold_copies(map, value, value_size, all, size) < 0)
 		err = note_refusal(s, map, -E2BIG, "updates by loaders are refused (E2BIG)",
 				   "set the values without a multiprocessor to 0");

@@ -48,7 +48,8 @@ static bool is_within(const char *path, const char *folder)
 	return !strncmp(path, folder, n) && (!path[n] || path[n] == '/');
 }
 
-/* Open the folder of a new name inside the session's pin folder; *name becomes the last part. -errno: it is outside. */
+/* Open the folder of a new pin's path; *name is set to the last part of the path. -errno: the folder is not inside the
+ * session's pin folder. */
 static int open_folder(const struct gpubpf_session *s, const char *path, const char **name)
 {
 	const char *slash = strrchr(path, '/');
@@ -128,12 +129,12 @@ int sys_pinned(struct sys_call *c)
 	if (c->r->failed)
 		return -EPROTO;
 	if (!o)
-		return -EACCES; /* as for a file that is not in a BPF file system */
+		return -EACCES; /* bpf(2) returns this for a file that is not in a BPF file system */
 	c->fd = sys_object_handle(o);
 	return c->fd < 0 ? c->fd : 0;
 }
 
-/* The loader's map with that name. */
+/* Store the id of the only loader's map with that name. */
 static int find_map_by_name(struct gpubpf_session *s, const char *name, uint32_t *id)
 {
 	uint32_t n = 0;

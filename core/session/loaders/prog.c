@@ -15,7 +15,7 @@
 
 #define MAX_INSNS 1000000u     /* the Linux kernel's limit */
 
-/* Compare names; bpf(2) truncates them. */
+/* Is `name`, which bpf(2) may have truncated, the program name `whole`? */
 static bool same_name(const char *whole, const char *name)
 {
 	size_t n = strlen(name);
@@ -107,7 +107,8 @@ static int resolve_maps(const struct gpubpf_session *s, struct sys_object *o)
 	return err;
 }
 
-/* Take the whole program name from the name of its first function. The BTF was checked. */
+/* Set the program's whole name from its first function in the BTF, if bpf(2) has truncated the name. The BTF was
+ * checked. */
 static void set_full_name(struct sys_object *o, const struct btf *btf)
 {
 	const struct btf_type *t = btf && o->prog.raw.nfuncs ? btf__type_by_id(btf, o->prog.raw.funcs[0].type_id) : NULL;
@@ -167,7 +168,7 @@ static const struct sys_object_ops prog_ops = { .finish = finish_program, .mark_
 
 /* -- verifying and loading -- */
 
-/* Store what the program does to a map of the list. */
+/* Store what the program does to the map in o->prog.use or inner_use. */
 static void store_map_use(struct sys_object *o, const struct sys_closure_map *map, uint32_t use)
 {
 	for (uint32_t i = 0; i < o->prog.nmaps; i++)
@@ -187,11 +188,11 @@ static int verify(struct sys_call *c, struct sys_object *o, const struct sys_clo
 	err = o->prog.use && o->prog.inner_use ? gpubpf_verify(&loaded->unit, &loaded->unit.progs[0], &opts, diag) : -ENOMEM;
 	for (uint32_t i = 0; i < g->nmaps && !err; i++)
 		store_map_use(o, &g->maps[i], loaded->unit.progs[0].facts->map_use[i]);
-	return err == -EINVAL ? -EACCES : err; /* the code that the Linux kernel's verifier returns */
+	return err == -EINVAL ? -EACCES : err; /* the Linux kernel's verifier returns this */
 }
 
-/* Verify the program without a place. The loader names the place when it attaches; the session then verifies the
- * program again. */
+/* Verify the program for no particular place, because the loader names the place only when it attaches. Then the
+ * session verifies the program again. */
 static int verify_unplaced(struct sys_call *c, struct sys_object *o, struct gpubpf_diag *diag)
 {
 	struct sys_closure *g = calloc(1, sizeof(*g));
@@ -207,8 +208,8 @@ static int verify_unplaced(struct sys_call *c, struct sys_object *o, struct gpub
 	return err;
 }
 
-/* Add the kernel verifier's message for an unknown helper. Loaders search the log for it and fall back to helpers that
- * exist. */
+/* Append the Linux verifier's message for an unknown helper to the log. Loaders search the log for it, and then use
+ * other helpers. */
 static void add_unknown_helper(const struct sys_object *o, const struct gpubpf_diag *diag, char *log, size_t size)
 {
 	const struct bpf_insn *insn = diag->pc < o->prog.raw.ninsns ? &o->prog.raw.insns[diag->pc] : NULL;
@@ -250,7 +251,7 @@ int sys_prog_load(struct sys_call *c)
 	return sys_object_answer(c, o, err);
 }
 
-/* Return the BTF object with the same bytes. The maps and programs of a loader bring the same BTF many times. */
+/* Find a BTF object with the same bytes, because a loader sends the same BTF for many maps and programs. */
 static struct sys_object *find_btf(const struct gpubpf_session *s, const void *data, size_t size)
 {
 	for (uint32_t i = 0; s->bpf && i < s->bpf->n; i++) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records for loaders. The session reads records from its rings and writes them into memory that a loader maps, in the
- * Linux kernel's layout. The memory is a ring buffer, or a buffer of perf_event_open(2) that the loader put into a
- * PERF_EVENT_ARRAY. A slow loader loses nothing here: records without room stay in the device's ring, which counts the
- * records that it drops.
+ * Delivers records to loaders. The session reads records from its rings, and writes them into memory that a loader
+ * maps, in the Linux kernel's layout. The memory is a ring buffer, or a buffer of perf_event_open(2) that the loader
+ * put into a PERF_EVENT_ARRAY. A slow loader loses nothing here: records without room stay in the device's ring, which
+ * counts the records that it drops.
  */
 #include "loaders.h"
 
@@ -20,10 +20,11 @@
 #include "core/session/kernel_bpf/kernel_maps.h"
 
 #define PAGE 4096ull
-#define BUFFERS_MAX 65536u         /* buffers of one array */
-#define BUFFER_MAX (64ull << 20)   /* bytes of one perf buffer */
+#define BUFFERS_MAX 65536u         /* maximum buffers of one PERF_EVENT_ARRAY */
+#define BUFFER_MAX (64ull << 20)   /* maximum bytes of one perf buffer */
 #define PIPE_SIZE 65536            /* bytes of a pipe, unless a loader has changed it */
-#define SAMPLE_MAX 65528ull        /* with its header: the largest multiple of 8 in 16 bits */
+#define SAMPLE_MAX 65528ull        /* maximum bytes of a perf record with its header: the largest multiple of 8 in 16
+				    * bits */
 
 static bool is_perf(const struct sys_object *map)
 {
@@ -56,7 +57,8 @@ static int map_memory(struct gpubpf_session *s, struct sys_object *o, struct sys
 	return 0;
 }
 
-/* Layout: a page with the loader's position, a page with ours, then the data. */
+/* Create the memory of a ring buffer: a page with the loader's position, a page with the session's position, then the
+ * data. */
 static int open_ringbuf(struct gpubpf_session *s, struct sys_object *map)
 {
 	struct sys_ring *ring = &map->map.stream->ring;
@@ -211,7 +213,8 @@ static int return_memory(struct sys_call *c, int fd, uint64_t twice)
 	return c->fd < 0 ? -EINVAL : 0;
 }
 
-/* mprotect(2) cannot make such a mapping writable, as with the kernel's maps. */
+/* Answer with a read-only descriptor of the memory, so that mprotect(2) cannot make the mapping writable, as for the
+ * kernel's maps. */
 static int return_readonly(struct sys_call *c, int fd)
 {
 	char path[64];
@@ -222,7 +225,7 @@ static int return_readonly(struct sys_call *c, int fd)
 	return c->fd < 0 ? -errno : 0;
 }
 
-/* The checks that Linux makes. */
+/* Check a request to map an array's values as Linux does, and answer with the memory. */
 static int return_array(struct sys_call *c, const struct sys_object *o, uint64_t bytes, uint64_t first, bool writes)
 {
 	uint64_t pages = sys_map_mappable_bytes(o);
@@ -276,7 +279,8 @@ int sys_stream_elem(struct gpubpf_session *s, struct sys_object *map, uint32_t c
 	return 0;
 }
 
-/* The buffer for a multiprocessor, or NULL: there is no buffer. Multiprocessor numbers wrap around over the buffers. */
+/* The buffer for multiprocessor `copy`: the one at index copy modulo the number of buffers; NULL: there are no buffers.
+ * */
 static struct sys_object *buffer_of(const struct gpubpf_session *s, const struct sys_object *map, uint32_t copy)
 {
 	const uint32_t *ids = map->map.stream->buffers;
@@ -302,7 +306,8 @@ static void copy_into_ring(struct sys_ring *ring, uint64_t *at, const void *data
 	*at += size;
 }
 
-/* A process that maps the ring may overwrite its positions. That costs only its own records. */
+/* Does the ring have room for `size` bytes? A process that maps the ring may overwrite its positions; then it loses
+ * only its own records. */
 static bool has_room(const struct sys_ring *ring, uint64_t size)
 {
 	uint64_t used = ring->at - __atomic_load_n(ring->tail, __ATOMIC_ACQUIRE);
@@ -328,7 +333,7 @@ static int append_record(struct sys_ring *ring, const void *head, size_t head_si
 	return 0;
 }
 
-/* linux: struct bpf_ringbuf_hdr */
+/* Append a record to a ring buffer, after a struct bpf_ringbuf_hdr of Linux. */
 static int append_ringbuf_record(struct sys_ring *ring, const void *data, uint32_t size)
 {
 	const uint32_t head[2] = { size, 0 };
@@ -336,8 +341,8 @@ static int append_ringbuf_record(struct sys_ring *ring, const void *data, uint32
 	return append_record(ring, head, sizeof(head), data, size, sizeof(head) + ((size + 7ull) & ~7ull));
 }
 
-/* perf_event_open(2): PERF_RECORD_SAMPLE with PERF_SAMPLE_RAW, whose bytes end at the end of the record. The buffer is
- * never filled completely, because a full one looks like an empty one. */
+/* Append a PERF_RECORD_SAMPLE with PERF_SAMPLE_RAW (perf_event_open(2)), padded so that the raw bytes end at the end of
+ * the record. The buffer is never filled completely, because a full one would look empty. */
 static int append_perf_sample(struct sys_ring *ring, const void *data, uint32_t size)
 {
 	uint64_t whole = (sizeof(struct perf_event_header) + sizeof(uint32_t) + size + 7ull) & ~7ull;
@@ -407,9 +412,9 @@ static bool deliver_record(struct gpubpf_session *s, struct sys_object *map, uin
 	return false;
 }
 
-/* Empty the pipe, and write a byte if the loader has unread records. A loader that waits for edges, as hooks/loader makes
- * epoll(7) do, wakes once per byte; a loader that has read everything finds the pipe empty. The session empties it
- * once, because a loader can write to it without end. */
+/* Wake the loader that polls the object's pipe: empty the pipe, and write a byte if the loader has unread records. A
+ * loader that waits for edges, as hooks/loader makes epoll(7) do, wakes once per byte; if it has read everything, it
+ * finds the pipe empty. The session reads the pipe only once, because a loader could write to it without end. */
 static void ring_bell(const struct sys_object *o, const struct sys_ring *ring)
 {
 	static char bytes[PIPE_SIZE];

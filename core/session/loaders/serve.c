@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define STALE_NS 20000000ull       /* a loader accepts a mirror that is this old as current */
+#define STALE_NS 20000000ull       /* a mirror of at most this age counts as current for a loader's command */
 #define WAIT_NS 1000000000ull
 
 static int (*const answers[GPUBPF_BPF_OPS])(struct sys_call *c) = {
@@ -77,8 +77,9 @@ static int handle_request(struct gpubpf_session *s, struct gpubpf_peer *peer, ui
 	return err;
 }
 
-/* Must device memory be copied first? A command on elements needs a fresh copy; one copy serves a walk over the map.
- * GPUBPF_BPF_OUTPUT needs one to tell earlier records from later ones. */
+/* Must mirrors be updated before the request is answered? Commands on elements need mirrors of at most STALE_NS, so
+ * that one update serves an iteration over the map. GPUBPF_BPF_OUTPUT needs an update to separate earlier records from
+ * later ones. */
 static bool needs_mirrors(const struct gpubpf_session *s, struct gpubpf_reader r)
 {
 	uint32_t op = gpubpf_get_u32(&r);
@@ -94,7 +95,7 @@ static int park_request(struct gpubpf_peer *peer, uint32_t seq, const struct gpu
 	size_t size = r->end - r->at;
 
 	if (peer->parked.data)
-		return -EPROTO; /* a loader may have one request open */
+		return -EPROTO; /* a loader may send its next request only after the answer */
 	peer->parked.data = malloc(size + 1);
 	if (!peer->parked.data)
 		return -ENOMEM;

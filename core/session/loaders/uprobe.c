@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Uprobes of GPU programs. The probed function is a kernel's host stub, whose name is the kernel's or contains it. For
- * _Z3addPf, nvcc's stub is __device_stub__Z3addPf, and hipcc's is _Z18__device_stub__addPf.
+ * Uprobes of GPU programs. The probed function is a kernel's host stub, whose name is, or contains, the kernel's name.
+ * For _Z3addPf, nvcc's stub is __device_stub__Z3addPf, and hipcc's is _Z18__device_stub__addPf.
  */
 #include "loaders.h"
 
@@ -16,7 +16,8 @@
 
 #define STUB "__device_stub_"
 
-/* Rename a mangled name. The kernel's name needs its own length prefix. */
+/* Convert the mangled name of a stub to the kernel's mangled name, whose length prefix is shorter. False: it is not a
+ * stub's name. */
 static bool unstub_mangled(const char *symbol, char *out, size_t size)
 {
 	char *end;
@@ -24,7 +25,7 @@ static bool unstub_mangled(const char *symbol, char *out, size_t size)
 
 	if (n <= strlen(STUB "_") || strncmp(end, STUB "_", strlen(STUB "_")) || strlen(end) < n)
 		return false;
-	if (end[strlen(STUB "_")] == 'Z') /* nvcc's, mangled twice */
+	if (end[strlen(STUB "_")] == 'Z') /* nvcc's stub, whose name was mangled twice */
 		snprintf(out, size, "_%.*s", (int)(n - strlen(STUB "_")), end + strlen(STUB "_"));
 	else
 		snprintf(out, size, "_Z%zu%s", (size_t)n - strlen(STUB "_"), end + strlen(STUB "_"));

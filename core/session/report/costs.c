@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The costs of a session: time that it spent on twins, and that programs waited. */
+/* The costs of a session: the time that it spent on twins, and the time that programs waited for them. */
 #include "core/session/base/sized.h"
 #include "core/session/session.h"
 
-/* Split the wait into the parts that agents counted and the rest, so that all add up. Agents are not trusted. */
+/* Split the wait into the parts that agents counted, and the rest. Each part is limited so that the sum is the whole
+ * wait, because the session does not trust agents. */
 static void split_wait_ns(const struct gpubpf_session *s, struct gpubpf_cost_stats *c)
 {
 	uint64_t *const part[GPUBPF_WAIT_PARTS] = {

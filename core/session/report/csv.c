@@ -50,7 +50,7 @@ static void format_value(const struct rows *r, uint32_t type, const void *data, 
 		snprintf(text, TEXT_SIZE, "(%zu bytes)", size);
 }
 
-/* copy -1: the entry has a single value */
+/* Writes a line for copy `copy` of the entry's value; -1: the entry has a single value. */
 static void put_row(struct rows *r, const struct gpubpf_entry *entry, int64_t copy)
 {
 	const struct gpubpf_session_arena *a = entry->arena < 0 ? NULL : &r->s->arenas[entry->arena];
@@ -99,7 +99,7 @@ static void put_stack(struct rows *r, const struct gpubpf_stack *stack)
 		gpubpf_stack_line(r->s, stack, true, r->value, sizeof(r->value));
 }
 
-/* Omit zero values of arrays and of copies, as the text report does. */
+/* Writes the lines of an entry. Zero values of arrays and of copies are omitted, as in the text report. */
 static int put_entry(void *arg, const struct gpubpf_entry *entry)
 {
 	struct rows *r = arg;

@@ -12,7 +12,7 @@
 #include "table.h"
 
 #define SPARSE_FROM 256        /* larger arrays are listed without zero values */
-#define MAX_COPIES 4096        /* limit on the listed copies per key */
+#define MAX_COPIES 4096        /* maximum listed copies of a value per key */
 
 struct listing {
 	struct gpubpf_session *s;

@@ -65,7 +65,8 @@ static const char *twin_route(const struct gpubpf_session *s, uint64_t id)
 	return id < s->nkernel_ids && s->kernel_ids[id]->route ? s->kernel_ids[id]->route : "";
 }
 
-/* The agent reports whether the runtime accepted the assembler's code. */
+/* Returns the name of the compiler of the kernel's twin, from enum gpubpf_compiled_by `by`, which the agent reported;
+ * "": none. */
 static const char *compiler_name(const struct gpubpf_session *s, uint64_t id, uint32_t by)
 {
 	if (by == GPUBPF_BY_RUNTIME)
@@ -73,7 +74,7 @@ static const char *compiler_name(const struct gpubpf_session *s, uint64_t id, ui
 	return by == GPUBPF_BY_ASSEMBLER && id < s->nkernel_ids ? s->kernel_ids[id]->assembler : "";
 }
 
-/* The number of rows that agents have taken. Later rows are free, and their pages untouched. */
+/* The number of rows that agents have reserved. Later rows are free, and reading them would allocate their pages. */
 static uint32_t count_rows(const struct gpubpf_session *s)
 {
 	uint32_t n = s->table ? __atomic_load_n(&s->table->nkernels, __ATOMIC_ACQUIRE) : 0;
@@ -105,7 +106,7 @@ static bool read_any_row(const struct gpubpf_session *s, uint32_t i, struct gpub
 	return true;
 }
 
-/* The same, only for a kernel that was launched. */
+/* Like read_any_row(), but false if the kernel was not launched. */
 static bool read_row(const struct gpubpf_session *s, uint32_t i, struct gpubpf_kernel_row *row)
 {
 	return read_any_row(s, i, row) && row->begun;
@@ -133,7 +134,7 @@ static int compare_stats(const void *a, const void *b)
 	return order ? order : strcmp(x->backend, y->backend);
 }
 
-/* The caller has reserved one entry per row. */
+/* Add an entry to s->stats, where the caller has allocated one per row. */
 static struct gpubpf_kernel_stats *add_stats(struct gpubpf_session *s, const char *name, const char *backend)
 {
 	struct gpubpf_kernel_stats *st = &s->stats[s->nstats++];
@@ -147,7 +148,8 @@ static struct gpubpf_kernel_stats *add_stats(struct gpubpf_session *s, const cha
 	return st->name && st->reason && st->backend ? st : NULL;
 }
 
-/* The statistics of the kernel and the runtime. They are in a tree, because names come from peers. */
+/* Find or add the statistics of a kernel on a runtime. They are in a balanced tree, because peers could choose names to
+ * make a hash table slow. */
 static struct gpubpf_kernel_stats *find_or_add_stats(struct gpubpf_session *s, void **tree, const char *name,
 						     const char *backend)
 {
@@ -161,7 +163,7 @@ static struct gpubpf_kernel_stats *find_or_add_stats(struct gpubpf_session *s, v
 }
 
 /* Add a row to the kernel's statistics. The kernel may have other outcomes in other processes or on other devices of
- * the runtime. Counts add up; a refusal is reported even if the kernel was probed somewhere. */
+ * the runtime: counts are added up, and a refusal is reported even if other rows are probed. */
 static int add_row(struct gpubpf_session *s, void **tree, const struct gpubpf_kernel_row *row)
 {
 	struct gpubpf_kernel_stats *st = find_or_add_stats(s, tree, row->name, row->backend);
@@ -194,12 +196,12 @@ static int add_row(struct gpubpf_session *s, void **tree, const struct gpubpf_ke
 
 static void free_nothing(void *stats)
 {
-	(void)stats; /* the tree does not own them */
+	(void)stats; /* the tree does not own the statistics */
 }
 
 int gpubpf_kernel_table_collect(struct gpubpf_session *s)
 {
-	uint32_t n = count_rows(s); /* agents add rows meanwhile */
+	uint32_t n = count_rows(s); /* read once, because agents may add rows during this function */
 	struct gpubpf_kernel_row row;
 	void *tree = NULL;
 	int err;

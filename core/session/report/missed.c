@@ -23,7 +23,8 @@ static const bool is_user_choice[GPUBPF_MISSES] = {
 #include "core/wire/misses.def"
 };
 
-/* A launch that is being counted right now is first in `probed` or `missed`, and then in `launches`. */
+/* Agents count a launch in `probed` or `missed` before `launches`, so the sum of these may be larger; then it is the
+ * number of launches. */
 void gpubpf_missed_add_row(struct gpubpf_missed *missed, const struct gpubpf_kernel_row *row, struct gpubpf_kernel_stats *stats)
 {
 	uint64_t counted = row->probed;
@@ -41,7 +42,7 @@ void gpubpf_missed_add_row(struct gpubpf_missed *missed, const struct gpubpf_ker
 	stats->missed += counted - row->probed;
 }
 
-/* Does `known` already explain launches of this reason? */
+/* Does the text `known` of gpubpf_missed_why() already explain launches with this reason? */
 static bool is_explained(const struct gpubpf_kernel_stats *stats, uint32_t miss)
 {
 	switch (miss) {
@@ -54,7 +55,8 @@ static bool is_explained(const struct gpubpf_kernel_stats *stats, uint32_t miss)
 	return false;
 }
 
-/* Is no program attached to the kernel? Then its outcome says enough. */
+/* Were all launches missed because no program was attached to the kernel or had a place in it? Then the kernel's
+ * outcome explains enough. */
 static bool is_unattached_only(const struct gpubpf_missed *missed, const struct gpubpf_kernel_stats *stats)
 {
 	return stats->missed == missed->by[GPUBPF_MISS_UNATTACHED] + missed->by[GPUBPF_MISS_NO_PLACE] && !stats->probed;

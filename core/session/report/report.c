@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The queries that all report formats make on the session. */
+/* Functions that read the session's data for all report formats. */
 #include "report.h"
 
 #include <bpf/btf.h>
@@ -118,7 +118,7 @@ const char *gpubpf_report_reason(struct gpubpf_session *s, const struct gpubpf_k
 
 	if (s->opts.inspect && verdict && verdict->reason[0])
 		return verdict->reason;
-	/* a kernel that could be probed has no reason if only its twin was late */
+	/* no reason if the kernel could be probed, and only its twin was not ready in time */
 	if (s->opts.inspect && stats->reason[0] && !(verdict && stats->outcome == GPUBPF_OUTCOME_WAITING))
 		return stats->reason;
 	if (s->opts.inspect)
@@ -168,7 +168,7 @@ static bool matched_function(const struct gpubpf_session *s, const struct gpubpf
 	return false;
 }
 
-/* The unit's programs have the session's order. */
+/* Does any kernel have a place for the program? `named` is indexed by the program's index in the unit. */
 static bool matched_place(const struct gpubpf_session *s, const struct gpubpf_prog *prog)
 {
 	uint32_t at = prog - s->loaded->unit.progs;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define AMOUNTS_CELLS 6 /* count, sum, mean, median, 99th percentile, share */
+#define AMOUNTS_CELLS 6 /* columns for amounts: count, sum, mean, median, 99th percentile, share */
 
 /* -- columns from types -- */
 
@@ -57,7 +57,8 @@ static bool add_members(struct gpubpf_rows *rows, uint32_t type, uint32_t within
 	return btf_vlen(t) > 0;
 }
 
-/* The struct type without typedefs, unless its name starts with gpubpf_, since those have their own format; 0: none. */
+/* The struct type without typedefs; 0: it is no struct, or its name starts with gpubpf_, since such structs have their
+ * own format. */
 static uint32_t user_struct(const struct btf *btf, uint32_t type)
 {
 	uint32_t real = gpubpf_btf_strip(btf, type);
@@ -91,7 +92,7 @@ static bool add_value(struct gpubpf_rows *rows, const struct gpubpf_map *map)
 	       add_members(rows, type, map->value_size);
 }
 
-/* The column to sort by: the first amounts, else the first number. */
+/* The index of the column to sort by: the first column of amounts, else the first number in the value; -1: none. */
 static int find_order(const struct gpubpf_rows *rows)
 {
 	bool is_signed;
@@ -108,7 +109,7 @@ static int find_order(const struct gpubpf_rows *rows)
 
 static uint32_t count_cells(const struct gpubpf_rows *rows)
 {
-	uint32_t n = 1; /* the column of the process and device */
+	uint32_t n = 1; /* one for the column of the process and device */
 
 	for (uint32_t i = 0; i < rows->ncolumns; i++)
 		n += rows->column[i].amounts ? AMOUNTS_CELLS : 1;

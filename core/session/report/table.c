@@ -8,8 +8,8 @@
 #define BAR_WIDTH 52                 /* columns of a histogram's bar, as in bpftrace */
 #define GAP_WIDTH 2                  /* blanks between columns */
 
-/* Grow a block to `want` elements of a size; *room: the elements that fit. NULL: out of memory, and the block is
- * unchanged. */
+/* Grow a block to at least `needed` elements of `size` bytes; *room: the number of elements that fit. NULL: out of
+ * memory, and the block is unchanged. */
 static void *grow_block(void *block, size_t needed, size_t *room, size_t size)
 {
 	size_t more = *room ? *room : 64;
@@ -116,7 +116,7 @@ uint32_t gpubpf_table_rows(const struct gpubpf_table *t)
 	return t->columns ? t->cells / t->columns - 1 : 0;
 }
 
-/* Is it a number, possibly with a unit? */
+/* Is the text a number, possibly with a unit? */
 static bool is_number(const char *text)
 {
 	static const char *const units[] = { "", " ns", " us", " ms", " s", " %" };
@@ -257,7 +257,7 @@ static void print_bars(const struct gpubpf_hist_shape *shape, const uint64_t *sl
 	}
 }
 
-/* Merge the slots between two powers of two into one bar. */
+/* Print a histogram with several slots per power of two, with all slots between two powers of two as one bar. */
 static void print_fine(const struct gpubpf_hist_shape *shape, const uint64_t *slot, FILE *out)
 {
 	static const struct gpubpf_hist_shape powers = { .n = 65, .width = 8, .zeros = true };

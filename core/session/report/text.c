@@ -93,7 +93,7 @@ static void show_event(struct gpubpf_session *s, const struct gpubpf_stored_reco
 	fprintf(out, "%s\n", gpubpf_text_value(gpubpf_map_btf(s, k->map), &names, type, k->data, k->size));
 }
 
-/* Prints were shown while the programs ran. This shows the records of maps. */
+/* Show the records of maps. Prints were shown while the programs ran. */
 static void show_events(struct gpubpf_session *s, FILE *out, const struct gpubpf_report_opts *opts)
 {
 	uint64_t shown = 0, records = 0;
@@ -138,7 +138,7 @@ static void show_drops(const struct gpubpf_session *s, FILE *out)
 	fprintf(out, "\n");
 }
 
-/* Print the time that the session spent on twins, then the time that programs waited, in parts that add up to it. */
+/* Print the time that the session spent on twins, then the time that programs waited, with its parts. */
 static void show_cost(const struct gpubpf_session *s, FILE *out)
 {
 	struct gpubpf_cost_stats c = { .sz = sizeof(c) };

@@ -10,13 +10,13 @@
 #include "core/session/stacks/stacks.h"
 #include "table.h"
 
-#define MAX_ROWS 100           /* of a map at the end of a run; `map dump` and -j show all */
-#define MAX_COPIES 16          /* of a value that is no integer */
+#define MAX_ROWS 100           /* maximum rows of a map at the end of a run; `map dump` and -j show all */
+#define MAX_COPIES 16          /* maximum copies shown of a value that is no integer; `map dump` shows all */
 #define KEY_SIZE 4608          /* a kernel's name may have 4,095 bytes */
 #define VALUE_SIZE 16384
 
-static _Thread_local char value_text[VALUE_SIZE]; /* holds one value at a time; static, since stacks may be small
-						   * (ulimit -s) */
+static _Thread_local char value_text[VALUE_SIZE]; /* buffer for one value at a time; not on the stack, which may be
+						   * small (ulimit -s) */
 
 struct shown {
 	struct gpubpf_session *s;
@@ -27,12 +27,12 @@ struct shown {
 	struct gpubpf_table table;
 	uint64_t limit, entries, drawn, omitted;
 	bool tagged, skip_zeros;
-	bool is_int, is_signed, is_ns; /* of the value */
+	bool is_int, is_signed, is_ns; /* the value is an integer, signed, in nanoseconds */
 	bool is_rows;
 	struct gpubpf_rows rows;
 	bool is_hist;                  /* the map's entries are slots of one histogram */
 	struct gpubpf_hist_shape shape;
-	struct gpubpf_hists hists;     /* in a value */
+	struct gpubpf_hists hists;     /* the histograms in a value */
 	uint64_t *slot;                /* [GPUBPF_HIST_SLOTS] */
 };
 
@@ -56,8 +56,8 @@ const char *gpubpf_text_value(const struct btf *btf, const struct gpubpf_typed_n
 	return value_text;
 }
 
-/* Print the process and device of a row. The runtime numbers its devices, so the row names it if the session has
- * several. */
+/* Print the process and device of a row. Each runtime numbers its own devices, so the cell has the runtime's name if
+ * kernels ran on several. */
 static void put_owner(struct shown *sh, const struct gpubpf_session_arena *a)
 {
 	if (gpubpf_report_has_several_runtimes(sh->s) && a->backend[0])
@@ -136,7 +136,7 @@ static int show_entry(void *arg, const struct gpubpf_entry *entry)
 struct summary {
 	uint64_t sum, min, max;
 	uint32_t nonzero;
-	uint64_t slot[64];     /* log2 of the values */
+	uint64_t slot[64];     /* histogram: number of values by log2 */
 };
 
 static void summarise(const struct shown *sh, const struct gpubpf_entry *entry, struct summary *sum)
@@ -222,7 +222,7 @@ static int add_row(void *arg, const struct gpubpf_entry *entry)
 	return gpubpf_entry_is_zero(entry) ? 0 : gpubpf_rows_add(&sh->rows, entry);
 }
 
-/* Print a row's cell; amounts need several cells. */
+/* Print the cell of a row for a column, or the cells if it is a column of amounts. */
 static void put_cells(struct shown *sh, const struct gpubpf_row *row, const struct gpubpf_row_column *column)
 {
 	const uint8_t *data = gpubpf_row_data(&sh->rows, row, column);
@@ -359,7 +359,7 @@ static bool has_variables(const struct shown *sh)
 	return map_of(sh)->global_data && sh->btf && map_of(sh)->btf_value;
 }
 
-/* The function that adds table rows or histogram counts for an entry; NULL: none. */
+/* The function that adds an entry to the table or to a histogram; NULL: none. */
 static gpubpf_entry_fn select_entry_fn(const struct shown *sh)
 {
 	if (has_variables(sh))
@@ -400,7 +400,7 @@ static const char *format_size(uint64_t bytes, char buf[32])
 	return buf;
 }
 
-/* Show the map's memory, and its bytes there. */
+/* Show the kinds of memory that have the map, with the map's bytes there. */
 static void show_places(const struct shown *sh)
 {
 	struct gpubpf_map_memory p;
@@ -411,7 +411,7 @@ static void show_places(const struct shown *sh)
 			gpubpf_placement_name(p.where), p.device, p.live ? ", seen by host and kernels at once" : "");
 }
 
-/* The same for all maps together. */
+/* Show the memory of all maps together, for each device. */
 static void show_memory(struct gpubpf_session *s, FILE *out)
 {
 	struct gpubpf_memory_used used;
