@@ -57,7 +57,7 @@ static void draw_now(const struct cli_progress *p, struct gpubpf_session *s, uin
 	char kernel[128], text[256];
 	const char *stage;
 
-	if (!gpubpf_builders_current(s->makers, kernel, sizeof(kernel), &stage))
+	if (!gpubpf_builders_current(s->builders, kernel, sizeof(kernel), &stage))
 		return;
 	snprintf(text, sizeof(text), "gpubpf: building twins, %llu of %llu, %.1f s: %.60s%s%s",
 		 (unsigned long long)(count_built(s) - p->before + 1), (unsigned long long)(count_built(s) - p->before + s->pending),
@@ -86,7 +86,7 @@ static bool note_once(struct cli_progress *p, struct gpubpf_session *s, uint64_t
 		return false;
 	}
 	p->since_ns = p->since_ns ? p->since_ns : now;
-	if (now - p->since_ns < MIN_NOTE_WAIT_NS || !gpubpf_builders_current(s->makers, kernel, sizeof(kernel), &stage))
+	if (now - p->since_ns < MIN_NOTE_WAIT_NS || !gpubpf_builders_current(s->builders, kernel, sizeof(kernel), &stage))
 		return true;
 	cli_note("the program waits while twins of its kernels are built: %s%s%s", kernel, stage ? ", " : "", stage ? stage : "");
 	p->told = true;

@@ -48,7 +48,7 @@ int gpubpf_session__start(struct gpubpf_session *s)
 	if (!err)
 		err = gpubpf_server_open(s);
 	if (!err)
-		err = gpubpf_builders_create(s, &s->makers);
+		err = gpubpf_builders_create(s, &s->builders);
 	if (err < 0) {
 		gpubpf_server_close(s);
 		return err;
@@ -92,8 +92,8 @@ int gpubpf_session__stop(struct gpubpf_session *s)
 	gpubpf_session__enable(s, false);
 	gpubpf_linux_progs_detach(s);
 	gpubpf_server_poll(s, 0);
-	gpubpf_builders_destroy(s->makers);
-	s->makers = NULL;
+	gpubpf_builders_destroy(s->builders);
+	s->builders = NULL;
 	s->pending = 0;
 	gpubpf_server_close(s);
 	gpubpf_reader_run(s, true);

@@ -18,8 +18,9 @@
  *   stacks/     host stacks of kernel launches, function symbols of a file
  *   base/       errors and notes; look-ups of peers, kernels, programs and maps
  *
- * Further headers: maps/entries.h (the elements of a map), report/rows.h (values shown as tables), report/table.h (text
- * tables), base/signature.h (a kernel's parameters), base/sized.h (public structs that grow).
+ * Further headers: core/session/maps/entries.h (the elements of a map), core/session/report/rows.h (values shown as
+ * tables), core/session/report/table.h (text tables), core/session/base/signature.h (a kernel's parameters),
+ * core/session/base/sized.h (public structs that grow).
  */
 #ifndef GPUBPF_SESSION_SESSION_H
 #define GPUBPF_SESSION_SESSION_H
@@ -65,13 +66,13 @@ enum gpubpf_session_state {
 /* An arena and its user: one that all devices on host memory share, or one per device. */
 struct gpubpf_session_arena {
 	struct gpubpf_layout layout;
-	uint32_t given;            /* number of maps in the segments that devices can use; later maps are laid out but
-				    * not activated */
+	uint32_t nactive_maps;            /* number of maps in the segments that devices can use; later maps are laid
+					   * out but not activated */
 	void *base;
 	int fd;
 	bool shared;
 	bool used;                 /* a device was assigned to it */
-	void *begun;               /* values of summed maps when the device joined, in the same layout, which readers
+	void *initial;               /* values of summed maps when the device joined, in the same layout, which readers
 				    * subtract; NULL: all zeros */
 	uint32_t process, device;  /* the device's process and number, unless shared */
 	char backend[16];          /* the device's runtime */
@@ -103,7 +104,7 @@ struct gpubpf_session_device {
 	bool rescued;              /* gpubpf-rescue has copied its maps or has failed, so it does not run again */
 	int memory_fd;               /* device memory of its maps, from which the session rescues them if the process
 				      * cannot copy them; or -1 */
-	bool kept;                 /* memory_fd was set once: the session refuses another from the agent */
+	bool had_memory_fd;                 /* memory_fd was set once: the session refuses another from the agent */
 };
 
 enum gpubpf_peer_kind {
@@ -131,8 +132,8 @@ struct gpubpf_peer {
 	uint32_t nknown;
 	struct gpubpf_code_map *code; /* [ncode], sorted: mapped code of the process (core/session/stacks/stacks.c) */
 	uint32_t ncode;
-	uint64_t unloaded;         /* the agent's generation of loaded code files (GPUBPF_MSG_STACK) when the session
-				    * read `code` */
+	uint64_t code_generation;         /* the agent's generation of loaded code files (GPUBPF_MSG_STACK) when the
+					   * session read `code` */
 	enum gpubpf_held held;     /* an agent's answer to the last GPUBPF_MSG_HOLD */
 	struct {                   /* a loader's request that waits for mirrors */
 		void *data;                /* NULL: none */
@@ -141,8 +142,8 @@ struct gpubpf_peer {
 		uint64_t until_ns;
 	} parked;
 	struct {                   /* a tool's query that waits for mirrors */
-		bool open, asked;          /* asked: the session has requested mirrors */
-		bool holds;                /* launches wait until the query is answered */
+		bool open, mirrors_requested;          /* asked: the session has requested mirrors */
+		bool holds_launches;                /* launches wait until the query is answered */
 		uint32_t what, flags, seq;
 		char map[64];
 		char **words;              /* words of the command line for an element, in one owned block */
@@ -219,8 +220,8 @@ struct gpubpf_session {
 	struct gpubpf_rescue *rescues;     /* queue of rescues; only the first one runs */
 	uint64_t next_peer;
 	uint64_t mirrored_ns;                 /* time when mirrors last arrived for loaders */
-	uint64_t held_ns;                  /* time since which launches wait until a reader has read the maps; 0: they
-					    * do not wait */
+	uint64_t hold_start_ns;                  /* time since which launches wait until a reader has read the maps; 0:
+						  * they do not wait */
 	enum gpubpf_moment {
 		GPUBPF_MOMENT_UNKNOWN,      /* in reports other than dumps */
 		GPUBPF_MOMENT_LIVE,        /* kernels may have run during the read */
@@ -253,7 +254,7 @@ struct gpubpf_session {
 
 	struct gpubpf_bpf *bpf;            /* objects that loaders created; NULL: none */
 	const struct gpubpf_loader_ops *loader_ops; /* core/session/base/loader_ops.h; NULL: no loader reads records */
-	struct gpubpf_builders *makers;
+	struct gpubpf_builders *builders;
 	uint32_t pending;
 	uint64_t retained_bytes;               /* bytes of images that the session keeps, so that peers need not send
 						* them again */
@@ -279,8 +280,8 @@ struct gpubpf_session {
 	uint32_t ncode_files;
 	char stack_text[1024];             /* the last stack that gpubpf_session_names() formatted */
 
-	struct gpubpf_stored_record *kept;
-	uint64_t nkept, nrecords;          /* nrecords also counts records after the limit */
+	struct gpubpf_stored_record *stored;
+	uint64_t nstored, nrecords;          /* nrecords also counts records after the limit */
 	uint64_t *map_records;             /* [nmaps]: records read from rings */
 	bool *map_set;                     /* [nmaps]: an update has changed the map */
 	char **notes;

@@ -16,14 +16,14 @@ void gpubpf_bpf_pins(const char *session, char out[GPUBPF_BPF_PINS_SIZE])
 	snprintf(out, GPUBPF_BPF_PINS_SIZE, "%.*s-pin", end ? (int)(end - session) : (int)strlen(session), session);
 }
 
-enum { INLINE, APART };            /* location of the payload: in the packet, or in its first descriptor */
+enum { IN_PACKET, IN_MEMFD };            /* location of the payload: in the packet, or in its first descriptor */
 
 static int send_in_memfd(int sock, int flags, uint16_t type, uint32_t seq, const struct gpubpf_writer *w, int fd)
 {
 	struct gpubpf_writer head = {0};
 	int fds[2] = { gpubpf_memfd_image("gpubpf-payload", w->data, w->size), fd }, err = fds[0];
 
-	gpubpf_put_u8(&head, APART);
+	gpubpf_put_u8(&head, IN_MEMFD);
 	if (err >= 0)
 		err = gpubpf_msg_send(sock, flags, type, seq, &head, fds, fd < 0 ? 1 : 2);
 	gpubpf_writer_finish(&head);
@@ -43,7 +43,7 @@ int gpubpf_payload_send(int sock, int flags, uint16_t type, uint32_t seq, const 
 		return -E2BIG;
 	if (w->size >= GPUBPF_MSG_MAX)
 		return send_in_memfd(sock, flags, type, seq, w, fd);
-	gpubpf_put_u8(&whole, INLINE);
+	gpubpf_put_u8(&whole, IN_PACKET);
 	gpubpf_put_raw(&whole, w->data, w->size);
 	err = gpubpf_msg_send(sock, flags, type, seq, &whole, &fd, fd >= 0);
 	gpubpf_writer_finish(&whole);
@@ -57,9 +57,9 @@ int gpubpf_payload_open(struct gpubpf_packet *msg, struct gpubpf_payload *p)
 	int fd;
 
 	*p = (struct gpubpf_payload){ .r = msg->payload, .fd = -1 };
-	if (msg->payload.failed || where > APART)
+	if (msg->payload.failed || where > IN_MEMFD)
 		return -EPROTO;
-	if (where == APART) {
+	if (where == IN_MEMFD) {
 		fd = gpubpf_msg_take_fd(msg, 0);
 		size = gpubpf_memfd_size(fd, GPUBPF_BPF_MAX);
 		p->mapped = size > 0 ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
@@ -72,7 +72,7 @@ int gpubpf_payload_open(struct gpubpf_packet *msg, struct gpubpf_payload *p)
 		p->size = size;
 		gpubpf_reader_init(&p->r, p->mapped, p->size);
 	}
-	p->fd = gpubpf_msg_take_fd(msg, where == APART);
+	p->fd = gpubpf_msg_take_fd(msg, where == IN_MEMFD);
 	return 0;
 }
 

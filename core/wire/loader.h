@@ -37,7 +37,7 @@ extern const char *const gpubpf_bpf_kinds[GPUBPF_BPF_KINDS]; /* "map", ... */
 enum gpubpf_bpf_op {
 	/* In these comments, arguments precede "->", results follow it; "number" is the id of an object. str program,
 	 * u32 program type -> u32 1 if the program is for a GPU, by its name and the session's options */
-	GPUBPF_BPF_WANTS = 1,
+	GPUBPF_BPF_PROG_IS_GPU = 1,
 	/*
 	 * u32 type, key_size, value_size, max_entries, flags, u64 extra, str name, u32 number of its BTF or 0, u32 BTF
 	 * types of key and value, u32 number of a map that defines its elements or 0, u32 id of the Linux kernel's map
@@ -84,7 +84,7 @@ enum gpubpf_bpf_op {
 	 * u32 id of a map of the Linux kernel -> u32 1 if loaders still read the kernel's map, because it receives all
 	 * records, fd of the session's map for it
 	 */
-	GPUBPF_BPF_WAS = 18,
+	GPUBPF_BPF_MAP_BY_KERNEL_ID = 18,
 	/*
 	 * u32 id of a map of maps of the Linux kernel, and the definition of its elements: u32 type, key_size,
 	 * value_size, max_entries, flags, u64 extra, str name

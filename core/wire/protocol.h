@@ -259,7 +259,7 @@ struct gpubpf_kernel_row {     /* 832 bytes */
 	uint64_t copied;         /* value of `probed` at the last copy of the device's maps into the mirror */
 	char backend[16];        /* runtime of the device */
 	uint32_t compiled_by;    /* enum gpubpf_compiled_by */
-	uint32_t begun;          /* 0: not launched yet, but the agent has a twin; reports omit the row */
+	uint32_t launched;       /* 0: not launched yet, but the agent has a twin; reports omit the row */
 	uint64_t pad[3];
 };
 

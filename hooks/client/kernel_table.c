@@ -80,7 +80,7 @@ static bool matches(const struct gpubpf_kernel_entry *entry, uint32_t generation
 
 void gpubpf_kernel_table_note_launched(struct gpubpf_kernel_entry *entry)
 {
-	__atomic_store_n(&entry->shared->begun, 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&entry->shared->launched, 1, __ATOMIC_RELAXED);
 }
 
 struct gpubpf_kernel_entry *gpubpf_kernel_entry(const char *name, const char *backend, uint32_t device, bool begun)

@@ -217,7 +217,7 @@ static int lookup_adopted(uint32_t was, bool *stays_kernel)
 	int fd;
 
 	gpubpf_put_u32(&w, was);
-	fd = ask(GPUBPF_BPF_WAS, &w, &a);
+	fd = ask(GPUBPF_BPF_MAP_BY_KERNEL_ID, &w, &a);
 	*stays_kernel = gpubpf_get_u32(&a.payload.r);
 	if (!fd) {
 		fd = a.payload.fd < 0 ? -EMFILE : a.payload.fd;

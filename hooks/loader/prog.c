@@ -62,7 +62,7 @@ static bool session_wants(const struct call *c)
 
 	put_name(&w, c);
 	gpubpf_put_u32(&w, c->attr.prog_type);
-	yes = !ask(GPUBPF_BPF_WANTS, &w, &a) && gpubpf_get_u32(&a.payload.r);
+	yes = !ask(GPUBPF_BPF_PROG_IS_GPU, &w, &a) && gpubpf_get_u32(&a.payload.r);
 	answer_close(&a);
 	return yes;
 }

@@ -160,7 +160,7 @@ static struct gpubpf_merge *begin_with(const struct gpubpf_merge_opts *opts)
 
 	for (int i = 0; i < 2; i++) {
 		sides[i] = (struct side){ .which = i, .room = KEYS };
-		ops[i] = (struct gpubpf_merge_side){ &sides[i], each, one, add, exchange, opts->apart ? insert_zeros : insert, erase };
+		ops[i] = (struct gpubpf_merge_side){ &sides[i], each, one, add, exchange, opts->keys_only ? insert_zeros : insert, erase };
 	}
 	return gpubpf_merge_new(opts, ops);
 }
@@ -168,7 +168,7 @@ static struct gpubpf_merge *begin_with(const struct gpubpf_merge_opts *opts)
 static struct gpubpf_merge *begin(bool sums, bool forgets)
 {
 	const struct gpubpf_merge_opts opts = {
-		.key_size = 4, .value_size = sizeof(uint64_t[WORDS]), .word = 8, .sums = sums, .forgets = forgets,
+		.key_size = 4, .value_size = sizeof(uint64_t[WORDS]), .word = 8, .sums = sums, .evicts = forgets,
 	};
 
 	return begin_with(&opts);
@@ -464,7 +464,7 @@ static void test_apart(void)
 
 static void test_keys(void)
 {
-	const struct gpubpf_merge_opts opts = { .key_size = 4, .value_size = sizeof(uint64_t[WORDS]), .word = 8, .apart = true };
+	const struct gpubpf_merge_opts opts = { .key_size = 4, .value_size = sizeof(uint64_t[WORDS]), .word = 8, .keys_only = true };
 	struct gpubpf_merge *m = begin_with(&opts);
 
 	set(0, 1, 7);

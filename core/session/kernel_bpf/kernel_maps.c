@@ -52,18 +52,18 @@ const char *gpubpf_linux_maps_why_never(const struct gpubpf_map *map)
 }
 
 /* Why the session's map cannot be synchronized; NULL: it can. takes: kernel programs pop values. */
-static const char *why_not_synced(const struct gpubpf_session *s, uint32_t index, bool takes)
+static const char *why_not_synced(const struct gpubpf_session *s, uint32_t index, bool kernel_pops)
 {
 	const struct gpubpf_map *map = &s->loaded->unit.maps[index];
 
-	if (map->type->ops & GPUBPF_OP_BIT(GPUBPF_OP_POP) && gpubpf_linux_queue_is_split(s, index, takes))
+	if (map->type->ops & GPUBPF_OP_BIT(GPUBPF_OP_POP) && gpubpf_linux_queue_is_split(s, index, kernel_pops))
 		return GPUBPF_LINUX_BOTH_TAKE;
 	return gpubpf_linux_maps_why_never(map);
 }
 
 static const struct gpubpf_synced_ops synced_ops;
 
-static int add_synced_map(struct gpubpf_session *s, uint32_t map, int fd, bool takes)
+static int add_synced_map(struct gpubpf_session *s, uint32_t map, int fd, bool kernel_pops)
 {
 	struct gpubpf_linux_synced_map *c;
 	int err;
@@ -74,7 +74,7 @@ static int add_synced_map(struct gpubpf_session *s, uint32_t map, int fd, bool t
 		return -ENOMEM;
 	s->synced_ops = &synced_ops;
 	c = &s->linux_maps->all[s->linux_maps->n];
-	*c = (struct gpubpf_linux_synced_map){ .s = s, .map = map, .fd = fd, .takes = takes, .waiting = &s->linux_maps->waiting, .kind = kind_of(&s->loaded->unit.maps[map]) };
+	*c = (struct gpubpf_linux_synced_map){ .s = s, .map = map, .fd = fd, .kernel_pops = kernel_pops, .waiting = &s->linux_maps->waiting, .kind = kind_of(&s->loaded->unit.maps[map]) };
 	if (gpubpf_loader_find_reader(s, map))
 		c->waiting = &c->own;
 	err = c->kind->open(c);
@@ -84,10 +84,10 @@ static int add_synced_map(struct gpubpf_session *s, uint32_t map, int fd, bool t
 	return err;
 }
 
-const char *gpubpf_linux_maps_add(struct gpubpf_session *s, uint32_t map, int fd, bool takes)
+const char *gpubpf_linux_maps_add(struct gpubpf_session *s, uint32_t map, int fd, bool kernel_pops)
 {
-	const char *why = why_not_synced(s, map, takes);
-	int err = why ? 0 : add_synced_map(s, map, fd, takes);
+	const char *why = why_not_synced(s, map, kernel_pops);
+	int err = why ? 0 : add_synced_map(s, map, fd, kernel_pops);
 
 	if (err < 0)
 		why = err == -E2BIG ? "summed values are larger than 1,024 words" : strerror(-err);
@@ -112,9 +112,9 @@ static void note_full(struct gpubpf_linux_synced_map *c)
 {
 	bool kernel = gpubpf_merge_rejected(c->merge, 1), own = gpubpf_merge_rejected(c->merge, 0);
 
-	if (c->told || !(kernel || own))
+	if (c->full_noted || !(kernel || own))
 		return;
-	c->told = true;
+	c->full_noted = true;
 	gpubpf_session_note(c->s, "map %s: it is full %s: keys without room there are only on the other side",
 			    gpubpf_linux_get_map(c)->name,
 			    kernel ? "on the Linux kernel's side" : "on the GPU's side");
@@ -167,12 +167,12 @@ static void run_pass(struct gpubpf_linux_synced_map *c)
 {
 	uint64_t began = gpubpf_now_ns();
 
-	if (c->rests)
+	if (c->suspended)
 		return;
 	warn_stale_clock(c);
 	note_failed_sync(c, c->kind->pass(c));
 	c->ended_ns = gpubpf_now_ns();
-	c->took_ns = c->ended_ns - began;
+	c->pass_ns = c->ended_ns - began;
 }
 
 void gpubpf_linux_maps_pass(struct gpubpf_session *s)
@@ -192,7 +192,7 @@ void gpubpf_linux_maps_pass(struct gpubpf_session *s)
 bool gpubpf_linux_maps_is_active(const struct gpubpf_session *s)
 {
 	for (uint32_t i = 0; s->linux_maps && i < s->linux_maps->n; i++)
-		if (!s->linux_maps->all[i].rests)
+		if (!s->linux_maps->all[i].suspended)
 			return true;
 	return false;
 }
@@ -229,30 +229,30 @@ static bool maps_is_synced(const struct gpubpf_session *s, uint32_t map)
 {
 	const struct gpubpf_linux_synced_map *c = find_synced(s, map);
 
-	return c && !c->rests;
+	return c && !c->suspended;
 }
 
-void gpubpf_linux_maps_suspend(struct gpubpf_session *s, uint32_t map, bool rests)
+void gpubpf_linux_maps_suspend(struct gpubpf_session *s, uint32_t map, bool suspended)
 {
 	struct gpubpf_linux_synced_map *c = find_synced(s, map);
 
 	if (c)
-		c->rests = rests;
+		c->suspended = suspended;
 }
 
 static bool is_due(const struct gpubpf_linux_synced_map *c)
 {
-	return c->took_ns < SHORT_PASS_NS || gpubpf_now_ns() - c->ended_ns >= PASS_SHARE * c->took_ns;
+	return c->pass_ns < SHORT_PASS_NS || gpubpf_now_ns() - c->ended_ns >= PASS_SHARE * c->pass_ns;
 }
 
 void gpubpf_linux_maps_sync(struct gpubpf_session *s, uint32_t map, const void *key)
 {
 	struct gpubpf_linux_synced_map *c = find_synced(s, map);
 
-	if (!c || c->rests)
+	if (!c || c->suspended)
 		return;
-	if (key && c->kind->settle)
-		note_failed_sync(c, c->kind->settle(c, key));
+	if (key && c->kind->sync_key)
+		note_failed_sync(c, c->kind->sync_key(c, key));
 	else if (is_due(c))
 		run_pass(c);
 }
@@ -261,7 +261,7 @@ static int queue_next(const struct gpubpf_session *s, uint32_t map, bool take, v
 {
 	const struct gpubpf_linux_synced_map *c = find_synced(s, map);
 
-	if (!c || !c->takes || c->split)
+	if (!c || !c->kernel_pops || c->both_pop)
 		return -EOPNOTSUPP;
 	return take ? gpubpf_linux_map_pop(c->kernel, value) : gpubpf_linux_map_lookup(c->kernel, NULL, value);
 }
@@ -271,7 +271,7 @@ void gpubpf_linux_queue_reverse(struct gpubpf_session *s, uint32_t map)
 	struct gpubpf_linux_synced_map *c = find_synced(s, map);
 
 	if (c && c->kind == &gpubpf_linux_queue)
-		c->takes = true;
+		c->kernel_pops = true;
 }
 
 static const struct gpubpf_linux_synced_map *find_percpu(const struct gpubpf_session *s, uint32_t map)
@@ -313,7 +313,7 @@ static bool rings_queue(struct gpubpf_session *s, uint32_t map, int arena, uint3
 {
 	struct gpubpf_linux_synced_map *c = find_synced(s, map);
 
-	if (!c || c->rests)
+	if (!c || c->suspended)
 		return false;
 	gpubpf_linux_record_add(c, arena, copy, data, size);
 	return true;
@@ -327,7 +327,7 @@ static uint64_t rings_deliver(struct gpubpf_session *s, bool all)
 		struct gpubpf_linux_synced_map *c = &s->linux_maps->all[i];
 		struct sys_object *reader = c->waiting == &c->own ? gpubpf_loader_find_reader(s, c->map) : NULL;
 
-		if (!c->rests && gpubpf_linux_records_has_room(c->waiting))
+		if (!c->suspended && gpubpf_linux_records_has_room(c->waiting))
 			gpubpf_linux_ring_read(c);
 		if (c->own.n)
 			n += gpubpf_linux_records_deliver(s, &c->own, reader, until);

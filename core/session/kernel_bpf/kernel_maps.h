@@ -26,13 +26,13 @@ struct ring_buffer;
 struct sys_object;
 
 /* Synchronize a map of the session with the kernel's map fd, which outlives it. The session must have its first arena.
- * takes: kernel programs pop values from the queue. Returns NULL, or why the maps cannot be synchronized. */
-const char *gpubpf_linux_maps_add(struct gpubpf_session *s, uint32_t map, int fd, bool takes);
+ * kernel_pops: kernel programs pop values from the queue. Returns NULL, or why the maps cannot be synchronized. */
+const char *gpubpf_linux_maps_add(struct gpubpf_session *s, uint32_t map, int fd, bool kernel_pops);
 void gpubpf_linux_maps_close(struct gpubpf_session *s);
 /* Why maps of this kind are never synchronized; NULL: they can be. */
 const char *gpubpf_linux_maps_why_never(const struct gpubpf_map *map);
-/* rests true: suspend synchronization, because no kernel program uses the map. False: resume it. */
-void gpubpf_linux_maps_suspend(struct gpubpf_session *s, uint32_t map, bool rests);
+/* suspended true: suspend synchronization, because no kernel program uses the map. False: resume it. */
+void gpubpf_linux_maps_suspend(struct gpubpf_session *s, uint32_t map, bool suspended);
 /* Synchronize the map at this key; NULL: at all keys, if that does not take long. Call it before a read and after a
  * write. */
 void gpubpf_linux_maps_sync(struct gpubpf_session *s, uint32_t map, const void *key);
@@ -68,7 +68,7 @@ void gpubpf_linux_records_free(struct gpubpf_linux_heap *h);
 struct gpubpf_linux_kind {
 	int (*open)(struct gpubpf_linux_synced_map *c);       /* -E2BIG: values are too large */
 	int (*pass)(struct gpubpf_linux_synced_map *c);
-	int (*settle)(struct gpubpf_linux_synced_map *c, const void *key); /* synchronize one key; NULL: run a whole
+	int (*sync_key)(struct gpubpf_linux_synced_map *c, const void *key); /* synchronize one key; NULL: run a whole
 									    * pass instead */
 	void (*close)(struct gpubpf_linux_synced_map *c);     /* also after a failed open */
 };
@@ -84,13 +84,13 @@ struct gpubpf_linux_synced_map {
 	struct gpubpf_merge *merge;        /* NULL: keys are fixed */
 	uint32_t word;                     /* bytes of the words that are merged one by one; 0: values change as a whole
 					    * */
-	bool told;                         /* a note about a full side was reported */
+	bool full_noted;                   /* a note about a full side was reported */
 	bool stale_noted;                    /* warn_stale_clock() has checked the map */
 	gpubpf_merge_found_fn found;       /* callback of the current walk */
 	void *arg;
 	uint8_t *zeros;                    /* zero values for all multiprocessors, or all CPUs */
-	bool takes;                        /* kernel programs pop values, so values go to the kernel's side */
-	bool split;                        /* programs of both sides pop values, so each side keeps its own values */
+	bool kernel_pops;                  /* kernel programs pop values, so values go to the kernel's side */
+	bool both_pop;                     /* programs of both sides pop values, so each side keeps its own values */
 	uint8_t *in_transit;                     /* [n_in_transit] values that one side has popped and the other has no
 						  * room for, the oldest first; at most max_entries */
 	uint32_t n_in_transit;
@@ -99,8 +99,8 @@ struct gpubpf_linux_synced_map {
 	struct perf_buffer *perf;
 	struct gpubpf_linux_heap *waiting, own; /* own: records that wait, if a loader reads the map; otherwise they are
 						 * in the heap of all rings. waiting points to the heap in use */
-	bool rests;
-	uint64_t ended_ns, took_ns;        /* end and duration of the last pass */
+	bool suspended;
+	uint64_t ended_ns, pass_ns;        /* end and duration of the last pass */
 	uint64_t opened_ns, lost;          /* lost: number of records */
 	struct gpubpf_linux_record_info {        /* facts about records with the size of the last one */
 		uint32_t size;
@@ -108,7 +108,7 @@ struct gpubpf_linux_synced_map {
 		uint32_t own;              /* bytes without padding */
 		int32_t time;              /* byte offset of its time; -1: it has no time */
 		int object;                /* the object that defines their types */
-	} known;
+	} record_info;
 };
 
 static inline const struct gpubpf_map *gpubpf_linux_get_map(const struct gpubpf_linux_synced_map *c)
@@ -120,7 +120,7 @@ static inline const struct gpubpf_map *gpubpf_linux_get_map(const struct gpubpf_
 int gpubpf_linux_kernel_each(struct gpubpf_linux_synced_map *c, gpubpf_linux_element_fn each, gpubpf_merge_found_fn found, void *arg);
 int gpubpf_linux_kernel_erase(void *side, const void *key);
 /* Do programs of both sides pop values from the queue? */
-bool gpubpf_linux_queue_is_split(const struct gpubpf_session *s, uint32_t map, bool takes);
+bool gpubpf_linux_queue_is_split(const struct gpubpf_session *s, uint32_t map, bool kernel_pops);
 /* Run one pass of c->merge, and report a note if a side is full. */
 int gpubpf_linux_merge(struct gpubpf_linux_synced_map *c);
 

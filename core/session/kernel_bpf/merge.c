@@ -174,7 +174,7 @@ static void insert_key(struct gpubpf_merge *m, struct element *e, int to, const 
 
 	m->carried += !err;
 	if (!err)
-		record_value(m, e, to, m->o.apart ? m->zeros : value);
+		record_value(m, e, to, m->o.keys_only ? m->zeros : value);
 	else if (err != -EEXIST) /* -EEXIST: another writer has inserted the key, so the next pass finds a new key on
 				  * both sides */
 		m->rejected[to]++;
@@ -242,7 +242,7 @@ static void merge_one_sided(struct gpubpf_merge *m, struct element *e, int side)
 {
 	int other = !side;
 
-	if (m->o.forgets) {
+	if (m->o.evicts) {
 		e->had[other] = false;
 		if (!is_changed(m, e, side))
 			return;
@@ -348,7 +348,7 @@ static void record_both(struct gpubpf_merge *m, struct element *e)
 
 static void merge_element(struct gpubpf_merge *m, struct element *e)
 {
-	if (e->has[0] && e->has[1] && m->o.apart)
+	if (e->has[0] && e->has[1] && m->o.keys_only)
 		record_both(m, e);
 	else if (e->has[0] && e->has[1] && m->o.sums)
 		merge_sums(m, e);

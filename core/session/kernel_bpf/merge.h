@@ -31,8 +31,8 @@ struct gpubpf_merge_opts {
 	uint32_t key_size, value_size;
 	uint32_t word;                 /* bytes of a word, which is merged as a unit: 4, 8, or the whole value */
 	bool sums;                     /* side 0 only adds, in words of 4 or 8 bytes */
-	bool forgets;                  /* keys are evicted (LRU), so a missing key is no deletion */
-	bool apart;                    /* only keys are synchronized, and inserted with zero values; a value only shows
+	bool evicts;                   /* keys are evicted (LRU), so a missing key is no deletion */
+	bool keys_only;                /* only keys are synchronized, and inserted with zero values; a value only shows
 					* that its key has changed */
 };
 

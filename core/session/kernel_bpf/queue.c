@@ -23,14 +23,14 @@ static int pop_value(struct gpubpf_linux_synced_map *c, void *value)
 {
 	struct gpubpf_map_view view = gpubpf_arena_view(c->s, 0, c->map);
 
-	return c->takes ? gpubpf_map_lookup_and_delete(&view, NULL, value) : gpubpf_linux_map_pop(c->kernel, value);
+	return c->kernel_pops ? gpubpf_map_lookup_and_delete(&view, NULL, value) : gpubpf_linux_map_pop(c->kernel, value);
 }
 
 static int put(struct gpubpf_linux_synced_map *c, const void *value)
 {
 	struct gpubpf_map_view view = gpubpf_arena_view(c->s, 0, c->map);
 
-	return c->takes ? gpubpf_linux_map_update(c->kernel, NULL, value, BPF_ANY) : gpubpf_map_update(&view, NULL, value, BPF_ANY);
+	return c->kernel_pops ? gpubpf_linux_map_update(c->kernel, NULL, value, BPF_ANY) : gpubpf_map_update(&view, NULL, value, BPF_ANY);
 }
 
 /* Reverse the values from index `first` on, since popping a stack returns the newest value first. */
@@ -83,17 +83,17 @@ static void warn_not_shared(struct gpubpf_linux_synced_map *c)
 					    gpubpf_linux_get_map(c)->name, c->s->arenas[i].name);
 }
 
-bool gpubpf_linux_queue_is_split(const struct gpubpf_session *s, uint32_t map, bool takes)
+bool gpubpf_linux_queue_is_split(const struct gpubpf_session *s, uint32_t map, bool kernel_pops)
 {
-	return takes && s->map_use[map] & (GPUBPF_USE_DELETE | GPUBPF_USE_READ);
+	return kernel_pops && s->map_use[map] & (GPUBPF_USE_DELETE | GPUBPF_USE_READ);
 }
 
 static int pass_queue(struct gpubpf_linux_synced_map *c)
 {
 	int err, put;
 
-	c->split = gpubpf_linux_queue_is_split(c->s, c->map, c->takes);
-	if (c->split) {
+	c->both_pop = gpubpf_linux_queue_is_split(c->s, c->map, c->kernel_pops);
+	if (c->both_pop) {
 		gpubpf_session_note(c->s, GPUBPF_LINUX_NOT_SHARED, gpubpf_linux_get_map(c)->name, GPUBPF_LINUX_BOTH_TAKE);
 		return 0;
 	}

@@ -63,19 +63,19 @@ static void cache_record_type(struct gpubpf_linux_synced_map *c, uint32_t size, 
 		type = gpubpf_event_type(c->s, c->map, size - pad);
 		own = type ? size - pad : size;
 	}
-	c->known = (struct gpubpf_linux_record_info){ size, padded, own, type ? time_in(c, type) : -1, gpubpf_linux_get_map(c)->object };
+	c->record_info = (struct gpubpf_linux_record_info){ size, padded, own, type ? time_in(c, type) : -1, gpubpf_linux_get_map(c)->object };
 }
 
 static uint64_t time_of(struct gpubpf_linux_synced_map *c, const void *data, uint32_t *size, bool padded)
 {
 	uint64_t now = gpubpf_now_ns(), offset = gpubpf_unix_offset_ns(), time;
 
-	if (c->known.size != *size || c->known.padded != padded || c->known.object != gpubpf_linux_get_map(c)->object)
+	if (c->record_info.size != *size || c->record_info.padded != padded || c->record_info.object != gpubpf_linux_get_map(c)->object)
 		cache_record_type(c, *size, padded);
-	*size = c->known.own;
-	if (c->known.time < 0)
+	*size = c->record_info.own;
+	if (c->record_info.time < 0)
 		return now;
-	memcpy(&time, (const char *)data + c->known.time, sizeof(time));
+	memcpy(&time, (const char *)data + c->record_info.time, sizeof(time));
 	if (time >= c->opened_ns + offset && time < now + offset + AHEAD_NS)
 		time -= offset;
 	return time >= c->opened_ns && time < now + AHEAD_NS ? time : now;

@@ -203,7 +203,7 @@ static int open_sides(struct gpubpf_linux_synced_map *c)
 		.key_size = map->key_size,
 		.value_size = map->value_size,
 		.sums = is_summed(c),
-		.forgets = map->type->flags & GPUBPF_MAP_LRU,
+		.evicts = map->type->flags & GPUBPF_MAP_LRU,
 	};
 
 	c->word = kernel.word = word_size(c->s, c->map);

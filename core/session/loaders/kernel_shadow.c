@@ -60,8 +60,8 @@ static bool is_used_by_kernel(uint32_t map)
 
 static bool has_kernel_consumer(const struct gpubpf_session *s, uint32_t map)
 {
-	for (uint32_t i = 0; i < s->bpf->ntaken; i++)
-		if (s->bpf->taken[i] == map)
+	for (uint32_t i = 0; i < s->bpf->npopped; i++)
+		if (s->bpf->popped_queues[i] == map)
 			return true;
 	return false;
 }
@@ -73,7 +73,7 @@ static void reverse_queues(struct gpubpf_session *s, uint32_t kernel_id)
 	for (uint32_t i = 0; i < s->bpf->n; i++) {
 		const struct sys_object *o = s->bpf->objects[i];
 
-		if (o->kind == GPUBPF_BPF_MAP && o->map.was == kernel_id && o->map.joined)
+		if (o->kind == GPUBPF_BPF_MAP && o->map.kernel_id == kernel_id && o->map.joined)
 			gpubpf_linux_queue_reverse(s, o->map.index);
 	}
 }
@@ -85,9 +85,9 @@ int sys_queue_consumed(struct sys_call *c)
 
 	if (err < 0 || has_kernel_consumer(c->s, map))
 		return err;
-	if (c->s->bpf->ntaken == GPUBPF_MAX_MAPS)
+	if (c->s->bpf->npopped == GPUBPF_MAX_MAPS)
 		return -ENOSPC;
-	c->s->bpf->taken[c->s->bpf->ntaken++] = map;
+	c->s->bpf->popped_queues[c->s->bpf->npopped++] = map;
 	reverse_queues(c->s, map);
 	return 0;
 }
@@ -98,7 +98,7 @@ int sys_shadow_open(struct sys_call *c, struct sys_object *map)
 {
 	const struct gpubpf_map *def = &map->map.def;
 	struct bpf_map_info info = { 0 };
-	int err = get_info(c->given, &info, sizeof(info));
+	int err = get_info(c->request_fd, &info, sizeof(info));
 
 	if (err < 0)
 		return err;
@@ -108,21 +108,21 @@ int sys_shadow_open(struct sys_call *c, struct sys_object *map)
 		return -EINVAL;
 	if (!(def->type->flags & GPUBPF_MAP_RING) && (info.key_size != def->key_size || info.value_size != def->value_size))
 		return -EINVAL;
-	map->map.beside = fcntl(c->given, F_DUPFD_CLOEXEC, 3);
-	map->map.rests = true;
-	return map->map.beside < 0 ? -EMFILE : 0;
+	map->map.kernel_fd = fcntl(c->request_fd, F_DUPFD_CLOEXEC, 3);
+	map->map.kernel_unused = true;
+	return map->map.kernel_fd < 0 ? -EMFILE : 0;
 }
 
 /* -- elements before the map joins -- */
 
 bool sys_shadow_is_primary(const struct sys_object *map)
 {
-	return map->map.beside > 0 && !map->map.joined && !map->map.stream;
+	return map->map.kernel_fd > 0 && !map->map.joined && !map->map.stream;
 }
 
 int sys_shadow_elem(const struct sys_object *map, uint32_t cmd, const void *key, const void *value, uint64_t flags, void *back)
 {
-	union bpf_attr attr = { .map_fd = (uint32_t)map->map.beside, .key = (uintptr_t)key, .value = (uintptr_t)back, .flags = flags };
+	union bpf_attr attr = { .map_fd = (uint32_t)map->map.kernel_fd, .key = (uintptr_t)key, .value = (uintptr_t)back, .flags = flags };
 
 	if (cmd == BPF_MAP_UPDATE_ELEM)
 		attr.value = (uintptr_t)value;
@@ -133,7 +133,7 @@ int sys_shadow_elem(const struct sys_object *map, uint32_t cmd, const void *key,
 
 int sys_shadow_batch(const struct sys_object *map, union bpf_attr *attr, uint32_t cmd)
 {
-	attr->batch.map_fd = (uint32_t)map->map.beside;
+	attr->batch.map_fd = (uint32_t)map->map.kernel_fd;
 	return (int)gpubpf_linux_bpf((int)cmd, attr);
 }
 
@@ -158,7 +158,7 @@ static int copy_element(void *arg, const void *key, const void *value)
 static void copy_elements(struct gpubpf_session *s, const struct sys_object *map)
 {
 	struct copy_ctx c = { s, sys_map_get(s, map), 0 };
-	const struct gpubpf_linux_map_opts opts = { .fd = map->map.beside, .key_size = c.to->key_size, .value_size = c.to->value_size };
+	const struct gpubpf_linux_map_opts opts = { .fd = map->map.kernel_fd, .key_size = c.to->key_size, .value_size = c.to->value_size };
 	struct gpubpf_linux_map *kernel;
 
 	if (!c.to->key_size)
@@ -178,7 +178,7 @@ static void copy_elements(struct gpubpf_session *s, const struct sys_object *map
  * also use it. */
 static bool can_synchronize(const struct sys_object *map)
 {
-	return map->map.joined && !(map->map.stream && map->map.rests);
+	return map->map.joined && !(map->map.stream && map->map.kernel_unused);
 }
 
 static void start_sync(struct gpubpf_session *s, struct sys_object *map)
@@ -187,21 +187,21 @@ static void start_sync(struct gpubpf_session *s, struct sys_object *map)
 
 	if (!can_synchronize(map))
 		return;
-	why = gpubpf_linux_maps_add(s, map->map.index, map->map.beside, has_kernel_consumer(s, map->map.was));
-	map->map.apart = why;
-	if (why && !map->map.rests)
+	why = gpubpf_linux_maps_add(s, map->map.index, map->map.kernel_fd, has_kernel_consumer(s, map->map.kernel_id));
+	map->map.unsynced_why = why;
+	if (why && !map->map.kernel_unused)
 		gpubpf_session_note(s, GPUBPF_LINUX_NOT_SHARED, map->map.def.name, why);
 	if (why)
 		copy_elements(s, map);
 	gpubpf_linux_maps_sync(s, map->map.index, NULL);
-	gpubpf_linux_maps_suspend(s, map->map.index, map->map.rests);
+	gpubpf_linux_maps_suspend(s, map->map.index, map->map.kernel_unused);
 }
 
 void sys_shadow_on_join(struct gpubpf_session *s, struct sys_object *map)
 {
-	if (map->map.beside <= 0)
+	if (map->map.kernel_fd <= 0)
 		return;
-	map->map.rests = map->map.rests && !is_used_by_kernel(map->map.was);
+	map->map.kernel_unused = map->map.kernel_unused && !is_used_by_kernel(map->map.kernel_id);
 	start_sync(s, map);
 }
 
@@ -209,15 +209,15 @@ void sys_shadow_on_join(struct gpubpf_session *s, struct sys_object *map)
  * synchronization starts when it joins. */
 static void resume_sync(struct gpubpf_session *s, struct sys_object *map)
 {
-	bool rested = map->map.rests;
+	bool rested = map->map.kernel_unused;
 
-	map->map.rests = false;
+	map->map.kernel_unused = false;
 	if (!rested || !map->map.joined)
 		return;
 	if (map->map.stream)
 		start_sync(s, map);
-	else if (map->map.apart)
-		gpubpf_session_note(s, GPUBPF_LINUX_NOT_SHARED, map->map.def.name, map->map.apart);
+	else if (map->map.unsynced_why)
+		gpubpf_session_note(s, GPUBPF_LINUX_NOT_SHARED, map->map.def.name, map->map.unsynced_why);
 	gpubpf_linux_maps_suspend(s, map->map.index, false);
 }
 
@@ -230,19 +230,19 @@ int sys_kernel_map_fd(struct sys_call *c)
 		return -EPROTO;
 	if (!map)
 		return -EBADF;
-	fd = map->map.beside > 0 ? map->map.beside : map->map.pages != map->fd ? map->map.pages : 0;
+	fd = map->map.kernel_fd > 0 ? map->map.kernel_fd : map->map.values_fd != map->fd ? map->map.values_fd : 0;
 	if (fd <= 0)
 		return -EINVAL;
 	c->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 	if (c->fd < 0)
 		return -EMFILE;
-	if (map->map.beside > 0)
+	if (map->map.kernel_fd > 0)
 		resume_sync(c->s, map);
 	return 0;
 }
 
 void sys_shadow_sync(struct gpubpf_session *s, const struct sys_object *map, const void *key)
 {
-	if (map->map.beside > 0 && map->map.joined)
+	if (map->map.kernel_fd > 0 && map->map.joined)
 		gpubpf_linux_maps_sync(s, map->map.index, key);
 }

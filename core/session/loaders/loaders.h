@@ -48,7 +48,7 @@ struct sys_ring {
 	uint64_t *head, *tail;         /* positions in bytes: head is the session's, tail is the loader's. Both are in
 					* the mapping, so the loader can overwrite them */
 	uint64_t at;                   /* the session's position, which it trusts instead of *head */
-	bool off, paused;              /* disabled or paused perf buffer: records that arrive now are lost */
+	bool disabled, paused;         /* disabled or paused perf buffer: records that arrive now are lost */
 };
 
 struct sys_bridge;
@@ -58,7 +58,7 @@ struct sys_stream {
 					* */
 	struct sys_ring ring;          /* memory of a ring buffer */
 	uint32_t *buffers;             /* [max_entries] elements of a PERF_EVENT_ARRAY: ids of buffers, 0: no buffer */
-	void *late;                    /* a record that waits because the loader's buffer had no room; NULL: none */
+	void *waiting;                 /* a record that waits because the loader's buffer had no room; NULL: none */
 	uint32_t size, copy;
 };
 
@@ -89,7 +89,7 @@ struct sys_object {
 	const struct sys_object_ops *ops;
 	int fd;                        /* the file that all handles of the object open */
 	bool live;                     /* mark of the running sweep: the object is referenced */
-	size_t held;                   /* its bytes that count towards GPUBPF_BPF_MAX_BYTES */
+	size_t charged;                /* its bytes that count towards GPUBPF_BPF_MAX_BYTES */
 	uint32_t btf;                  /* id of its BTF, 0: none */
 	union {
 		struct {
@@ -103,13 +103,13 @@ struct sys_object {
 			struct sys_stream *stream; /* NULL: the map is neither a ring buffer nor a PERF_EVENT_ARRAY */
 			struct sys_slots *slots; /* NULL: the values are not objects, and the map has a shelf */
 			struct gpubpf_map inner; /* of a map of maps: the definition of its elements */
-			uint32_t was;          /* id of the Linux kernel's map in whose place it was created, 0: none */
-			int pages;             /* descriptor of the memory of its values: `fd`, or an array of the Linux
+			uint32_t kernel_id;    /* id of the Linux kernel's map in whose place it was created, 0: none */
+			int values_fd;         /* descriptor of the memory of its values: `fd`, or an array of the Linux
 						* kernel. 0: none */
-			int beside;            /* descriptor of a separate map of the Linux kernel, 0: none. That map
+			int kernel_fd;         /* descriptor of a separate map of the Linux kernel, 0: none. That map
 						* holds all values until this one joins the session */
-			bool rests;            /* no program of the Linux kernel uses the separate map */
-			const char *apart;     /* why the two maps are not synchronized; NULL: they are */
+			bool kernel_unused;    /* no program of the Linux kernel uses the separate map */
+			const char *unsynced_why; /* why the two maps are not synchronized; NULL: they are */
 		} map;
 		struct {
 			uint32_t type;
@@ -148,22 +148,23 @@ struct sys_pin {
 
 /* A map of maps that the Linux kernel created, and the definition of its elements, which the kernel does not report. */
 struct sys_inner_define {
-	uint32_t was;
+	uint32_t kernel_id;
 	struct gpubpf_map def;
 };
 
 struct gpubpf_bpf {
 	struct sys_object **objects;   /* [n], in order of id */
 	uint32_t n, next;              /* n: number of objects; next: id of the next object */
-	int kept[GPUBPF_MAX_MAPS];     /* [nkept]: descriptors of the memory of joined maps whose handles are closed */
-	uint32_t nkept;
+	int retained_fds[GPUBPF_MAX_MAPS];     /* [nretained]: descriptors of the memory of joined maps whose handles
+						* are closed */
+	uint32_t nretained;
 	struct sys_pin *pins;          /* [npins] */
 	uint32_t npins;
 	struct sys_inner_define *inners;      /* [ninners] */
 	uint32_t ninners;
-	uint32_t taken[GPUBPF_MAX_MAPS], ntaken; /* ids of kernel queues and stacks from which kernel programs take
-						  * values */
-	uint32_t read[GPUBPF_MAX_MAPS], nread; /* ids of kernel ring buffers that loaders have mapped */
+	uint32_t popped_queues[GPUBPF_MAX_MAPS], npopped; /* ids of kernel queues and stacks from which kernel programs
+							   * take values */
+	uint32_t mapped_rings[GPUBPF_MAX_MAPS], nmapped; /* ids of kernel ring buffers that loaders have mapped */
 };
 
 /* Answer a loader's request. 0, -EPROTO, or -errno of the connection; the caller then closes the connection. */
@@ -209,7 +210,7 @@ struct sys_call {
 	struct gpubpf_reader *r;
 	struct gpubpf_writer *out;
 	int fd;                        /* descriptor that the answer carries, owned; -1: none */
-	int given;                     /* descriptor that the request carries; -1: none */
+	int request_fd;                /* descriptor that the request carries; -1: none */
 };
 
 /* Answer a call that created an object: put its handle into c->fd, or destroy the object if err or the handle fails. */
@@ -283,8 +284,8 @@ int sys_slots_elem(struct gpubpf_session *s, struct sys_object *map, uint32_t cm
 /* The map has joined the session: insert the loader's elements into the session's map, and list all programs that it
  * can hold. */
 void sys_slots_on_join(struct gpubpf_session *s, struct sys_object *map);
-/* The definition of the elements of the Linux kernel's map of maps with id `was`; NULL: not known. */
-const struct gpubpf_map *sys_inner_find(const struct gpubpf_session *s, uint32_t was);
+/* The definition of the elements of the Linux kernel's map of maps with id `kernel_id`; NULL: not known. */
+const struct gpubpf_map *sys_inner_find(const struct gpubpf_session *s, uint32_t kernel_id);
 
 /* closure.c */
 struct sys_closure {

@@ -63,7 +63,7 @@ static void move_elements(struct gpubpf_session *s, struct sys_object *o, const 
 {
 	const struct gpubpf_map *from = sys_map_get(s, o);
 
-	if (!to->rdonly && !to->kernel && from->key_size && o->map.beside <= 0)
+	if (!to->rdonly && !to->kernel && from->key_size && o->map.kernel_fd <= 0)
 		copy_elements(from, to);
 	else if (!to->rdonly && !to->kernel && from->type->ops & GPUBPF_OP_BIT(GPUBPF_OP_POP))
 		copy_queue(from, to);
@@ -82,23 +82,23 @@ void sys_map_on_join(struct gpubpf_session *s, struct sys_object *o, uint32_t in
 
 /* -- operations of struct sys_object_ops -- */
 
-/* Keep the memory of a joined map open in bpf->kept until the session ends, since devices that appear later map it too.
- * */
+/* Keep the memory of a joined map open in retained_fds until the session ends: devices that appear later map it
+ * too. */
 static void retain_pages(struct gpubpf_session *s, struct sys_object *o)
 {
 	if (!o->map.joined)
 		return;
-	if (o->map.beside > 0) {
-		s->bpf->kept[s->bpf->nkept++] = o->map.beside;
-		o->map.beside = 0;
+	if (o->map.kernel_fd > 0) {
+		s->bpf->retained_fds[s->bpf->nretained++] = o->map.kernel_fd;
+		o->map.kernel_fd = 0;
 		return;
 	}
-	if (s->loaded->unit.maps[o->map.index].kernel != o->map.pages + 1)
+	if (s->loaded->unit.maps[o->map.index].kernel != o->map.values_fd + 1)
 		return;
-	s->bpf->kept[s->bpf->nkept++] = o->map.pages;
-	if (o->fd == o->map.pages)
+	s->bpf->retained_fds[s->bpf->nretained++] = o->map.values_fd;
+	if (o->fd == o->map.values_fd)
 		o->fd = -1;
-	o->map.pages = 0;
+	o->map.values_fd = 0;
 }
 
 static void finish_map(struct gpubpf_session *s, struct sys_object *o)
@@ -107,10 +107,10 @@ static void finish_map(struct gpubpf_session *s, struct sys_object *o)
 	gpubpf_session_destroy(o->map.shelf);
 	sys_stream_destroy(o->map.stream);
 	sys_slots_destroy(o->map.slots);
-	if (o->map.pages > 0 && o->map.pages != o->fd)
-		close(o->map.pages);
-	if (o->map.beside > 0)
-		close(o->map.beside);
+	if (o->map.values_fd > 0 && o->map.values_fd != o->fd)
+		close(o->map.values_fd);
+	if (o->map.kernel_fd > 0)
+		close(o->map.kernel_fd);
 }
 
 static void mark_buffers(struct gpubpf_session *s, const struct sys_object *map,
@@ -179,31 +179,31 @@ static int open_values(struct sys_call *c, struct sys_object *o, const struct gp
 	int err;
 
 	if (!pages)
-		return c->given < 0 ? 0 : -EINVAL;
-	err = c->given < 0 ? sys_object_file(o, pages, def->key_size, def->value_size) : check_array(c->given, def, pages);
+		return c->request_fd < 0 ? 0 : -EINVAL;
+	err = c->request_fd < 0 ? sys_object_file(o, pages, def->key_size, def->value_size) : check_array(c->request_fd, def, pages);
 	if (err < 0)
 		return err;
-	o->map.pages = c->given < 0 ? o->fd : fcntl(c->given, F_DUPFD_CLOEXEC, 3);
-	o->map.def.kernel = o->map.pages + 1;
-	return o->map.pages < 0 ? -EMFILE : 0;
+	o->map.values_fd = c->request_fd < 0 ? o->fd : fcntl(c->request_fd, F_DUPFD_CLOEXEC, 3);
+	o->map.def.kernel = o->map.values_fd + 1;
+	return o->map.values_fd < 0 ? -EMFILE : 0;
 }
 
 /* Create a ring. If kernel programs write records into a separate map, it joins the session at once, because their
  * records do not wait for GPU programs. */
-static int create_ring(struct sys_call *c, struct sys_object *o, enum gpubpf_bpf_relation given)
+static int create_ring(struct sys_call *c, struct sys_object *o, enum gpubpf_bpf_relation relation)
 {
 	int err = put_on_shelf(c->s, o);
 
 	if (!err)
 		err = sys_stream_create(c->s, o);
-	if (!err && given == GPUBPF_BPF_SAME)
-		err = sys_stream_bridge(c->s, o, c->given);
-	if (!err && given == GPUBPF_BPF_SEPARATE)
+	if (!err && relation == GPUBPF_BPF_SAME)
+		err = sys_stream_bridge(c->s, o, c->request_fd);
+	if (!err && relation == GPUBPF_BPF_SEPARATE)
 		err = sys_shadow_open(c, o);
-	return err || given != GPUBPF_BPF_SEPARATE ? err : sys_map_join(c->s, o);
+	return err || relation != GPUBPF_BPF_SEPARATE ? err : sys_map_join(c->s, o);
 }
 
-static int create_memory(struct sys_call *c, struct sys_object *o, enum gpubpf_bpf_relation given)
+static int create_memory(struct sys_call *c, struct sys_object *o, enum gpubpf_bpf_relation relation)
 {
 	const struct gpubpf_map *def = &o->map.def;
 	int err;
@@ -213,8 +213,8 @@ static int create_memory(struct sys_call *c, struct sys_object *o, enum gpubpf_b
 		return err ? err : sys_object_file(o, 0, def->key_size, def->value_size);
 	}
 	if (def->type->flags & GPUBPF_MAP_RING)
-		return create_ring(c, o, given);
-	err = given == GPUBPF_BPF_SEPARATE ? sys_shadow_open(c, o) : open_values(c, o, def);
+		return create_ring(c, o, relation);
+	err = relation == GPUBPF_BPF_SEPARATE ? sys_shadow_open(c, o) : open_values(c, o, def);
 	if (!err)
 		err = put_on_shelf(c->s, o);
 	if (!err && o->fd < 0)
@@ -225,8 +225,8 @@ static int create_memory(struct sys_call *c, struct sys_object *o, enum gpubpf_b
 /* The parts of GPUBPF_BPF_MAP_CREATE that struct gpubpf_sys_map does not have. */
 struct create_params {
 	uint32_t btf, btf_key, btf_value;
-	uint32_t template, was;
-	enum gpubpf_bpf_relation given;
+	uint32_t template, kernel_id;
+	enum gpubpf_bpf_relation relation;
 };
 
 static struct create_params read_create_params(struct sys_call *c)
@@ -236,8 +236,8 @@ static struct create_params read_create_params(struct sys_call *c)
 	with.btf_key = gpubpf_get_u32(c->r);
 	with.btf_value = gpubpf_get_u32(c->r);
 	with.template = gpubpf_get_u32(c->r);
-	with.was = gpubpf_get_u32(c->r);
-	with.given = (enum gpubpf_bpf_relation)gpubpf_get_u32(c->r);
+	with.kernel_id = gpubpf_get_u32(c->r);
+	with.relation = (enum gpubpf_bpf_relation)gpubpf_get_u32(c->r);
 	return with;
 }
 
@@ -245,13 +245,13 @@ static int create_map(struct sys_call *c, struct sys_object *o, const struct gpu
 		      const struct create_params *with)
 {
 	o->map.def = *def;
-	o->map.was = with->was;
+	o->map.kernel_id = with->kernel_id;
 	o->btf = with->btf;
 	o->map.def.btf_key = with->btf_key;
 	o->map.def.btf_value = with->btf_value;
 	if (o->btf && !sys_object_find_kind(c->s, GPUBPF_BPF_BTF, o->btf))
 		return -EINVAL;
-	return create_memory(c, o, with->given);
+	return create_memory(c, o, with->relation);
 }
 
 /* The definition of the elements of a map of maps: the definition of the request's template map, or the one that
@@ -260,7 +260,7 @@ static const struct gpubpf_map *find_inner_def(const struct sys_call *c, const s
 					       const char *name)
 {
 	const struct sys_object *template = with->template ? sys_object_find_kind(c->s, GPUBPF_BPF_MAP, with->template) : NULL;
-	const struct gpubpf_map *inner = template ? &template->map.def : sys_inner_find(c->s, with->was);
+	const struct gpubpf_map *inner = template ? &template->map.def : sys_inner_find(c->s, with->kernel_id);
 
 	if (!inner)
 		gpubpf_session_note(c->s, "map %s: the definition of its elements is not known: a process outside "
@@ -293,13 +293,13 @@ int sys_map_create(struct sys_call *c)
 	int err = sys_map_read_def(c, &sys);
 
 	with = read_create_params(c);
-	if (err < 0 || c->r->failed || with.given > GPUBPF_BPF_SEPARATE || (with.given == GPUBPF_BPF_NONE) != (c->given < 0))
+	if (err < 0 || c->r->failed || with.relation > GPUBPF_BPF_SEPARATE || (with.relation == GPUBPF_BPF_NONE) != (c->request_fd < 0))
 		return -EPROTO;
 	type = gpubpf_map_type_find(sys.type);
 	if (type && type->flags & GPUBPF_MAP_OF_MAPS && !(inner = find_inner_def(c, &with, sys.name)))
 		return -EINVAL;
 	flags = sys.flags;
-	if (!with.was && !is_valid_def(&sys))
+	if (!with.kernel_id && !is_valid_def(&sys))
 		return -EINVAL;
 	sys.inner = inner != NULL;
 	err = sys_map_check_def(&sys, &def);

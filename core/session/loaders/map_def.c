@@ -111,5 +111,5 @@ bool sys_map_allows(const struct sys_object *map, uint32_t cmd)
 
 uint64_t sys_map_mappable_bytes(const struct sys_object *map)
 {
-	return map->map.pages > 0 ? sys_map_def_mappable_bytes(&map->map.def) : 0;
+	return map->map.values_fd > 0 ? sys_map_def_mappable_bytes(&map->map.def) : 0;
 }

@@ -278,7 +278,7 @@ int sys_slots_elem(struct gpubpf_session *s, struct sys_object *map, uint32_t cm
 const struct gpubpf_map *sys_inner_find(const struct gpubpf_session *s, uint32_t kernel_id)
 {
 	for (uint32_t i = 0; kernel_id && s->bpf && i < s->bpf->ninners; i++)
-		if (s->bpf->inners[i].was == kernel_id)
+		if (s->bpf->inners[i].kernel_id == kernel_id)
 			return &s->bpf->inners[i].def;
 	return NULL;
 }
@@ -316,7 +316,7 @@ int sys_map_by_kernel_id(struct sys_call *c)
 	for (uint32_t i = 0; kernel_id && c->s->bpf && i < c->s->bpf->n; i++) {
 		struct sys_object *o = c->s->bpf->objects[i];
 
-		if (o->kind != GPUBPF_BPF_MAP || o->map.was != kernel_id)
+		if (o->kind != GPUBPF_BPF_MAP || o->map.kernel_id != kernel_id)
 			continue;
 		gpubpf_put_u32(c->out, o->map.stream && o->map.stream->bridge);
 		c->fd = sys_object_handle(o);

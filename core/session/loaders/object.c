@@ -107,10 +107,10 @@ int sys_object_charge(struct gpubpf_session *s, struct sys_object *o, size_t siz
 	size_t all = size;
 
 	for (uint32_t i = 0; i < s->bpf->n; i++)
-		all += s->bpf->objects[i]->held;
+		all += s->bpf->objects[i]->charged;
 	if (all > GPUBPF_BPF_MAX_BYTES)
 		return -ENOMEM;
-	o->held += size;
+	o->charged += size;
 	return 0;
 }
 
@@ -219,8 +219,8 @@ void gpubpf_bpf_finish(struct gpubpf_session *s)
 {
 	for (uint32_t i = 0; s->bpf && i < s->bpf->n; i++)
 		destroy_object(s, s->bpf->objects[i]);
-	for (uint32_t i = 0; s->bpf && i < s->bpf->nkept; i++)
-		close(s->bpf->kept[i]);
+	for (uint32_t i = 0; s->bpf && i < s->bpf->nretained; i++)
+		close(s->bpf->retained_fds[i]);
 	if (s->bpf) {
 		sys_pins_finish(s->bpf);
 		free(s->bpf->objects);

@@ -109,8 +109,8 @@ int sys_stream_bridge(struct gpubpf_session *s, struct sys_object *map, int kern
 
 static bool is_mapped_by_loader(const struct gpubpf_bpf *bpf, uint32_t map)
 {
-	for (uint32_t i = 0; i < bpf->nread; i++)
-		if (bpf->read[i] == map)
+	for (uint32_t i = 0; i < bpf->nmapped; i++)
+		if (bpf->mapped_rings[i] == map)
 			return true;
 	return false;
 }
@@ -123,9 +123,9 @@ int sys_read(struct sys_call *c)
 	if (err < 0)
 		return err;
 	if (mapped && !is_mapped_by_loader(c->s->bpf, map)) {
-		if (c->s->bpf->nread == GPUBPF_MAX_MAPS)
+		if (c->s->bpf->nmapped == GPUBPF_MAX_MAPS)
 			return -ENOSPC;
-		c->s->bpf->read[c->s->bpf->nread++] = map;
+		c->s->bpf->mapped_rings[c->s->bpf->nmapped++] = map;
 	}
 	gpubpf_put_u32(c->out, is_mapped_by_loader(c->s->bpf, map));
 	return 0;
@@ -160,7 +160,7 @@ void sys_stream_destroy(struct sys_stream *stream)
 	sys_bridge_destroy(stream->bridge);
 	finish_ring(&stream->ring);
 	free(stream->buffers);
-	free(stream->late);
+	free(stream->waiting);
 	free(stream);
 }
 
@@ -184,7 +184,7 @@ int sys_buffer_open(struct sys_call *c)
 	if (!o)
 		return err;
 	o->ring.fd = -1;
-	o->ring.off = off;
+	o->ring.disabled = off;
 	c->s->loader_ops = &loader_ops;
 	return sys_object_answer(c, o, sys_object_fifo(c->s, o, 0, 0));
 }
@@ -202,7 +202,7 @@ int sys_output(struct sys_call *c)
 		return 0;
 	if (pauses && !o->ring.base)
 		return -EINVAL;
-	*(pauses ? &o->ring.paused : &o->ring.off) = to == GPUBPF_BPF_DISABLED || to == GPUBPF_BPF_PAUSED;
+	*(pauses ? &o->ring.paused : &o->ring.disabled) = to == GPUBPF_BPF_DISABLED || to == GPUBPF_BPF_PAUSED;
 	return 0;
 }
 
@@ -236,7 +236,7 @@ static int return_array(struct sys_call *c, const struct sys_object *o, uint64_t
 		return -EPERM;
 	if (first > pages || bytes > pages - first)
 		return -EINVAL;
-	return !writes && o->map.pages == o->fd ? return_readonly(c, o->map.pages) : return_memory(c, o->map.pages, 0);
+	return !writes && o->map.values_fd == o->fd ? return_readonly(c, o->map.values_fd) : return_memory(c, o->map.values_fd, 0);
 }
 
 int sys_memory(struct sys_call *c)
@@ -250,7 +250,7 @@ int sys_memory(struct sys_call *c)
 		return -EPROTO;
 	if (!o)
 		return -EBADF;
-	if (o->kind == GPUBPF_BPF_MAP && o->map.pages > 0)
+	if (o->kind == GPUBPF_BPF_MAP && o->map.values_fd > 0)
 		return return_array(c, o, bytes, first, writes);
 	if (o->kind == GPUBPF_BPF_MAP && o->map.stream)
 		return return_memory(c, o->map.stream->ring.fd, o->map.stream->ring.size);
@@ -365,7 +365,7 @@ static int deliver(struct gpubpf_session *s, struct sys_object *map, uint32_t co
 	if (!is_perf(map))
 		return append_ringbuf_record(&map->map.stream->ring, data, size);
 	buffer = buffer_of(s, map, copy);
-	if (!buffer || !buffer->ring.base || buffer->ring.off || buffer->ring.paused)
+	if (!buffer || !buffer->ring.base || buffer->ring.disabled || buffer->ring.paused)
 		return -ENOENT;
 	return append_perf_sample(&buffer->ring, data, size);
 }
@@ -385,10 +385,10 @@ static bool reader_has_room(struct gpubpf_session *s, struct sys_object *map)
 {
 	struct sys_stream *stream = map->map.stream;
 
-	if (stream->late && deliver(s, map, stream->copy, stream->late, stream->size) == -EAGAIN)
+	if (stream->waiting && deliver(s, map, stream->copy, stream->waiting, stream->size) == -EAGAIN)
 		return false;
-	free(stream->late);
-	stream->late = NULL;
+	free(stream->waiting);
+	stream->waiting = NULL;
 	return true;
 }
 
@@ -403,10 +403,10 @@ static bool deliver_record(struct gpubpf_session *s, struct sys_object *map, uin
 				    map->map.def.name, size);
 	if (err != -EAGAIN)
 		return true;
-	stream->late = malloc(size + 1);
-	if (!stream->late)
+	stream->waiting = malloc(size + 1);
+	if (!stream->waiting)
 		return true;
-	memcpy(stream->late, data, size);
+	memcpy(stream->waiting, data, size);
 	stream->size = size;
 	stream->copy = copy;
 	return false;

@@ -12,7 +12,7 @@
 #define WAIT_NS 1000000000ull
 
 static int (*const answers[GPUBPF_BPF_OPS])(struct sys_call *c) = {
-	[GPUBPF_BPF_WANTS] = sys_prog_is_gpu,
+	[GPUBPF_BPF_PROG_IS_GPU] = sys_prog_is_gpu,
 	[GPUBPF_BPF_MAP_CREATE] = sys_map_create,
 	[GPUBPF_BPF_MAP_ELEM] = sys_map_elem,
 	[GPUBPF_BPF_MAP_BATCH] = sys_map_batch,
@@ -29,7 +29,7 @@ static int (*const answers[GPUBPF_BPF_OPS])(struct sys_call *c) = {
 	[GPUBPF_BPF_BUFFER_OPEN] = sys_buffer_open,
 	[GPUBPF_BPF_PIN] = sys_pin,
 	[GPUBPF_BPF_PINNED] = sys_pinned,
-	[GPUBPF_BPF_WAS] = sys_map_by_kernel_id,
+	[GPUBPF_BPF_MAP_BY_KERNEL_ID] = sys_map_by_kernel_id,
 	[GPUBPF_BPF_INNER] = sys_inner_define,
 	[GPUBPF_BPF_UPROBE_OPEN] = sys_uprobe_open,
 	[GPUBPF_BPF_OUTPUT] = sys_output,
@@ -63,10 +63,10 @@ static int reply(struct gpubpf_peer *peer, uint32_t seq, const struct sys_call *
 }
 
 static int handle_request(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t seq, struct gpubpf_reader *r,
-			  int given)
+			  int request_fd)
 {
 	struct gpubpf_writer out = {0};
-	struct sys_call c = { .s = s, .r = r, .out = &out, .fd = -1, .given = given };
+	struct sys_call c = { .s = s, .r = r, .out = &out, .fd = -1, .request_fd = request_fd };
 	int err = dispatch(&c);
 
 	if (err != -EPROTO)

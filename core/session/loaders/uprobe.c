@@ -42,7 +42,7 @@ static void stub_to_kernel(const char *symbol, char *out, size_t size)
 
 static int find_kernel_name(struct sys_call *c, uint64_t offset, char out[GPUBPF_NAME_SIZE])
 {
-	struct gpubpf_symbols *symbols = c->given < 0 ? NULL : gpubpf_symbols_read(c->given);
+	struct gpubpf_symbols *symbols = c->request_fd < 0 ? NULL : gpubpf_symbols_read(c->request_fd);
 	char whole[GPUBPF_WHOLE_NAME_SIZE] = "";
 	uint64_t from = 1;
 	const char *symbol = symbols ? gpubpf_symbols_find(symbols, offset, &from) : NULL;

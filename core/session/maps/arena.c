@@ -135,7 +135,7 @@ int gpubpf_arena_open(struct gpubpf_session *s, uint32_t replicas, const struct 
 		gpubpf_layout_finish(&a->layout);
 		return err;
 	}
-	a->given = a->layout.nmaps;
+	a->nactive_maps = a->layout.nmaps;
 	return s->narenas++;
 }
 
@@ -181,7 +181,7 @@ static int seed_map(struct gpubpf_session *s, uint32_t arena, uint32_t map)
 	return err == -ENOENT ? 0 : err;
 }
 
-/* Copy a page of summed maps to a->begun, unless it is zero. Its values were copied from arena 0, so readers subtract
+/* Copy a page of summed maps to a->initial, unless it is zero. Its values were copied from arena 0, so readers subtract
  * them. */
 static int save_page(struct gpubpf_session_arena *a, uint64_t at, uint64_t size)
 {
@@ -189,15 +189,15 @@ static int save_page(struct gpubpf_session_arena *a, uint64_t at, uint64_t size)
 
 	if (!memcmp((char *)a->base + at, zeros, size))
 		return 0;
-	if (!a->begun) {
-		a->begun = mmap(NULL, a->layout.size, PROT_READ | PROT_WRITE,
+	if (!a->initial) {
+		a->initial = mmap(NULL, a->layout.size, PROT_READ | PROT_WRITE,
 				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-		if (a->begun == MAP_FAILED) {
-			a->begun = NULL;
+		if (a->initial == MAP_FAILED) {
+			a->initial = NULL;
 			return -errno;
 		}
 	}
-	memcpy((char *)a->begun + at, (char *)a->base + at, size);
+	memcpy((char *)a->initial + at, (char *)a->base + at, size);
 	return 0;
 }
 
@@ -261,15 +261,15 @@ void gpubpf_arenas_activate(struct gpubpf_session *s)
 	for (uint32_t i = 0; i < s->narenas; i++) {
 		struct gpubpf_session_arena *a = &s->arenas[i];
 
-		if (a->given == a->layout.nmaps)
+		if (a->nactive_maps == a->layout.nmaps)
 			continue;
 		if (!a->shared) {
-			seed_maps(s, i, a->given, true, "all devices");
-			save_initial_values(s, a, a->given);
+			seed_maps(s, i, a->nactive_maps, true, "all devices");
+			save_initial_values(s, a, a->nactive_maps);
 		} else {
-			gpubpf_linux_share_all(s, a->given);
+			gpubpf_linux_share_all(s, a->nactive_maps);
 		}
-		a->given = a->layout.nmaps;
+		a->nactive_maps = a->layout.nmaps;
 		gpubpf_arena_publish(a->base, &a->layout);
 	}
 }
@@ -305,8 +305,8 @@ void gpubpf_arenas_close(struct gpubpf_session *s)
 {
 	for (uint32_t i = 0; i < s->narenas; i++) {
 		munmap(s->arenas[i].base, s->arenas[i].layout.size);
-		if (s->arenas[i].begun)
-			munmap(s->arenas[i].begun, s->arenas[i].layout.size);
+		if (s->arenas[i].initial)
+			munmap(s->arenas[i].initial, s->arenas[i].layout.size);
 		close(s->arenas[i].fd);
 		gpubpf_layout_finish(&s->arenas[i].layout);
 	}

@@ -109,7 +109,7 @@ void gpubpf_sum_add(const struct gpubpf_map *map, void *sum, const void *value, 
 	}
 }
 
-/* Add up the values of all arenas. Subtract the initial values of each device (arena.begun), unless the device has
+/* Add up the values of all arenas. Subtract the initial values of each device (arena.initial), unless the device has
  * deleted that element. -ENOENT if no arena has the key. */
 static int lookup_sum(const struct gpubpf_map *map, const void *key, void *value, size_t size)
 {
@@ -128,7 +128,7 @@ static int lookup_sum(const struct gpubpf_map *map, const void *key, void *value
 			memset(value, 0, size);
 		err = 0;
 		gpubpf_sum_add(map, value, one, size, false);
-		initial.arena = s->arenas[i].begun;
+		initial.arena = s->arenas[i].initial;
 		if (initial.arena && gpubpf_map_is_same_element(&view, &initial, key) && !gpubpf_map_lookup(&initial, key, one))
 			gpubpf_sum_add(map, value, one, size, true);
 	}

@@ -22,22 +22,22 @@ static struct gpubpf_stored_record *store_record(struct gpubpf_session *s, const
 	struct gpubpf_stored_record *grown;
 
 	s->nrecords++;
-	if (s->nkept >= s->opts.max_events)
+	if (s->nstored >= s->opts.max_events)
 		return NULL;
-	if (!(s->nkept & (s->nkept - 1))) {
-		grown = realloc(s->kept, (s->nkept ? s->nkept * 2 : 1) * sizeof(*grown));
+	if (!(s->nstored & (s->nstored - 1))) {
+		grown = realloc(s->stored, (s->nstored ? s->nstored * 2 : 1) * sizeof(*grown));
 		if (!grown)
 			return NULL;
-		s->kept = grown;
+		s->stored = grown;
 	}
-	s->kept[s->nkept] = *record;
-	return &s->kept[s->nkept++];
+	s->stored[s->nstored] = *record;
+	return &s->stored[s->nstored++];
 }
 
 /* Is the content of records needed? Otherwise the session only counts them. */
 static bool needs_records(const struct gpubpf_session *s)
 {
-	return s->opts.event || s->nkept < s->opts.max_events;
+	return s->opts.event || s->nstored < s->opts.max_events;
 }
 
 bool gpubpf_map_is_internal(const struct gpubpf_map *map)

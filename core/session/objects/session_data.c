@@ -41,11 +41,11 @@ static void set_defaults(struct gpubpf_session_opts *o)
 
 static void free_records(struct gpubpf_session *s)
 {
-	for (uint64_t i = 0; i < s->nkept; i++) {
-		free(s->kept[i].print);
-		free(s->kept[i].data);
+	for (uint64_t i = 0; i < s->nstored; i++) {
+		free(s->stored[i].print);
+		free(s->stored[i].data);
 	}
-	free(s->kept);
+	free(s->stored);
 }
 
 static void free_loaded(struct gpubpf_session *s)

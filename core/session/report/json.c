@@ -342,8 +342,8 @@ static void list_records(struct gpubpf_session *s, struct json_object *root, con
 {
 	struct json_object *events = json_object_new_array(), *prints = json_object_new_array();
 
-	for (uint64_t i = 0; i < s->nkept; i++) {
-		const struct gpubpf_stored_record *k = &s->kept[i];
+	for (uint64_t i = 0; i < s->nstored; i++) {
+		const struct gpubpf_stored_record *k = &s->stored[i];
 
 		if (k->map < 0 && k->print)
 			json_object_array_add(prints, list_print(s, k));

@@ -109,7 +109,7 @@ static bool read_any_row(const struct gpubpf_session *s, uint32_t i, struct gpub
 /* Like read_any_row(), but false if the kernel was not launched. */
 static bool read_row(const struct gpubpf_session *s, uint32_t i, struct gpubpf_kernel_row *row)
 {
-	return read_any_row(s, i, row) && row->begun;
+	return read_any_row(s, i, row) && row->launched;
 }
 
 static enum gpubpf_kernel_outcome to_outcome(uint32_t state)

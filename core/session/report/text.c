@@ -100,12 +100,12 @@ static void show_events(struct gpubpf_session *s, FILE *out, const struct gpubpf
 
 	for (uint32_t m = 0; m < s->loaded->unit.nmaps; m++)
 		records += s->map_records[m];
-	for (uint64_t i = 0; i < s->nkept; i++) {
-		if (s->kept[i].map < 0)
+	for (uint64_t i = 0; i < s->nstored; i++) {
+		if (s->stored[i].map < 0)
 			continue;
 		if (!shown++)
 			fprintf(out, "events\n");
-		show_event(s, &s->kept[i], out, opts);
+		show_event(s, &s->stored[i], out, opts);
 	}
 	if (records > shown)
 		fprintf(out, "%s  ... and %llu more records (--events raises the limit)\n",

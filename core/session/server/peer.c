@@ -257,7 +257,7 @@ static int on_twin(struct gpubpf_session *s, struct gpubpf_peer *peer, struct gp
 	recall_image(peer, req);
 	peer->nrequests++;
 	s->pending++;
-	gpubpf_builders_submit(s->makers, req);
+	gpubpf_builders_submit(s->builders, req);
 	return 0;
 }
 
@@ -287,7 +287,7 @@ static int on_keep(struct gpubpf_session *s, struct gpubpf_peer *peer, struct gp
 	}
 	if (what == GPUBPF_KEEP && !dev->rescued) {
 		dev->memory_fd = gpubpf_msg_take_fd(msg, 0);
-		dev->kept = true;
+		dev->had_memory_fd = true;
 	}
 	return 0;
 }
@@ -324,7 +324,7 @@ void gpubpf_peer_note_lost_counts(struct gpubpf_session *s, const struct gpubpf_
 		uint64_t n = gpubpf_kernel_table_uncopied(s, peer->process, dev->caps.backend,
 							   dev->caps.ordinal);
 
-		if (n && dev->arena >= 0 && !s->arenas[dev->arena].shared && !dev->kept)
+		if (n && dev->arena >= 0 && !s->arenas[dev->arena].shared && !dev->had_memory_fd)
 			gpubpf_session_note(s,
 					    "%s: the program ended before its maps were copied back: the counts of "
 					    "its last probed launches, up to %llu, are lost",

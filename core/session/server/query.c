@@ -35,13 +35,13 @@ static int write_answer(struct gpubpf_session *s, uint32_t what, uint32_t flags,
 /* Write the dump, which states whether it shows one moment. */
 static int write_dump(struct gpubpf_session *s, const struct gpubpf_peer *peer, FILE *out)
 {
-	bool one = peer->query.holds || !gpubpf_session_is_live(s);
+	bool one = peer->query.holds_launches || !gpubpf_session_is_live(s);
 	int err;
 
 	s->moment = one ? GPUBPF_MOMENT_SNAPSHOT : GPUBPF_MOMENT_LIVE;
 	err = write_answer(s, peer->query.what, peer->query.flags, peer->query.map, out);
 	s->moment = GPUBPF_MOMENT_UNKNOWN;
-	return !err && peer->query.holds ? gpubpf_hold_check(s) : err;
+	return !err && peer->query.holds_launches ? gpubpf_hold_check(s) : err;
 }
 
 static int write_links(struct gpubpf_session *s, uint32_t flags, FILE *out)
@@ -69,7 +69,7 @@ static int write_result(struct gpubpf_session *s, struct gpubpf_peer *peer, FILE
 /* A remark on the answer for the user, or "". */
 static const char *remark(const struct gpubpf_session *s, const struct gpubpf_peer *peer)
 {
-	bool live = peer->query.what == GPUBPF_QUERY_DUMP && !peer->query.holds && gpubpf_session_is_live(s);
+	bool live = peer->query.what == GPUBPF_QUERY_DUMP && !peer->query.holds_launches && gpubpf_session_is_live(s);
 
 	return live ? "not a snapshot: kernels may have run during the read; --consistent holds their launches" : "";
 }
@@ -103,9 +103,9 @@ static void send_answer(struct gpubpf_session *s, struct gpubpf_peer *peer, int 
 
 void gpubpf_query_release(struct gpubpf_session *s, struct gpubpf_peer *peer)
 {
-	if (peer->query.holds)
+	if (peer->query.holds_launches)
 		gpubpf_hold_end(s);
-	peer->query.holds = false;
+	peer->query.holds_launches = false;
 	free(peer->query.words);
 	peer->query.words = NULL;
 }
@@ -237,7 +237,7 @@ void gpubpf_query_answer_held(struct gpubpf_session *s)
 	struct gpubpf_peer *peer = s->peers;
 	int err;
 
-	while (peer && !peer->query.holds)
+	while (peer && !peer->query.holds_launches)
 		peer = peer->next;
 	if (peer && (err = gpubpf_hold_check(s)) != -EAGAIN)
 		send_answer(s, peer, err);
@@ -247,7 +247,7 @@ static void begin_hold(struct gpubpf_session *s, struct gpubpf_peer *peer)
 {
 	int err = gpubpf_hold_begin(s);
 
-	peer->query.holds = !err;
+	peer->query.holds_launches = !err;
 	if (err < 0)
 		send_answer(s, peer, err);
 	else
@@ -264,7 +264,7 @@ int gpubpf_query_start(struct gpubpf_session *s, struct gpubpf_peer *peer, uint3
 	if (peer->query.open || read_query(peer, r) < 0)
 		return -EPROTO;
 	peer->query.open = true;
-	peer->query.asked = false;
+	peer->query.mirrors_requested = false;
 	peer->query.seq = seq;
 	peer->query.deadline_ns = gpubpf_now_ns() + MIRROR_WAIT_NS;
 	if (peer->query.what == GPUBPF_QUERY_DUMP && peer->query.flags & GPUBPF_QUERY_CONSISTENT)
@@ -276,13 +276,13 @@ int gpubpf_query_start(struct gpubpf_session *s, struct gpubpf_peer *peer, uint3
 
 void gpubpf_query_try_answer(struct gpubpf_session *s, struct gpubpf_peer *peer)
 {
-	bool waiting = !peer->query.asked || s->rescues;
+	bool waiting = !peer->query.mirrors_requested || s->rescues;
 
-	if (peer->query.holds) {
+	if (peer->query.holds_launches) {
 		gpubpf_query_answer_held(s);
 		return;
 	}
-	peer->query.asked = true; /* serve_timer() requests the mirrors right after this */
+	peer->query.mirrors_requested = true; /* serve_timer() requests the mirrors right after this */
 	for (struct gpubpf_peer *p = s->peers; p; p = p->next)
 		waiting |= gpubpf_peer_is_pulling(p);
 	if (!waiting || gpubpf_now_ns() > peer->query.deadline_ns)

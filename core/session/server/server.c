@@ -237,10 +237,10 @@ static void serve_timer(struct gpubpf_session *s)
 	struct gpubpf_peer *peer;
 
 	for (peer = s->peers; peer; peer = peer->next) {
-		anew |= peer->query.open && !peer->query.holds && !peer->query.asked;
+		anew |= peer->query.open && !peer->query.holds_launches && !peer->query.mirrors_requested;
 		if (peer->query.open)
 			gpubpf_query_try_answer(s, peer);
-		all |= peer->query.open && !peer->query.holds;
+		all |= peer->query.open && !peer->query.holds_launches;
 	}
 	all |= gpubpf_linux_maps_need_mirrors(s);
 	for (peer = s->peers; peer && (all || s->has_rings); peer = peer->next)

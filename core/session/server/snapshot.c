@@ -51,22 +51,22 @@ static void send_hold(struct gpubpf_session *s, uint32_t ms)
 
 int gpubpf_hold_begin(struct gpubpf_session *s)
 {
-	if (s->held_ns)
+	if (s->hold_start_ns)
 		return gpubpf_session_fail(s, -EBUSY, "no snapshot: another is being taken; try again");
-	s->held_ns = gpubpf_now_ns();
+	s->hold_start_ns = gpubpf_now_ns();
 	send_hold(s, HOLD_MS);
 	return 0;
 }
 
 void gpubpf_hold_end(struct gpubpf_session *s)
 {
-	s->held_ns = 0;
+	s->hold_start_ns = 0;
 	send_hold(s, 0);
 }
 
 int gpubpf_hold_check(struct gpubpf_session *s)
 {
-	uint64_t spent = gpubpf_now_ns() - s->held_ns;
+	uint64_t spent = gpubpf_now_ns() - s->hold_start_ns;
 	bool waiting = s->rescues;
 
 	for (const struct gpubpf_peer *peer = s->peers; peer; peer = peer->next) {

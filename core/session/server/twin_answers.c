@@ -100,7 +100,7 @@ int gpubpf_twins_answer(struct gpubpf_session *s)
 	struct gpubpf_twin_req *done, *next;
 	int n = 0;
 
-	for (done = gpubpf_builders_collect(s->makers); done; done = next, n++) {
+	for (done = gpubpf_builders_collect(s->builders); done; done = next, n++) {
 		next = done->next;
 		if (!done->ahead) {
 			s->pending--;

@@ -157,7 +157,7 @@ static uint32_t get_stack_number(struct gpubpf_session *s, struct gpubpf_peer *p
 
 int gpubpf_stacks_answer(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t seq, struct gpubpf_reader *r)
 {
-	uint64_t address[GPUBPF_STACK_DEPTH], unloaded = gpubpf_get_u64(r);
+	uint64_t address[GPUBPF_STACK_DEPTH], code_generation = gpubpf_get_u64(r);
 	uint32_t n = gpubpf_get_count(r, 8), number;
 	struct gpubpf_writer w = {0};
 
@@ -167,9 +167,9 @@ int gpubpf_stacks_answer(struct gpubpf_session *s, struct gpubpf_peer *peer, uin
 		address[i] = gpubpf_get_u64(r);
 	if (r->failed)
 		return -EPROTO;
-	if (peer->unloaded != unloaded)
+	if (peer->code_generation != code_generation)
 		peer->ncode = 0;
-	peer->unloaded = unloaded;
+	peer->code_generation = code_generation;
 	number = get_stack_number(s, peer, address, n);
 	if (!number)
 		gpubpf_session_note(s, "kernels are launched from more than %d different stacks, or there is no "

@@ -72,8 +72,7 @@ int gpubpf_twin_build_assemble_probes(struct gpubpf_twin_build *m, const struct 
 
 	if (!m->s->assembler || m->set->assembler_hangs)
 		return -ENOENT;
-	for (int old = 0; !err && !code->npieces && old < 2; old++) { /* try again without the option, which an old
-								       * assembler may not know */
+	for (int old = 0; !err && !code->npieces && old < 2; old++) { /* old assemblers lack the option */
 		snprintf(options, sizeof(options), "%s-arch=%.64s", old ? "" : GPUBPF_ASSEMBLER_PROBES "\n", m->req->caps.arch);
 		err = run_assembler(m, text, options, code, log, log_size);
 	}

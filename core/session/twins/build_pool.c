@@ -27,7 +27,8 @@ struct builder {
 	struct gpubpf_builders *all;
 	pthread_t thread;
 	struct gpubpf_worker_set set;
-	const struct gpubpf_twin_req *now; /* the request that it serves, or NULL; protected by the builders' lock */
+	const struct gpubpf_twin_req *current; /* the request that it serves, or NULL; protected by the builders' lock
+						* */
 };
 
 struct gpubpf_builders {
@@ -276,14 +277,14 @@ static void *run_builder(void *arg)
 			all->idle--;
 			continue;
 		}
-		builder->now = req;
+		builder->current = req;
 		pthread_mutex_unlock(&all->lock);
 		if (req->lists)
 			list_kernels(all, builder, req);
 		else
 			serve_request(all, builder, req);
 		pthread_mutex_lock(&all->lock);
-		builder->now = NULL;
+		builder->current = NULL;
 		all->nahead -= req->ahead;
 		req->next = all->done;
 		all->done = req;
@@ -411,7 +412,7 @@ bool gpubpf_builders_current(struct gpubpf_builders *all, char *kernel, size_t s
 	*stage = NULL;
 	pthread_mutex_lock(&all->lock);
 	for (uint32_t i = 0; i < all->nthreads; i++) {
-		const struct gpubpf_twin_req *now = all->builder[i].now;
+		const struct gpubpf_twin_req *now = all->builder[i].current;
 
 		if (!now || now->ahead || (first && first->submitted_ns <= now->submitted_ns))
 			continue;
@@ -436,6 +437,6 @@ struct gpubpf_twin_req *gpubpf_builders_collect(struct gpubpf_builders *all)
 
 void gpubpf_builders_finish(struct gpubpf_session *s, struct gpubpf_twin_req *done)
 {
-	gpubpf_prefetch_siblings(s, &s->makers->images, done);
+	gpubpf_prefetch_siblings(s, &s->builders->images, done);
 	gpubpf_twin_req_free(done);
 }

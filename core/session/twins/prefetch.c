@@ -144,7 +144,7 @@ static void submit_some(struct gpubpf_session *s, struct gpubpf_siblings *l, con
 
 		if (!r)
 			continue;
-		gpubpf_builders_submit(s->makers, r);
+		gpubpf_builders_submit(s->builders, r);
 		n--;
 	}
 }
@@ -157,7 +157,7 @@ static void submit_list(struct gpubpf_session *s, struct gpubpf_siblings *l, con
 	if (!r)
 		return;
 	r->lists = true;
-	gpubpf_builders_submit(s->makers, r);
+	gpubpf_builders_submit(s->builders, r);
 }
 
 void gpubpf_prefetch_siblings(struct gpubpf_session *s, struct gpubpf_prefetch *ahead, struct gpubpf_twin_req *req)

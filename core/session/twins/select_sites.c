@@ -4,7 +4,7 @@
  *
  * Does: Matches the programs of the request with the places of each kernel and of the functions that it calls.
  * Before: m->infos lists the image's kernels and functions with their places.
- * After: m->sites, m->site_kernel, m->progs and m->puts describe all insertions. A kernel that cannot be probed has a
+ * After: m->sites, m->site_kernel, m->progs and m->insertions describe all insertions. A kernel that cannot be probed has a
  * reason.
  * Requires: Verified programs, since the facts decide whether a program fits the device.
  */
@@ -144,12 +144,12 @@ static int insert_site(struct gpubpf_twin_build *m, uint32_t site, const struct 
 	int err;
 
 	if (set)
-		return gpubpf_named_insert(&m->req->unit, &in, kind, set, site, &m->puts);
-	err = gpubpf_insert(&m->puts, site, kind, where);
+		return gpubpf_named_insert(&m->req->unit, &in, kind, set, site, &m->insertions);
+	err = gpubpf_insert(&m->insertions, site, kind, where);
 
 	for (uint32_t i = 0; !err && where == info && i < m->ninfos; i++)
 		if (calls[i] && m->infos[i].name[0])
-			err = gpubpf_insert(&m->puts, site, kind, &m->infos[i]);
+			err = gpubpf_insert(&m->insertions, site, kind, &m->infos[i]);
 	return err;
 }
 
@@ -173,7 +173,7 @@ static bool add_site(struct gpubpf_twin_build *m, uint32_t kernel, const struct 
 	struct gpubpf_site_desc *desc = &m->sites[m->nsites];
 	const struct gpubpf_unit *unit = &m->req->unit;
 	const struct gpubpf_kernel_info *where = function ? function : info;
-	uint32_t bit = 0, first_insertion = m->puts.n;
+	uint32_t bit = 0, first_insertion = m->insertions.n;
 
 	*desc = (struct gpubpf_site_desc){
 		.site = site, .params = where->params, .nparams = where->nparams,
@@ -207,7 +207,7 @@ static bool add_site(struct gpubpf_twin_build *m, uint32_t kernel, const struct 
 		gpubpf_twin_build_refuse(k, "out of memory");
 		return false;
 	}
-	for (uint32_t i = 0; !set && m->puts.n > first_insertion && i < desc->nprogs; i++)
+	for (uint32_t i = 0; !set && m->insertions.n > first_insertion && i < desc->nprogs; i++)
 		if (desc->progs[i] < GPUBPF_PLAN_LINKS)
 			k->named[desc->progs[i] / 8] |= 1 << desc->progs[i] % 8;
 	m->nprogs += desc->nprogs;
@@ -346,7 +346,7 @@ static void select_kernel_sites(struct gpubpf_twin_build *m, uint32_t kernel)
 {
 	struct gpubpf_twin_kernel *k = &m->twin->kernels[kernel];
 	const struct gpubpf_kernel_info *info = find_info(m, k->name);
-	uint32_t nsites = m->nsites, nprogs = m->nprogs, old_ninsertions = m->puts.n;
+	uint32_t nsites = m->nsites, nprogs = m->nprogs, old_ninsertions = m->insertions.n;
 
 	if (!info)
 		gpubpf_twin_build_refuse(k, "the program's image does not define it");
@@ -365,7 +365,7 @@ static void select_kernel_sites(struct gpubpf_twin_build *m, uint32_t kernel)
 	if ((!m->s->opts.inspect && !places_fit(m, kernel)) || !add_sites(m, kernel, info)) {
 		m->nsites = nsites;
 		m->nprogs = nprogs;
-		m->puts.n = old_ninsertions;
+		m->insertions.n = old_ninsertions;
 	} else if (!m->s->opts.inspect && m->nsites == nsites && !gpubpf_calls_first_program(&m->req->unit) &&
 		   !gpubpf_named_first_program(&m->req->unit)) {
 		gpubpf_twin_build_refuse(k, "no program names it");

@@ -78,7 +78,7 @@ static struct gpubpf_lower_job make_lower_job(const struct gpubpf_twin_build *m)
 	return (struct gpubpf_lower_job){
 		.unit = &m->req->unit, .layouts = layout->maps, .layout_hash = layout->hash, .granules = gpubpf_layout_granules(layout),
 		.print_ring = layout->print_ring, .sites = m->sites, .nsites = m->nsites, .caps = &m->req->caps,
-		.insertions = m->puts.list, .ninsertions = m->puts.n, .print_layout = layout->prints,
+		.insertions = m->insertions.list, .ninsertions = m->insertions.n, .print_layout = layout->prints,
 		.registers = m->req->registers, .run_in_maps = m->s->raw, .plain_mem = m->s->raw,
 		.checked = m->s->raw == GPUBPF_RAW_CHECKED,
 	};
@@ -276,8 +276,8 @@ static bool has_place(const struct gpubpf_twin_build *m, uint32_t kernel)
 	for (uint32_t i = 0; i < m->nsites; i++)
 		if (m->site_kernel[i] == kernel && gpubpf_place_kind(m->sites[i].site)->where != GPUBPF_WHERE_INSN)
 			return true;
-	for (uint32_t i = 0; i < m->puts.n; i++)
-		if (m->site_kernel[m->puts.list[i].site] == kernel)
+	for (uint32_t i = 0; i < m->insertions.n; i++)
+		if (m->site_kernel[m->insertions.list[i].site] == kernel)
 			return true;
 	return false;
 }
@@ -382,7 +382,7 @@ static void free_build(struct gpubpf_twin_build *m)
 	free(m->infos);
 	free(m->sites);
 	free(m->site_kernel);
-	free(m->puts.list);
+	free(m->insertions.list);
 	free(m->progs);
 }
 

@@ -25,7 +25,7 @@ struct gpubpf_twin_build {
 	uint32_t *site_kernel;               /* [nsites]: index in twin->kernels */
 	uint32_t *progs;                     /* indexes of programs in the unit, to which the sites point */
 	uint32_t nsites, nprogs;
-	struct gpubpf_insertions puts;
+	struct gpubpf_insertions insertions;
 
 	char *answer;                        /* the device compiler's answer to the target's query, owned */
 	struct gpubpf_image answered;        /* the image with that answer: see gpubpf_twin_build_query() */

@@ -19,7 +19,7 @@ struct gpubpf_cached_twin {
 void gpubpf_twin_cache_init(struct gpubpf_twin_cache *cache, pthread_mutex_t *lock)
 {
 	cache->lock = lock;
-	pthread_cond_init(&cache->made, NULL);
+	pthread_cond_init(&cache->added, NULL);
 }
 
 static struct gpubpf_cached_twin *find_cached(struct gpubpf_twin_cache *cache, const uint8_t key[32])
@@ -37,7 +37,7 @@ struct gpubpf_twin *gpubpf_twin_cache_find(struct gpubpf_twin_cache *cache, cons
 
 	gpubpf_assert_held(cache->lock);
 	while ((c = find_cached(cache, key)) && !c->twin && !cache->stop)
-		pthread_cond_wait(&cache->made, cache->lock);
+		pthread_cond_wait(&cache->added, cache->lock);
 	if (c && c->twin)
 		__atomic_add_fetch(&c->twin->refs, 1, __ATOMIC_RELAXED);
 	return c ? c->twin : NULL;
@@ -66,7 +66,7 @@ void gpubpf_twin_cache_put(struct gpubpf_twin_cache *cache, struct gpubpf_cached
 	struct gpubpf_cached_twin **at = &cache->row[claim->key[0]];
 
 	gpubpf_assert_held(cache->lock);
-	pthread_cond_broadcast(&cache->made);
+	pthread_cond_broadcast(&cache->added);
 	if (!twin->transient_failure) {
 		__atomic_add_fetch(&twin->refs, 1, __ATOMIC_RELAXED);
 		claim->twin = twin;
@@ -94,12 +94,12 @@ void gpubpf_twin_cache_stop(struct gpubpf_twin_cache *cache)
 {
 	gpubpf_assert_held(cache->lock);
 	cache->stop = true;
-	pthread_cond_broadcast(&cache->made);
+	pthread_cond_broadcast(&cache->added);
 }
 
 void gpubpf_twin_cache_finish(struct gpubpf_twin_cache *cache)
 {
 	for (int i = 0; i < GPUBPF_TWIN_CACHE_ROWS; i++)
 		free_cache(cache->row[i]);
-	pthread_cond_destroy(&cache->made);
+	pthread_cond_destroy(&cache->added);
 }

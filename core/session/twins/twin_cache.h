@@ -15,7 +15,7 @@ struct gpubpf_twin;
 
 struct gpubpf_twin_cache {
 	pthread_mutex_t *lock;
-	pthread_cond_t made;           /* signalled when a twin was added, or the cache stops */
+	pthread_cond_t added;          /* signalled when a twin was added, or the cache stops */
 	struct gpubpf_cached_twin *row[GPUBPF_TWIN_CACHE_ROWS]; /* by the first byte of the key */
 	uint32_t n;
 	bool stop;
