@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Builds the environment of a program that joins a session. Existing values of other variables, and of lists, stay. */
+/* Builds the environment of a program that joins a session. It keeps the base environment's other variables and the
+ * existing entries of lists. */
 #include "session.h"
 
 #include <errno.h>

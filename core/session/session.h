@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The session's internals. One thread, the caller of gpubpf_session__poll(), owns everything here except the data that
+ * The session's internals. One thread, the caller of gpubpf_session__poll(), owns all data of the session except what
  * core/session/twins/build_pool.h passes to the builders' threads. The session does not trust its peers. An invalid
  * message ends only the connection of the peer that sent it, and every table that a peer can fill is bounded.
  *

@@ -47,7 +47,7 @@ enum gpubpf_cap_bits {
 	GPUBPF_CAP_NVPTX_ASM = 1 << 7,      /* OpenCL C supports inline PTX */
 	GPUBPF_CAP_EXIT_THREAD = 1 << 8,    /* helper 507 works at entry if no barrier follows */
 	GPUBPF_CAP_OFFSET = 1 << 9,         /* launches may have a global work offset */
-	GPUBPF_CAP_X86 = 1 << 10,           /* an x86 CPU: loads and stores stay ordered without fences */
+	GPUBPF_CAP_X86 = 1 << 10,           /* the device is an x86 CPU, which orders loads and stores without fences */
 	GPUBPF_CAP_ACCEPTS_PTX = 1 << 12,
 	GPUBPF_CAP_ACCEPTS_AMDGPU = 1 << 13,  /* code objects */
 	GPUBPF_CAP_DRAINS = 1 << 14,        /* the agent empties rings while kernels run */

@@ -46,7 +46,7 @@ enum gpubpf_bpf_op {
 	GPUBPF_BPF_MAP_CREATE = 2,
 	/*
 	 * u32 map, u32 command of bpf(2), bytes key (none: 0), bytes value (if a descriptor: u32 number of the object,
-	 * 0 if it is not ours), u64 flags -> bytes of the result
+	 * 0 if it is not an object of the session), u64 flags -> bytes of the result
 	 */
 	GPUBPF_BPF_MAP_ELEM = 3,
 	/*

@@ -40,7 +40,7 @@ struct gpubpf_worker {
 	bool has_image;
 	int sock;
 	uint32_t seq;
-	_Atomic uint64_t hits, misses; /* of the cache, if there is one */
+	_Atomic uint64_t hits, misses; /* hits and misses of the cache on disk */
 };
 
 /* An answer from the worker or the cache; the result points into it. */

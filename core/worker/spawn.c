@@ -82,8 +82,8 @@ static int spawn_with(const char *path, int sock, pid_t *pid)
 	posix_spawnattr_setpgroup(&attr, 0);
 	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
 	/*
-	 * the application's input and output stay untouched: the worker reads nothing, and output of a vendor's
-	 * compiler goes to standard error
+	 * the worker must not use the application's standard input and output: it reads /dev/null, and output of a
+	 * vendor's compiler goes to standard error
 	 */
 	err = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
 	if (!err)

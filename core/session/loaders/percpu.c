@@ -56,8 +56,8 @@ static int note_refusal(struct gpubpf_session *s, const struct gpubpf_map *map, 
 	return err;
 }
 
-/* Copy copies from `from` to `to`, and add those without room to the others. -E2BIG: the value is not summed, and such
- * a copy is not zero. */
+/* Store the copies from `from` in `to`, and add those without room to the others. -E2BIG: the value is not summed, and
+ * a copy without room is not zero. */
 static int fold_copies(const struct gpubpf_map *map, const uint8_t *from, size_t size, uint8_t *to, size_t room)
 {
 	size_t each = ROUND8(map->value_size), n = size < room ? size : room;

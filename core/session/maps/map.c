@@ -315,7 +315,8 @@ int gpubpf_map__delete_elem(const struct gpubpf_map *map, const void *key, size_
 	return gpubpf_map_user_error(devices ? err : own);
 }
 
-/* Iteration goes from arena to arena, and skips a key for which this function returns true. */
+/* Iteration visits the arenas in order of their index, and skips a key for which this function returns true, because it
+ * was visited before. */
 bool gpubpf_map_has_in_earlier_arena(const struct gpubpf_map *map, uint32_t arena, const void *key, void *scratch)
 {
 	for (uint32_t i = 0; i < arena; i++) {

@@ -157,7 +157,7 @@ static int list_variables(void *arg, const struct gpubpf_entry *entry)
 	return 0;
 }
 
-/* List the map's memory on each device, and its bytes there. */
+/* List, for each device, the kind of memory in which the map is, and the map's bytes in it. */
 static struct json_object *list_places(struct gpubpf_session *s, uint32_t index)
 {
 	struct json_object *places = json_object_new_array();

@@ -400,7 +400,7 @@ static const char *format_size(uint64_t bytes, char buf[32])
 	return buf;
 }
 
-/* Show the kinds of memory that have the map, with the map's bytes there. */
+/* Show, for each device, the kind of memory in which the map is, and the map's bytes in it. */
 static void show_places(const struct shown *sh)
 {
 	struct gpubpf_map_memory p;

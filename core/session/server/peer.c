@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Handles messages of peers and answers them. Nothing here trusts a byte of them. */
+/* Handles messages of peers and answers them. All content of messages is untrusted. */
 #include "core/session/session.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@ static int on_hello(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t
 
 	if (peer->kind != GPUBPF_PEER_NEW)
 		return -EPROTO;
-	gpubpf_get_u32(r); /* pid and tid as the peer sees them; its pid namespace may differ from ours */
+	gpubpf_get_u32(r); /* skip pid and tid: the peer's pid namespace may differ from the session's */
 	gpubpf_get_u32(r);
 	gpubpf_get_str(r, peer->exe, sizeof(peer->exe));
 	gpubpf_get_str(r, peer->backend, sizeof(peer->backend));

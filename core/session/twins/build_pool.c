@@ -91,7 +91,8 @@ static uint64_t builder_memory(const struct gpubpf_device_caps *caps)
 static int open_workers(struct gpubpf_builders *all, struct builder *builder, const struct gpubpf_device_caps *caps)
 {
 	struct gpubpf_worker_set *set = &builder->set;
-	/* a module that makes such a compiler fail leaves state that breaks later modules (seen with Intel's) */
+	/* a new process per job: when such a compiler rejects a module, its state makes later modules fail (seen with
+	 * Intel's) */
 	bool one_job = caps->bits & GPUBPF_CAP_ACCEPTS_SPIRV;
 	int err = open_worker(all, set, GPUBPF_WORKER_COMPILE, true, 0, false);
 

@@ -28,9 +28,9 @@ bool gpubpf_blob_is_temp(const char *name);
 /* Removes a temporary file if no process writes it any more. Returns true if it tried to remove the file. */
 bool gpubpf_blob_delete_temp(int dir, const char *name);
 
-/* Stores data under a name; an existing file stays. 0 or -errno. */
+/* Stores data in the file `name`, unless that file exists. 0 or -errno. */
 int gpubpf_blob_write(const char *folder, const char *name, const void *data, size_t size);
-/* Reads a file; *data is malloc'd. -ENOENT: no such file. */
+/* Reads the file `name`, of at most `max` bytes; *data is malloc'd. -ENOENT: there is no such file. */
 int gpubpf_blob_read(const char *folder, const char *name, size_t max, void **data, size_t *size);
 
 /*
