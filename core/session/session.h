@@ -488,8 +488,8 @@ struct gpubpf_linux_record;
 /* deliver a record that gpubpf_linux_rings_queue() queued, in order of time */
 void gpubpf_reader_deliver(struct gpubpf_session *s, const struct gpubpf_linux_record *record);
 
-/* Is it an internal map, whose name starts with "__"? Reports show such a map, and store its records, only on request.
- * */
+/* Is it an internal map, whose name starts with "__"? Reports show such a map, and store its records, only
+ * on request. */
 bool gpubpf_map_is_internal(const struct gpubpf_map *map);
 /* Note the launches of a process that has ended whose counts in maps were not copied. */
 void gpubpf_peer_note_lost_counts(struct gpubpf_session *s, const struct gpubpf_peer *peer);

@@ -28,8 +28,8 @@ void gpubpf_codec_u64(struct gpubpf_codec *c, uint64_t *v);
 void gpubpf_codec_s16(struct gpubpf_codec *c, int16_t *v);
 void gpubpf_codec_s32(struct gpubpf_codec *c, int32_t *v);
 void gpubpf_codec_bool(struct gpubpf_codec *c, bool *v);
-/* Codes a number that must be below `limit`, and returns it. A number that is not below fails the codec and returns 0.
- * */
+/* Codes a number that must be below `limit`, and returns it. A number that is not below fails the codec and
+ * returns 0. */
 uint32_t gpubpf_codec_below(struct gpubpf_codec *c, uint32_t v, uint32_t limit);
 #define GPUBPF_CODEC_ENUM(c, v, limit)                                \
 	do {                                                          \

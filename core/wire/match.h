@@ -17,8 +17,8 @@
  */
 bool gpubpf_pattern_matches(const char *pattern, const char *kernel);
 bool gpubpf_pattern_is_glob(const char *pattern);
-/* glob.c: like fnmatch(pattern, text, 0) in the POSIX locale, whatever the process's locale is, and with little stack.
- * */
+/* glob.c: like fnmatch(pattern, text, 0) in the POSIX locale, whatever the process's locale is, and with
+ * little stack. */
 bool gpubpf_glob_matches(const char *pattern, const char *text);
 /* Stores a pattern, with its NUL. False: the pattern is empty, a glob of more than 255 bytes, or a name of more than
  * 4095 bytes. */

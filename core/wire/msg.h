@@ -33,8 +33,8 @@ int gpubpf_msg_parse(const void *packet, size_t size, struct gpubpf_packet *msg)
  */
 int gpubpf_msg_recv(int sock, int flags, void *buf, struct gpubpf_packet *msg);
 
-/* Closes the descriptors that are still in msg->fds. gpubpf_msg_take_fd() moves descriptor i out of it, to the caller.
- * */
+/* Closes the descriptors that are still in msg->fds. gpubpf_msg_take_fd() moves descriptor i out of it, to
+ * the caller. */
 void gpubpf_msg_close(struct gpubpf_packet *msg);
 int gpubpf_msg_take_fd(struct gpubpf_packet *msg, uint32_t i); /* returns -1 if msg has no such descriptor */
 

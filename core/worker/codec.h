@@ -20,8 +20,8 @@ struct gpubpf_job_request {
 	char target[16];
 	struct gpubpf_target_opts opts;
 	struct gpubpf_image image;             /* INSPECT, INJECT, QUERY. If the image has a digest, the request omits
-						* its data, and the worker uses the last packet of type GPUBPF_JOB_IMAGE
-						* */
+						* its data, and the worker uses the last packet of
+						* type GPUBPF_JOB_IMAGE */
 	struct gpubpf_device_caps caps;        /* INSPECT, BUILD, QUERY */
 	struct gpubpf_lower_job job;           /* EMIT, INJECT */
 	struct gpubpf_twin_image pieces;       /* BUILD */

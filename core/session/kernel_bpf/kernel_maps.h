@@ -82,8 +82,8 @@ struct gpubpf_linux_synced_map {
 	const struct gpubpf_linux_kind *kind;
 	struct gpubpf_linux_map *kernel;
 	struct gpubpf_merge *merge;        /* NULL: keys are fixed */
-	uint32_t word;                     /* bytes of the words that are merged one by one; 0: values change as a whole
-					    * */
+	uint32_t word;                     /* bytes of the words that are merged one by one; 0: values change as
+					    * a whole */
 	bool full_noted;                   /* a note about a full side was reported */
 	bool stale_noted;                    /* warn_stale_clock() has checked the map */
 	gpubpf_merge_found_fn found;       /* callback of the current walk */

@@ -15,8 +15,8 @@
 #include "core/session/maps/entries.h"
 #include "kernel_maps.h"
 
-#define WAITING_BYTES (64u << 20)      /* limit on bytes of waiting records; above it, the earliest is delivered at once
-					* */
+#define WAITING_BYTES (64u << 20)      /* limit on bytes of waiting records; above it, the earliest is delivered
+					* at once */
 #define PERF_PAGES 64                  /* pages of each CPU's buffer */
 #define AHEAD_NS 1000000000ull         /* a member that is more than this after the current time is not a time */
 

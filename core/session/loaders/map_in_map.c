@@ -294,8 +294,8 @@ int sys_inner_define(struct sys_call *c)
 	if (err < 0)
 		return err;
 	if (sys_map_check_def(&sys, &def) < 0)
-		return -EINVAL; /* no GPU map has that type; sys_map_create() reports it when a GPU program uses the map
-				 * */
+		return -EINVAL; /* no GPU map has that type; sys_map_create() reports it when a GPU program uses
+				 * the map */
 	err = sys_check_room(c->s);
 	if (err < 0 || c->s->bpf->ninners == INNERS_MAX)
 		return err < 0 ? err : -ENOSPC;

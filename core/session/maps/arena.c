@@ -65,8 +65,8 @@ static void warn_not_shared(struct gpubpf_session *s, const char *device)
 					       "programs, or of a loader that maps it, do not reach the device", s->loaded->unit.maps[m].name, device);
 }
 
-/* The maximum size of an arena in a device's own memory. Its mirror uses host memory only for pages that were written.
- * */
+/* The maximum size of an arena in a device's own memory. Its mirror uses host memory only for pages that
+ * were written. */
 static uint64_t max_arena_size(uint64_t memory)
 {
 	uint64_t room = memory / 8;

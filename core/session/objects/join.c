@@ -200,8 +200,8 @@ static int commit(struct joining *j)
 	for (uint32_t m = nmaps; m < j->unit.nmaps; m++)
 		s->has_rings |= j->unit.maps[m].type->flags & GPUBPF_MAP_RING;
 	for (uint32_t i = 0; i < j->more->unit.nmaps; i++)
-		if ((uint32_t)j->at[i] < nmaps) /* the object's map is a map of the session, which has its own targets
-						 * */
+		if ((uint32_t)j->at[i] < nmaps) /* the object's map is a map of the session, which has its
+						 * own targets */
 			free(j->more->unit.maps[i].targets);
 	s->print_ring |= j->prints;
 	s->allocations |= j->allocations;

@@ -19,8 +19,8 @@
 
 enum { TAG_LISTENER, TAG_WAKE, TAG_TIMER, TAG_RESCUE, TAG_PEERS };
 
-#define MAX_PACKETS_PER_TURN 64          /* maximum packets from one peer in a turn, so that no peer starves the others
-					  * */
+#define MAX_PACKETS_PER_TURN 64          /* maximum packets from one peer in a turn, so that no peer starves
+					  * the others */
 #define FRESH_WAIT_NS 1000000000ull /* maximum wait for new mirrors in gpubpf_session_refresh_mirrors() */
 #define INTERVAL_BUSY_NS 1000000ull
 #define INTERVAL_IDLE_NS 50000000ull

@@ -27,8 +27,8 @@ struct builder {
 	struct gpubpf_builders *all;
 	pthread_t thread;
 	struct gpubpf_worker_set set;
-	const struct gpubpf_twin_req *current; /* the request that it serves, or NULL; protected by the builders' lock
-						* */
+	const struct gpubpf_twin_req *current; /* the request that it serves, or NULL; protected by the
+						* builders' lock */
 };
 
 struct gpubpf_builders {
@@ -249,8 +249,8 @@ static struct gpubpf_twin_req *pop(struct gpubpf_queue *q)
 	return req;
 }
 
-/* Take the next request; one of `ahead` only if another builder stays free for `requested`. The caller holds the lock.
- * */
+/* Take the next request; one of `ahead` only if another builder stays free for `requested`. The caller holds
+ * the lock. */
 static struct gpubpf_twin_req *next_request(struct gpubpf_builders *all)
 {
 	struct gpubpf_twin_req *req = pop(&all->requested);

@@ -31,8 +31,8 @@ struct gpubpf_twin {
 	size_t size;
 	char options[256];
 	char reason[240];          /* why all kernels are refused */
-	char assembler[32];        /* name and version of the assembler that built machine code from its text; "": none
-				    * */
+	char assembler[32];        /* name and version of the assembler that built machine code from its text;
+				    * "": none */
 	bool from_disk;            /* all results were in the cache on disk, so no worker compiled anything */
 	bool transient_failure;              /* refused for a reason that may not recur, so it is not cached */
 	struct gpubpf_twin_kernel {
@@ -77,8 +77,8 @@ struct gpubpf_twin_req {
 	uint64_t peer;
 	uint32_t seq;
 	struct gpubpf_device_caps caps;
-	struct gpubpf_layout layout; /* layout of the device's arena when the request arrived; the session owns its rows
-				      * */
+	struct gpubpf_layout layout; /* layout of the device's arena when the request arrived; the session owns
+				      * its rows */
 	enum gpubpf_image_kind kind;
 	char *options;
 	char cwd[256];             /* cwd and built_ns: as in struct gpubpf_image */
@@ -119,8 +119,8 @@ struct gpubpf_twin_req {
 struct gpubpf_worker_set {
 	struct gpubpf_worker *worker[GPUBPF_NWORKERS]; /* by enum gpubpf_worker_kind */
 	bool assembler_hangs;                          /* the session's assembler hung, so do not use it again */
-	char assembler[32];                            /* the assembler's name and version, set after its first result
-							* */
+	char assembler[32];                            /* the assembler's name and version, set after its
+							* first result */
 	const char *stage;                             /* name of the current step, to show to a waiting user; atomic */
 };
 

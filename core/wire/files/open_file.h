@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opens regular files at paths that other users may control: it neither blocks at a FIFO nor opens a device. Libc only.
- * */
+/* Opens regular files at paths that other users may control: it neither blocks at a FIFO nor opens a device.
+ * Libc only. */
 #ifndef GPUBPF_WIRE_OPEN_FILE_H
 #define GPUBPF_WIRE_OPEN_FILE_H
 

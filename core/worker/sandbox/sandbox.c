@@ -53,8 +53,8 @@ enum who {
 /* A row of calls.def. */
 struct call {
 	int nr;              /* negative: the architecture does not have the call */
-	unsigned who, error; /* who: workers that may make the call; error: 0, or the errno with which it fails (ABSENT)
-			      * */
+	unsigned who, error; /* who: workers that may make the call; error: 0, or the errno with which it
+			      * fails (ABSENT) */
 	unsigned nconds;
 	struct scmp_arg_cmp conds[2];
 };
