@@ -102,11 +102,11 @@ enum gpubpf_bpf_op {
 	 * the session synchronizes from then on
 	 */
 	GPUBPF_BPF_KERNEL = 22,
-	GPUBPF_BPF_QUEUE_CONSUMED = 23,         /* u32 id of a Linux kernel queue from which kernel programs pop values
-						 * */
+	GPUBPF_BPF_QUEUE_CONSUMED = 23,         /* u32 id of a Linux kernel queue from which kernel programs
+						 * pop values */
 	/* u32 id of a ring buffer of the Linux kernel, u32 1 if the loader has just mapped it -> u32 1 if any loader
 	 * has mapped it */
-	GPUBPF_BPF_READ = 24,
+	GPUBPF_BPF_RING_MAPPED = 24,
 	GPUBPF_BPF_OPS,
 };
 

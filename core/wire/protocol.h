@@ -143,7 +143,7 @@ enum gpubpf_held {
 	GPUBPF_HELD_NOT_YET,         /* the session has no answer yet; never sent */
 	GPUBPF_HELD,
 	GPUBPF_HELD_SHARED,          /* kernels write maps directly in the memory that the session reads */
-	GPUBPF_HELD_UNFOLLOWED,      /* a graph or command list has twins, or the runtime does not report when kernels
+	GPUBPF_HELD_UNTRACKED,      /* a graph or command list has twins, or the runtime does not report when kernels
 				      * end */
 	GPUBPF_HELD_BUSY,            /* kernels kept running, or the device did not copy */
 	GPUBPF_NHELD,
@@ -284,7 +284,7 @@ struct gpubpf_link_row {         /* indexed by the link's number */
 
 /* The parts of a launch's wait for its twin. Their sum may be less than the whole wait. */
 enum gpubpf_wait_part {
-	GPUBPF_WAIT_ASK,         /* opening the device, reading the program, sending the request */
+	GPUBPF_WAIT_REQUEST,         /* opening the device, reading the program, sending the request */
 	GPUBPF_WAIT_ANSWER,      /* the session: its queue, lowering, the vendor's compiler */
 	GPUBPF_WAIT_LOAD,        /* the runtime loads the twin */
 	GPUBPF_WAIT_OTHERS,      /* another thread is in one of the parts above, and this one waits for it */

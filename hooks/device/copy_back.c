@@ -129,7 +129,7 @@ static enum gpubpf_held pull_held(struct gpubpf_hook_device *d, uint64_t deadlin
 	if (d->shared)
 		return GPUBPF_HELD_SHARED;
 	if (atomic_load(&d->has_untracked))
-		return GPUBPF_HELD_UNFOLLOWED;
+		return GPUBPF_HELD_UNTRACKED;
 	if (!pull(d, now < deadline ? (deadline - now) / 1000000 : 0, &left))
 		return GPUBPF_HELD_BUSY;
 	return atomic_load(&d->dirty) || atomic_load(&d->running) ? GPUBPF_HELD_BUSY : GPUBPF_HELD;

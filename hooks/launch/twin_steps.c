@@ -69,7 +69,7 @@ void gpubpf_twin_run_step(struct gpubpf_twin_module *set, int next, const char *
 	set->state = SET_BUSY;
 	pthread_mutex_unlock(&set->program->lock);
 	err = next == SET_REQUESTED ? request_by_kernel(set, kernel) : load_on_device(set);
-	count_wait(next == SET_REQUESTED ? GPUBPF_WAIT_ASK : GPUBPF_WAIT_LOAD, from);
+	count_wait(next == SET_REQUESTED ? GPUBPF_WAIT_REQUEST : GPUBPF_WAIT_LOAD, from);
 	pthread_mutex_lock(&set->program->lock);
 	set->state = err == -ESTALE ? before : err == -EAGAIN ? SET_NEW : err < 0 ? SET_REFUSED : next;
 	pthread_cond_broadcast(&set->program->cond);

@@ -113,7 +113,7 @@ static bool is_ring_mapped(uint32_t id, bool mapped)
 
 	gpubpf_put_u32(&w, id);
 	gpubpf_put_u32(&w, mapped);
-	read = !ask(GPUBPF_BPF_READ, &w, &a) && gpubpf_get_u32(&a.payload.r);
+	read = !ask(GPUBPF_BPF_RING_MAPPED, &w, &a) && gpubpf_get_u32(&a.payload.r);
 	answer_close(&a);
 	return read;
 }

@@ -22,7 +22,7 @@ struct gpubpf_merge {
 	struct gpubpf_merge_side sides[2];
 	struct element **buckets;
 	uint64_t nbuckets, n;
-	uint64_t rejected[2], carried;
+	uint64_t rejected[2], nchanges;
 	int reading;                   /* the side that is being read */
 	uint8_t *scratch, *scratch1, *zeros; /* each has the size of a value */
 };
@@ -71,7 +71,7 @@ uint64_t gpubpf_merge_rejected(const struct gpubpf_merge *m, int side)
 
 uint64_t gpubpf_merge_change_count(const struct gpubpf_merge *m)
 {
-	return m->carried;
+	return m->nchanges;
 }
 
 /* -- the table of keys -- */
@@ -172,7 +172,7 @@ static void insert_key(struct gpubpf_merge *m, struct element *e, int to, const 
 {
 	int err = m->sides[to].insert(m->sides[to].side, e->bytes, value);
 
-	m->carried += !err;
+	m->nchanges += !err;
 	if (!err)
 		record_value(m, e, to, m->o.keys_only ? m->zeros : value);
 	else if (err != -EEXIST) /* -EEXIST: another writer has inserted the key, so the next pass finds a new key on
@@ -198,8 +198,8 @@ static bool is_changed(const struct gpubpf_merge *m, struct element *e, int side
 	return !e->had[side] || memcmp(old_value(m, e, side), new_value(m, e, side), m->o.value_size);
 }
 
-/* For sums, per word: *more = what `side` has added since the last pass, *less = minus the value after the last pass.
- * */
+/* For sums, per word: *more = what `side` has added since the last pass, *less = minus the value after the
+ * last pass. */
 static void diff_since(const struct gpubpf_merge *m, struct element *e, int side, uint8_t *more, uint8_t *less)
 {
 	for (uint32_t at = 0; at < m->o.value_size; at += m->o.word) {
@@ -232,7 +232,7 @@ static void delete_key(struct gpubpf_merge *m, struct element *e, int side)
 {
 	int err = m->sides[side].erase(m->sides[side].side, e->bytes);
 
-	m->carried += !err;
+	m->nchanges += !err;
 	if (err == -EAGAIN || err == -EBUSY)
 		return;
 	e->had[0] = e->had[1] = e->has[side] = false;
@@ -268,7 +268,7 @@ static int add_words(struct gpubpf_merge *m, struct element *e, int to, const ui
 {
 	int err = is_zero(more, m->o.value_size) ? 0 : m->sides[to].add(m->sides[to].side, e->bytes, more);
 
-	m->carried += !err && !is_zero(more, m->o.value_size);
+	m->nchanges += !err && !is_zero(more, m->o.value_size);
 	return err;
 }
 
@@ -323,7 +323,7 @@ static int exchange_value(struct gpubpf_merge *m, struct element *e, int to, con
 
 	if (memcmp(value, new_value(m, e, to), m->o.value_size)) {
 		err = m->sides[to].exchange(m->sides[to].side, e->bytes, new_value(m, e, to), value);
-		m->carried += !err;
+		m->nchanges += !err;
 	}
 	return err;
 }
@@ -405,7 +405,7 @@ int gpubpf_merge_pass(struct gpubpf_merge *m)
 
 	if (!err)
 		err = read_side(m, 0);
-	m->rejected[0] = m->rejected[1] = m->carried = 0;
+	m->rejected[0] = m->rejected[1] = m->nchanges = 0;
 	for (uint64_t b = 0; !err && b < m->nbuckets; b++)
 		for (struct element **at = &m->buckets[b], *e; (e = *at);) {
 			if (e->has[0] || e->has[1])

@@ -54,12 +54,12 @@ struct sys_ring {
 struct sys_bridge;
 
 struct sys_stream {
-	struct sys_bridge *bridge;     /* writes records into the Linux kernel's ring or perf buffers; NULL: not needed
-					* */
+	struct sys_bridge *bridge;     /* writes records into the Linux kernel's ring or perf buffers; NULL:
+					* not needed */
 	struct sys_ring ring;          /* memory of a ring buffer */
 	uint32_t *buffers;             /* [max_entries] elements of a PERF_EVENT_ARRAY: ids of buffers, 0: no buffer */
 	void *waiting;                 /* a record that waits because the loader's buffer had no room; NULL: none */
-	uint32_t size, copy;
+	uint32_t size, copy;           /* of the waiting record: bytes, and multiprocessor */
 };
 
 /* The elements of a map of maps or of a map of programs: ids of other objects. */
@@ -187,8 +187,8 @@ void sys_pins_finish(struct gpubpf_bpf *bpf);
 /* object.c. Does the session have room for one more object? 0 or -errno. */
 int sys_check_room(struct gpubpf_session *s);
 /* sys_object_new() creates an object; NULL and *err after an error. Then sys_object_file() creates the file of its
- * handles, with `size` bytes and a name that has the sizes of a map's key and value (GPUBPF_BPF_HANDLE). 0 or -errno.
- * */
+ * handles, with `size` bytes and a name that has the sizes of a map's key and value (GPUBPF_BPF_HANDLE). 0
+ * or -errno. */
 struct sys_object *sys_object_new(struct gpubpf_session *s, enum gpubpf_bpf_kind kind, const struct sys_object_ops *ops, int *err);
 int sys_object_file(struct sys_object *o, size_t size, uint32_t key, uint32_t value);
 /* Like sys_object_file(), but creates a pipe, which loaders can poll. */
@@ -239,7 +239,7 @@ int sys_uprobe_open(struct sys_call *c);
 int sys_output(struct sys_call *c);
 int sys_kernel_map_fd(struct sys_call *c);
 int sys_queue_consumed(struct sys_call *c);
-int sys_read(struct sys_call *c);
+int sys_ring_mapped(struct sys_call *c);
 
 /* map_def.c: sys_map_get() returns the map in its shelf or session, for the public functions. sys_map_make_def() makes
  * its definition for a unit, with its value if that is constant. */
@@ -261,8 +261,8 @@ bool sys_name_is_valid(const char *name);
 /* map.c. The map has joined the session with that index: copy its elements from the shelf into the session's map. */
 void sys_map_on_join(struct gpubpf_session *s, struct sys_object *o, uint32_t index);
 
-/* kernel_shadow.c. Store the Linux kernel's map that the request carries as the map's separate kernel map: 0 or -errno.
- * */
+/* kernel_shadow.c. Store the Linux kernel's map that the request carries as the map's separate kernel map: 0
+ * or -errno. */
 int sys_shadow_open(struct sys_call *c, struct sys_object *map);
 /* Does only the separate kernel map hold values yet? Then sys_shadow_elem() and sys_shadow_batch() run a bpf(2) command
  * there. */

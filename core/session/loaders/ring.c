@@ -115,7 +115,7 @@ static bool is_mapped_by_loader(const struct gpubpf_bpf *bpf, uint32_t map)
 	return false;
 }
 
-int sys_read(struct sys_call *c)
+int sys_ring_mapped(struct sys_call *c)
 {
 	uint32_t map = gpubpf_get_u32(c->r), mapped = gpubpf_get_u32(c->r);
 	int err = c->r->failed ? -EPROTO : sys_check_room(c->s);
@@ -279,8 +279,8 @@ int sys_stream_elem(struct gpubpf_session *s, struct sys_object *map, uint32_t c
 	return 0;
 }
 
-/* The buffer for multiprocessor `copy`: the one at index copy modulo the number of buffers; NULL: there are no buffers.
- * */
+/* The buffer for multiprocessor `copy`: the one at index copy modulo the number of buffers; NULL: there are
+ * no buffers. */
 static struct sys_object *buffer_of(const struct gpubpf_session *s, const struct sys_object *map, uint32_t copy)
 {
 	const uint32_t *ids = map->map.stream->buffers;

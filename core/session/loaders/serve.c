@@ -35,7 +35,7 @@ static int (*const answers[GPUBPF_BPF_OPS])(struct sys_call *c) = {
 	[GPUBPF_BPF_OUTPUT] = sys_output,
 	[GPUBPF_BPF_KERNEL] = sys_kernel_map_fd,
 	[GPUBPF_BPF_QUEUE_CONSUMED] = sys_queue_consumed,
-	[GPUBPF_BPF_READ] = sys_read,
+	[GPUBPF_BPF_RING_MAPPED] = sys_ring_mapped,
 };
 
 static int dispatch(struct sys_call *c)

@@ -15,7 +15,7 @@
 static const char *const held_reasons[GPUBPF_NHELD] = {
 	[GPUBPF_HELD_NOT_YET] = "it did not answer; it may be stopped, or of another version",
 	[GPUBPF_HELD_SHARED] = "its kernels write the maps in the memory that is read",
-	[GPUBPF_HELD_UNFOLLOWED] = "one of its graphs or command lists has probed kernels, or its runtime does not "
+	[GPUBPF_HELD_UNTRACKED] = "one of its graphs or command lists has probed kernels, or its runtime does not "
 				   "report when kernels end",
 	[GPUBPF_HELD_BUSY] = "its kernels ran for more than a second, or their device did not copy; try again",
 };
