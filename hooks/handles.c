@@ -11,9 +11,10 @@
 #include "core/wire/files/open_file.h"
 
 #define DEAD 0x80000000u
-#define COPY_MAX (64u << 20) /* copy an image in unmapped or writable memory up to this many bytes */
+#define COPY_MAX (64u << 20) /* bytes; larger images outside read-only segments are not copied */
 
-/* Is [from, to) in a read-only segment of a loaded program or library? Then it does not change while that is loaded. */
+/* Arguments of find_object(): is [from, to) in a read-only segment of a loaded program or library? Then its bytes do
+ * not change while that object is loaded. */
 struct search {
 	uintptr_t from, to;
 	bool found;
@@ -108,7 +109,8 @@ void gpubpf_kept_finish(struct gpubpf_kept *kept)
 	*kept = (struct gpubpf_kept){ .why = "its module was unloaded" };
 }
 
-/* The caller reads without the loader's lock: a fork under that lock would leave a child that cannot load. */
+/* The caller reads the image after dl_iterate_phdr() has dropped the dynamic linker's lock: if another thread forked
+ * while it is held, the child could not load libraries. */
 static bool is_loaded(const struct gpubpf_kept *kept)
 {
 	struct search s = { (uintptr_t)kept->data, (uintptr_t)kept->data + kept->size };
@@ -136,7 +138,7 @@ struct gpubpf_handle *gpubpf_handles_find(struct gpubpf_handles *handles, const 
 	struct gpubpf_handle *r;
 
 	if (!handle)
-		return NULL; /* dead records have NULL too */
+		return NULL; /* dead records have handle NULL, so the loop would find one */
 	r = atomic_load_explicit(&handles->bucket[bucket(handle)], memory_order_acquire);
 	while (r && atomic_load_explicit(&r->handle, memory_order_relaxed) != handle)
 		r = r->next;

@@ -13,23 +13,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* An image as the application passed it. If it is not available, data is NULL and `why` says the reason. */
+/* An image as the application passed it, by reference or as a copy. Unavailable: data is NULL, and `why` has the
+ * reason. */
 struct gpubpf_kept {
 	const void *data;
 	size_t size;
 	bool owned;                  /* data is the agent's copy */
 	const char *why;
-	uintptr_t object; /* otherwise: load address of the program or library that contains it, and hash of its name */
+	/* if not owned: load address of the program or library that contains the image, and hash of its name */
+	uintptr_t object;
 	uint64_t named;
 };
 
 /* Record [data, data + size): by reference if it is in a read-only segment of a loaded program or library, else as a
- * copy. A NULL `data` stands for an image of unknown size. */
+ * copy. NULL `data`: the adapter does not know the format, hence not the size. */
 void gpubpf_kept_init(struct gpubpf_kept *kept, const void *data, size_t size);
 void gpubpf_kept_init_file(struct gpubpf_kept *kept, const char *path);
 void gpubpf_kept_copy(struct gpubpf_kept *kept, const struct gpubpf_kept *of);
 void gpubpf_kept_finish(struct gpubpf_kept *kept);
-/* Call `read` if the data is still available. Returns NULL, or why not: its library may have been unloaded. */
+/* Call read(kept, arg) if the data is still available. Returns NULL, or why it is not: its library may be unloaded. */
 const char *gpubpf_kept_read(const struct gpubpf_kept *kept, void (*read)(const struct gpubpf_kept *kept, void *arg), void *arg);
 
 struct gpubpf_handle {                   /* first member of the adapter's record */
@@ -52,9 +54,9 @@ struct gpubpf_handle *gpubpf_handles_find(struct gpubpf_handles *handles, const 
 void gpubpf_handles_add(struct gpubpf_handles *handles, struct gpubpf_handle *record);
 
 /*
- * Counts the users of a record that may die meanwhile. The last user to leave a dead record releases its resources. If
- * gpubpf_users_enter() returns false, the record is dead: call gpubpf_users_leave(). If gpubpf_users_leave() or
- * gpubpf_users_kill() returns true, which happens once, release the resources now.
+ * Counts the threads that use a record, which another thread may kill meanwhile. If gpubpf_users_enter() returns false,
+ * the record is dead, but the caller must still call gpubpf_users_leave(). If gpubpf_users_leave() or
+ * gpubpf_users_kill() returns true, which happens once, the record is dead and unused: release its resources now.
  */
 struct gpubpf_users {
 	atomic_uint n;

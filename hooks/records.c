@@ -21,7 +21,8 @@ static void unlock_all(void)
 			pthread_mutex_unlock(&r->shard[i].lock);
 }
 
-/* The handler registered first runs last before a fork: no thread takes another lock while holding one of these. */
+/* pthread_atfork() runs the prepare handler that was registered first last. So a fork takes these locks after all
+ * others; no thread takes another lock while it holds one of these. */
 __attribute__((constructor(101))) static void init(void)
 {
 	pthread_atfork(lock_all, unlock_all, unlock_all);
@@ -35,7 +36,7 @@ void gpubpf_records_init(struct gpubpf_records *records)
 	tables = records;
 }
 
-/* Lock the handle's shard and return the list for its record. */
+/* Lock and return the handle's shard. *head: the list in which its record is, or would be. */
 static struct gpubpf_record_shard *lock_shard(struct gpubpf_records *records, const void *handle,
 					      struct gpubpf_record ***head)
 {

@@ -15,12 +15,13 @@ struct gpubpf_record {               /* first member of the adapter's record */
 	uint32_t refs;
 };
 
-#define GPUBPF_RECORD_SHARDS 4       /* a fork takes the locks of all tables; ThreadSanitizer tracks 64 per thread */
+/* per table. A fork takes all locks of all tables, and ThreadSanitizer tracks at most 64 locks per thread. */
+#define GPUBPF_RECORD_SHARDS 4
 #define GPUBPF_RECORD_BUCKETS 256
 
 struct gpubpf_records {
 	struct gpubpf_records *next; /* list of all tables */
-	struct gpubpf_record_shard { /* its lock is held during a look-up and while gpubpf_records_each() visits it */
+	struct gpubpf_record_shard { /* the lock protects bucket[] and the records in it */
 		pthread_mutex_t lock;
 		struct gpubpf_record *bucket[GPUBPF_RECORD_BUCKETS];
 	} shard[GPUBPF_RECORD_SHARDS];
@@ -35,11 +36,11 @@ struct gpubpf_records {
 	}
 
 void gpubpf_records_init(struct gpubpf_records *records);
-/* starts with one reference */
+/* Add a record with one reference. */
 void gpubpf_records_add(struct gpubpf_records *records, void *handle, struct gpubpf_record *record);
 void *gpubpf_records_find(struct gpubpf_records *records, const void *handle); /* NULL: none */
 void gpubpf_records_retain(struct gpubpf_records *records, const void *handle);
-/* Drop one reference. Returns the record, removed from the table, if it was the last one; else NULL. */
+/* Drop one reference. If it was the last one, removes the record from the table and returns it; else NULL. */
 void *gpubpf_records_release(struct gpubpf_records *records, const void *handle);
 /* Call fn for each record with its shard locked. */
 void gpubpf_records_each(struct gpubpf_records *records, void (*fn)(struct gpubpf_record *record, void *arg), void *arg);

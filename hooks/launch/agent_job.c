@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The job of an agent thread that builds twins: a dispatch entry whose binding it refreshes. The thread uses the kernel
- * and the device only while the application has not released them.
+ * The job of an agent thread is to refresh the binding of one dispatch entry, for which it builds twins. The thread
+ * uses the kernel and the device only while the application has not released them.
  */
 #include "agent_job.h"
 
-#define SLICE_NS 10000000ull        /* between two checks whether a wait must end */
+#define SLICE_NS 10000000ull        /* an agent thread checks this often whether its wait must end */
 
 static _Thread_local struct gpubpf_agent_job *current_job;
 

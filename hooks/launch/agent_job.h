@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private to hooks/launch. agent_job.c: the job of an agent thread; async_twins.c starts the threads. */
+/* Private to hooks/launch. agent_job.c holds the job of the calling agent thread; async_twins.c starts such threads. */
 #ifndef GPUBPF_HOOKS_AGENT_JOB_H
 #define GPUBPF_HOOKS_AGENT_JOB_H
 
@@ -10,9 +10,10 @@ struct gpubpf_agent_job {
 	uint64_t generation, until_ns;
 };
 
-/* The calling thread works on the job from here on; its waits do not use the budget. */
+/* The calling thread works on the job until gpubpf_agent_job_end(); its waits do not use the --wait budget. */
 void gpubpf_agent_job_begin(struct gpubpf_agent_job *job);
 void gpubpf_agent_job_end(void);
-bool gpubpf_agent_job_is_over(const struct gpubpf_hook_kernel *kernel); /* the kernel is released, or the process exits */
+/* Has the application released the kernel, or is the process exiting? */
+bool gpubpf_agent_job_is_over(const struct gpubpf_hook_kernel *kernel);
 
 #endif

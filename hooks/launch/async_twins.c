@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Twins built by agent threads. When the plan changes, a launch does not wait. It runs the entry's present twin, while
- * an agent thread requests the next twin, loads it and enters it. The thread holds a reference to the kernel's record,
- * not to adapter state. It calls the adapter only with the kernel's lock held, and not after the application released
- * the kernel. It counts as a user of the device while it calls the runtime.
+ * an agent thread requests the next twin, loads it and binds the entry to it. The thread holds a reference to the
+ * kernel's record, not to adapter state. It calls the adapter only with the kernel's lock held, and not after the
+ * application released the kernel. It counts as a user of the device while it calls the runtime.
  */
 #include "agent_job.h"
 
@@ -12,9 +12,9 @@
 
 #include "core/wire/checks.h"
 
-#define MAX_THREADS 32              /* further entries wait for a later launch */
-#define NAP_NS 10000000ull          /* between two checks whether a pause must end */
-#define PAUSE_NS 1000000000ull      /* after an attempt that failed */
+#define MAX_THREADS 32              /* at once; further entries get a thread at a later launch */
+#define NAP_NS 10000000ull          /* pause_before_retry() checks this often whether the pause must end */
+#define PAUSE_NS 1000000000ull      /* between a failed attempt and the next one */
 #define MAKE_NS 310000000000ull     /* for one twin: the tool's limit (GPUBPF_BUILD_TIMEOUT_MS) plus a margin */
 
 static atomic_uint threads;
@@ -24,7 +24,7 @@ static bool is_current(const struct gpubpf_dispatch_entry *choice)
 	return atomic_load_explicit(&choice->plan, memory_order_acquire) == gpubpf_plan_generation();
 }
 
-/* Pause until the time is up, the kernel is gone, or the plan has changed. */
+/* Pause for PAUSE_NS; end earlier if the kernel is gone or the plan has changed. */
 static void pause_before_retry(const struct gpubpf_agent_job *a)
 {
 	const struct timespec nap = { .tv_nsec = NAP_NS };

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counts launches, their time and the reasons why they are not probed in the kernel table. */
+/* Counts launches in the kernel table: how many, the time spent in the hook, and why they are not probed. */
 #include "count.h"
 
-#define TIMED_INTERVAL 64 /* one launch in this many is timed for the report's cost, and each of the first ones */
+#define TIMED_INTERVAL 64 /* times each of the first 64 launches of an entry, then every 64th, for the report's cost */
 
-/* Kernel or device was created before this process was forked. Their state belongs to the parent, so the original
- * runs. */
+/* Did the parent create the kernel or the device before it forked this process? Their state belongs to the parent, so
+ * the original runs. */
 bool gpubpf_launch_is_inherited(const struct gpubpf_hook_launch *l)
 {
 	uint32_t generation = gpubpf_session_generation();
@@ -27,7 +27,7 @@ void gpubpf_count_shape(struct gpubpf_kernel_row *k, const struct gpubpf_hook_la
 	}
 }
 
-/* The reason is counted before the launch, see struct gpubpf_kernel_row. */
+/* Increments missed[] before `launches`, so readers never see more launches than reasons (struct gpubpf_kernel_row). */
 void gpubpf_count_missed(struct gpubpf_kernel_row *k, enum gpubpf_miss miss)
 {
 	gpubpf_kernel_table_add(&k->missed[miss], 1);
@@ -41,7 +41,7 @@ enum gpubpf_miss gpubpf_miss_reason(const char *kernel)
 	return gpubpf_plan_matches_now(kernel) ? GPUBPF_MISS_UNSUPPORTED : GPUBPF_MISS_UNATTACHED;
 }
 
-/* The agent examined the kernel or built its twin when the program created it, and no launch has run that twin. */
+/* Is the row's state from a prefetch? Then the kernel is not refused, and no launch has run its twin. */
 static bool is_unlaunched(const struct gpubpf_kernel_row *k)
 {
 	return k->state != GPUBPF_KERNEL_REFUSED && !__atomic_load_n(&k->probed, __ATOMIC_RELAXED);

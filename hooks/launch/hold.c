@@ -11,9 +11,9 @@
 #include "core/wire/checks.h"
 
 #define MAX_HOLD_MS 5000
-#define COPY_TIME_DIVISOR 2 /* copying may use half of the hold; in the rest the tool reads the mirrors */
+#define COPY_TIME_DIVISOR 2 /* copying may use half of the hold; the tool reads the mirrors in the other half */
 
-static atomic_uint_fast64_t until_ns; /* 0: no hold */
+static atomic_uint_fast64_t until_ns; /* end of the hold, in gpubpf_now_ns() time; 0: no hold */
 
 static bool is_held(void)
 {
@@ -22,7 +22,7 @@ static bool is_held(void)
 	return until && gpubpf_session_up() && gpubpf_now_ns() < until;
 }
 
-/* A runtime callback must not wait: its launches count as running. */
+/* Launches in a runtime callback must not wait, so they ignore the hold. */
 void gpubpf_hold_enter(struct gpubpf_hook_device *d)
 {
 	const struct timespec nap = { .tv_nsec = 100000 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Images that the session has cached, so that requests for their other kernels omit them. There is no lock. The
- * child of a fork inherits the table. The generation in each key keeps entries of its parent's connection from
- * matching. */
+/* Table of images that the session has cached, so that later requests omit their data. It needs no lock. The child of
+ * a fork inherits the table but joins the session anew. Each key contains the generation, so entries of the parent do
+ * not match in the child. */
 #include "hooks/agent.h"
 #include "launch.h"
 
@@ -10,7 +10,7 @@
 
 static _Atomic uint64_t keys[MAX_IMAGES];
 
-/* The image's slot: it holds the image's key, or is free. NULL: neither. */
+/* Find the slot with the image's key, or a free one for it. NULL: the table is full, or the identity has no key. */
 static _Atomic uint64_t *find_slot(uint64_t identity, uint64_t *key)
 {
 	uint64_t generation = gpubpf_session_generation() + 1ull;

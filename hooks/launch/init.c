@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An adapter's first call: the process joins the session, with what the session's client calls in the launch path. */
+/* The adapter's first call joins the session and passes the launch path's handlers to the client (hooks/client). */
 #include "hooks/agent.h"
 
 #include <errno.h>
 #include <string.h>
 
-/* In the child of a fork. Another thread may have held the locks; the child starts without devices. */
+/* In the child of a fork: another thread of the parent may have held locks. The child starts without devices. */
 static void reset_child(void)
 {
 	gpubpf_devices_after_fork();

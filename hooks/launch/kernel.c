@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records of the application's programs and kernels. The adapter owns a kernel until it destroys it; agent threads hold
- * its record longer. They do not touch adapter state then.
+ * Records of the application's programs and kernels. The adapter owns a kernel's record until it destroys the kernel.
+ * An agent thread may hold the record longer, but does not touch adapter state after that.
  */
 #include "count.h"
 
@@ -136,7 +136,7 @@ void gpubpf_entry_note_used(struct gpubpf_dispatch_entry *choice)
 		atomic_fetch_sub(&unused, 1);
 }
 
-/* Release the kernel's adapter state. */
+/* Release the kernel's twins. The record may live on for an agent thread. */
 static void release_bindings(struct gpubpf_hook_kernel *kernel)
 {
 	atomic_store(&kernel->gone, true);

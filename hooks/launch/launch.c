@@ -10,8 +10,8 @@
 
 #include "core/wire/checks.h"
 
-#define MAX_UNUSED 16 /* kernels whose twins a caller waited for and that were not launched since */
-#define MIN_WAIT_NS 5000000 /* shorter waits do not count */
+#define MAX_UNUSED 16 /* prefetch stops at this number of unused entries (gpubpf_entries_unused()) */
+#define MIN_WAIT_NS 5000000 /* a prefetch that waited for less does not make its entry unused */
 
 static struct gpubpf_dispatch_entry *find_entry(struct gpubpf_hook_kernel *kernel,
 					     const struct gpubpf_hook_device *device)
@@ -24,7 +24,7 @@ static struct gpubpf_dispatch_entry *find_entry(struct gpubpf_hook_kernel *kerne
 	return choice;
 }
 
-/* ahead: the kernel was not launched yet, and reports do not list it. */
+/* ahead: the entry is for a prefetch. The kernel is not launched yet, so reports do not list it. */
 static struct gpubpf_dispatch_entry *add_entry(struct gpubpf_hook_kernel *kernel, struct gpubpf_hook_device *device,
 					    bool ahead)
 {
@@ -68,7 +68,7 @@ static bool is_current(const struct gpubpf_dispatch_entry *choice)
 	return atomic_load_explicit(&choice->plan, memory_order_acquire) == gpubpf_plan_generation();
 }
 
-/* Refresh the binding and account the wait for the twin as waiting time, not as cost of the hook. Repeats if
+/* Refresh the binding. Counts the time as waiting time in the kernel table, not as cost of the hook. Repeats if
  * launches of other threads changed the register limit meanwhile. True: the entry matches the plan. */
 static bool refresh_timed(struct gpubpf_dispatch_entry *choice, uint64_t *waited)
 {
@@ -86,7 +86,7 @@ static bool refresh_timed(struct gpubpf_dispatch_entry *choice, uint64_t *waited
 	return current;
 }
 
-/* Two system calls the first time in each thread, and again in the child of a fork. */
+/* Cached per thread; the child of a fork queries both ids again. */
 static uint64_t pid_tgid(void)
 {
 	static _Thread_local uint64_t known;
@@ -99,7 +99,7 @@ static uint64_t pid_tgid(void)
 	return known;
 }
 
-/* In a runtime callback, where waiting is forbidden. False: there is no twin. */
+/* Refresh the binding in a runtime callback, where waiting is forbidden. False: the twin is not built yet. */
 static bool refresh_in_callback(struct gpubpf_hook_launch *l)
 {
 	if (!gpubpf_twin_refresh_binding(l->choice, false) || is_current(l->choice) || gpubpf_entry_has_twin(l->choice))
@@ -118,8 +118,8 @@ static void refresh_async(struct gpubpf_dispatch_entry *choice)
 	gpubpf_agent_job_start(choice);
 }
 
-/* The plan has changed, or the launch may not wait: it runs the entry's present twin while an agent thread builds
- * the next one. False: there is no twin. */
+/* The launch may not wait for the plan's twin: an agent thread builds it. Meanwhile launches run the entry's present
+ * twin. False: it has none. */
 static bool use_present_twin(struct gpubpf_hook_launch *l)
 {
 	bool wanted = atomic_load_explicit(&l->choice->aside, memory_order_relaxed) || gpubpf_twin_refresh_binding(l->choice, false);
@@ -186,7 +186,7 @@ static void select_twin(struct gpubpf_hook_launch *l)
 		set_twin(l, binding);
 }
 
-/* Returns the time that it waited, in ns. */
+/* Choose the original (with l->miss) or a twin. Returns the time that the launch waited, in ns. */
 static uint64_t choose_kernel(struct gpubpf_hook_launch *l)
 {
 	struct gpubpf_dispatch_entry *choice = l->choice;
@@ -205,7 +205,7 @@ static uint64_t choose_kernel(struct gpubpf_hook_launch *l)
 	return waited;
 }
 
-/* The first launch of a kernel whose twin was built ahead. */
+/* The first launch of a prefetched kernel. */
 static void note_first_launch(struct gpubpf_dispatch_entry *choice)
 {
 	gpubpf_entry_note_used(choice);
@@ -244,7 +244,8 @@ void gpubpf_hook_launch_begin(struct gpubpf_hook_launch *l)
 		l->spent_ns = gpubpf_now_ns() - from - waited;
 }
 
-/* A program that looks up hundreds of kernels and launches few of them gets its twins built at launch instead. */
+/* Does nothing once MAX_UNUSED twins wait for their launch: a program may look up hundreds of kernels and launch
+ * few. */
 void gpubpf_hook_kernel_prefetch(struct gpubpf_hook_kernel *kernel, struct gpubpf_hook_device *device)
 {
 	struct gpubpf_dispatch_entry *choice;
@@ -280,7 +281,7 @@ void gpubpf_hook_launch_end(struct gpubpf_hook_launch *l, enum gpubpf_hook_outco
 	struct gpubpf_kernel_row *k;
 
 	if (l->followed && outcome != GPUBPF_LAUNCHED)
-		gpubpf_ref_was_counted(atomic_fetch_sub(&l->device->running, 1)); /* it never started */
+		gpubpf_ref_was_counted(atomic_fetch_sub(&l->device->running, 1)); /* the twin never started */
 	if (outcome == GPUBPF_LAUNCH_FAILED)
 		return;
 	if (l->inherited)
@@ -311,7 +312,7 @@ void gpubpf_hook_twin_refused(const struct gpubpf_hook_launch *l, int error)
 				 "unprobed", l->kernel->name, error);
 }
 
-/* Replace the twin that the launch took by one whose register limit fits. */
+/* The launch's twin has too many registers to fit: replace it by one limited to l->registers. False: none is ready. */
 static bool take_narrower_twin(struct gpubpf_hook_launch *l)
 {
 	const struct gpubpf_hook_binding *binding;

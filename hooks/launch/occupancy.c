@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Does a twin fit on the device where its original would? */
+/* Do all blocks of a twin's grid fit on the device at once where those of its original do? */
 #include "launch.h"
 
-/* Packed query result: bits 32 to 63 shared memory, 16 to 31 threads, 8 to 15 the twin's blocks per multiprocessor,
- * 0 to 7 the original's. */
+/* gpubpf_hook_fit.known: bits 32 to 63 bytes of shared memory, 16 to 31 threads per block, 8 to 15 the twin's blocks
+ * per multiprocessor, 0 to 7 the original's. */
 #define BLOCKS_MAX 255
 #define THREADS_MAX 65535
 
@@ -12,7 +12,8 @@ static uint64_t shape_of(uint32_t threads, uint32_t shared)
 	return (uint64_t)shared << 32 | (uint64_t)threads << 16;
 }
 
-/* False: the runtime does not report it. */
+/* Store the blocks per multiprocessor: n[0] of the original, n[1] of the twin. False: the runtime does not report
+ * them. */
 static bool query_blocks(struct gpubpf_hook_fit *fit, uint32_t threads, uint32_t shared,
 			 int (*blocks)(const void *call, bool twin, int *n), const void *call, int n[2])
 {

@@ -10,9 +10,9 @@
 
 #include "core/wire/match.h"
 
-#define MAX_WRITE_NS 2000000ull /* limit; the tool needs microseconds to write a plan */
+#define MAX_WRITE_NS 2000000ull /* how long a reader waits for the tool, which needs microseconds to write a plan */
 
-/* NULL: out of memory, or the tool wrote it meanwhile. */
+/* NULL: out of memory, or the tool wrote the plan during the copy. */
 static struct gpubpf_plan *copy_plan(const struct gpubpf_kernel_table *table)
 {
 	uint64_t generation = __atomic_load_n(&table->plan, __ATOMIC_ACQUIRE), n = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Launches that the runtime repeats later, from a graph or a command list. Each run is counted; none is probed unless a
- * twin was recorded. */
+/* Launches that the runtime recorded in a graph or a command list. Each run of the record is counted. It is probed only
+ * if the runtime recorded a twin. */
 #include "count.h"
 
 #include <stdlib.h>
@@ -9,13 +9,13 @@
 #include "core/wire/checks.h"
 
 struct gpubpf_hook_record {
-	struct gpubpf_hook_launch launch;      /* its kernel may be destroyed; the kernel table's entry stays */
+	struct gpubpf_hook_launch launch;      /* launch.kernel may be destroyed since; `entry` stays valid */
 	struct gpubpf_kernel_entry *entry;
 	const char *reason;
-	enum gpubpf_kernel_state state;        /* state of the row that `reason` describes */
-	size_t size;                           /* of the whole record */
-	uint64_t plan;                         /* plan that `miss` refers to */
-	enum gpubpf_miss miss;                 /* why a run of it is not probed */
+	enum gpubpf_kernel_state state;        /* state to store in the kernel table with `reason` */
+	size_t size;                           /* bytes of the whole record, with links[] and the name */
+	uint64_t plan;                         /* plan generation for which `miss` was determined */
+	enum gpubpf_miss miss;                 /* why runs of the record are not probed */
 	bool probed;
 	uint32_t nlinks, links[]; /* links whose programs the twin contains; the kernel's full name follows them */
 };
@@ -25,7 +25,7 @@ static char *name_of(struct gpubpf_hook_record *r)
 	return (char *)&r->links[r->nlinks];
 }
 
-/* binding: of the recorded twin. NULL: the original was recorded. */
+/* binding: holds the recorded twin. NULL: the runtime recorded the original. */
 static struct gpubpf_hook_record *create_record(const struct gpubpf_hook_launch *l, const struct gpubpf_hook_binding *binding,
 						const char *reason)
 {
@@ -67,7 +67,7 @@ struct gpubpf_hook_record *gpubpf_hook_launch_record(struct gpubpf_hook_launch *
 	struct gpubpf_hook_record *r;
 
 	if (l->followed)
-		gpubpf_ref_was_counted(atomic_fetch_sub(&l->device->running, 1)); /* it starts when the record runs */
+		gpubpf_ref_was_counted(atomic_fetch_sub(&l->device->running, 1)); /* the twin starts later */
 	if (outcome == GPUBPF_LAUNCH_FAILED)
 		return NULL;
 	if (l->choice)
@@ -75,7 +75,7 @@ struct gpubpf_hook_record *gpubpf_hook_launch_record(struct gpubpf_hook_launch *
 	r = create_record(l, l->twin && outcome == GPUBPF_LAUNCHED ? l->binding : NULL, reason);
 	if (r)
 		r->state = GPUBPF_KERNEL_WAITING;
-	/* the plan yields no twin: report the reason of a launch, not of a recording */
+	/* the plan has no twin for the kernel: a plain launch would miss for the same reason, so report that one */
 	if (r && l->choice && !l->twin && !is_transient_miss(l)) {
 		r->plan = atomic_load_explicit(&l->choice->plan, memory_order_acquire);
 		r->miss = l->miss;
@@ -92,7 +92,7 @@ struct gpubpf_hook_record *gpubpf_hook_record_copy(const struct gpubpf_hook_reco
 	return r;
 }
 
-/* A run of the recorded twin counts for the programs it contains. */
+/* Count a run of the recorded twin, also for each link that it contains. */
 static void count_probed(const struct gpubpf_hook_record *r)
 {
 	struct gpubpf_kernel_row *k = r->entry->shared;

@@ -3,7 +3,7 @@
  * Does: creates a kernel's twin from a loaded module and makes launches use it.
  * Before: the module is loaded or refused.
  * After: the dispatch entry has the plan's binding: a twin, a refusal with its reason, or nothing attached.
- * Requires: the device is in use by the caller (agent_job.c).
+ * Requires: the caller has called gpubpf_agent_job_use_device().
  */
 #include "twin.h"
 
@@ -40,7 +40,7 @@ static void refuse(struct gpubpf_hook_binding *b, const char *reason)
 	snprintf(b->reason, sizeof(b->reason), "%s", reason);
 }
 
-/* The reason for the first form comes first. */
+/* Stores the reason. If the runtime failed to load an earlier form (PTX, machine code), puts that reason first. */
 static void refuse_set(struct gpubpf_hook_binding *b, const struct gpubpf_twin_module *set, const char *reason)
 {
 	if (set->before.text[0])
@@ -58,7 +58,7 @@ static void make_twin(struct gpubpf_dispatch_entry *choice, struct gpubpf_twin_m
 	struct gpubpf_reason why = {0};
 	int err;
 
-	b->listed = nothing && !set->before.text[0]; /* it could be probed, but no program has a place in it */
+	b->listed = nothing && !set->before.text[0]; /* no attached program has a place in it */
 	if (!entry || !entry->twin[0]) {
 		refuse_set(b, set, !entry ? "the session did not find this kernel in the program" :
 				   nothing && !b->listed ? "its other form has no place that an attached program uses" :
@@ -88,7 +88,7 @@ static struct gpubpf_hook_binding *find_binding(const struct gpubpf_dispatch_ent
 	return b;
 }
 
-/* Find or create the entry's binding for the module, in its final form. The caller holds the kernel's lock. */
+/* Find or create the entry's binding for the module, a twin or a refusal. The caller holds the kernel's lock. */
 static struct gpubpf_hook_binding *get_or_create_binding(struct gpubpf_dispatch_entry *choice, struct gpubpf_twin_module *set,
 							 const struct gpubpf_plan *plan)
 {
@@ -120,12 +120,12 @@ static void show_state(struct gpubpf_dispatch_entry *choice, const struct gpubpf
 	} else if (b && !b->listed) {
 		gpubpf_kernel_table_set_state(choice->entry, GPUBPF_KERNEL_REFUSED, b->reason);
 	} else if (state != GPUBPF_KERNEL_SEEN && (b || state != GPUBPF_KERNEL_PROBED)) {
-		/* a kernel that was once probed keeps that state */
+		/* after a detach (b is NULL) a kernel that was probed keeps that state */
 		gpubpf_kernel_table_set_state(choice->entry, GPUBPF_KERNEL_SEEN, "");
 	}
 }
 
-/* Graphs keep the kernels that they were created with. */
+/* A graph that contains the previous twin continues to run it. */
 static void warn_of_graphs(const struct gpubpf_dispatch_entry *choice, const struct gpubpf_hook_binding *before)
 {
 	const struct gpubpf_hook_ops *ops = choice->kernel->program->ops;
@@ -144,7 +144,8 @@ static bool contains_all_links(const struct gpubpf_hook_binding *some, const uin
 	return true;
 }
 
-/* A newly attached program cannot be inserted: the kernel keeps its twin with the earlier programs. */
+/* Does the kernel keep its previous twin? Yes if a newly attached program cannot be inserted, and no program of the
+ * previous twin was detached. */
 static bool keeps_previous_twin(const struct gpubpf_dispatch_entry *choice, const struct gpubpf_hook_binding *before,
 				const struct gpubpf_hook_binding *b)
 {
@@ -156,7 +157,7 @@ static bool keeps_previous_twin(const struct gpubpf_dispatch_entry *choice, cons
 	return true;
 }
 
-/* Never returns to an older plan. The caller holds the kernel's lock. */
+/* Make launches use b, unless the entry already has the binding of a newer plan. The caller holds the kernel's lock. */
 static void set_binding(struct gpubpf_dispatch_entry *choice, const struct gpubpf_plan *plan,
 			struct gpubpf_hook_binding *b)
 {
@@ -176,7 +177,7 @@ static void set_binding(struct gpubpf_dispatch_entry *choice, const struct gpubp
 		warn_of_graphs(choice, before);
 }
 
-/* False: an agent thread holds the kernel, or the application has released it. */
+/* False: the application has released the kernel, or another thread holds the lock and the caller may not wait. */
 static bool lock_kernel(struct gpubpf_hook_kernel *kernel, bool may_wait)
 {
 	if (may_wait ? pthread_mutex_lock(&kernel->lock) : pthread_mutex_trylock(&kernel->lock))

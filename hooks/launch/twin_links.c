@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The part of a plan that concerns a program: the links that its twins contain, and the names of its matching kernels. */
+/* Selects the part of a plan that concerns a program: the links that match its kernels, and the names of these
+ * kernels. */
 #include "twin.h"
 
 #include <errno.h>

@@ -2,8 +2,9 @@
 /*
  * Does: reads the session's answer and loads the twin image into the runtime.
  * Before: the module's request is answered.
- * After: the module's twins can be created, or it has a reason. -EAGAIN: the session shall build another form.
- * Requires: the device is in use by the caller (agent_job.c), and no lock is held.
+ * After: the module's twins can be created, or set->why says why not. -EAGAIN: the caller requests another form (PTX,
+ * machine code) from the session.
+ * Requires: the caller has called gpubpf_agent_job_use_device(), and holds no lock.
  */
 #include "twin.h"
 
@@ -12,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Read the whole twin image, so that no other process can change it meanwhile. */
+/* Copy the twin image from the memfd, since another process could change the memfd while the runtime reads it. */
 static int read_image(int fd, void **data, size_t *size)
 {
 	int64_t n = gpubpf_memfd_size(fd, GPUBPF_IMAGE_MAX);
@@ -45,7 +46,7 @@ static bool any_twin(const struct gpubpf_twin_answer *answer)
 	return false;
 }
 
-/* Make the session build another form of the twin, if it has announced one. */
+/* Prepare the request for another form of the twin (PTX, machine code). False: the session has announced none. */
 static bool request_other_form(struct gpubpf_twin_module *set)
 {
 	uint32_t kind = 1u << set->answer.kind % 32;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Modules of twins: one per program, device, set of matching links and register limit. */
+/* Twin modules of a program: one per device, set of matching links and register limit. */
 #include "twin.h"
 
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 
 #include "core/wire/checks.h"
 
-#define SETS_MAX 64 /* per program and device: one for each combination of attached programs */
+#define SETS_MAX 64 /* modules per program and device, that is, combinations of attached programs and register limits */
 
 int gpubpf_twin_set_reason(struct gpubpf_reason *why, int err, const char *fmt, ...)
 {

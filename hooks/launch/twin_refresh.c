@@ -17,14 +17,16 @@
 
 #include "core/wire/checks.h"
 
-/* A call that never gets a twin launched the kernel, and no twin has run: the row says so until one does. */
+/* Was the kernel launched only by API calls for which gpubpf cannot use a twin? The row keeps that refusal until a twin
+ * runs. */
 static bool is_refused_by_call(const struct gpubpf_kernel_row *k)
 {
 	return __atomic_load_n(&k->state, __ATOMIC_RELAXED) == GPUBPF_KERNEL_REFUSED &&
 	       __atomic_load_n(&k->missed[GPUBPF_MISS_UNSUPPORTED], __ATOMIC_RELAXED);
 }
 
-/* The caller holds the program's lock. */
+/* Request the module's twins and load the answer, as far as the caller may wait. The caller holds the program's
+ * lock. */
 static void refresh_module_once(struct gpubpf_dispatch_entry *choice, struct gpubpf_twin_module *set)
 {
 	const char *kernel = choice->kernel->whole;
@@ -40,7 +42,7 @@ static void refresh_module_once(struct gpubpf_dispatch_entry *choice, struct gpu
 	gpubpf_twin_wait_while_busy(set);
 }
 
-/* Repeats for each form of the twin that the runtime failed to load. */
+/* Repeats with another form of the twin (PTX, machine code) each time the runtime fails to load one. */
 static void refresh_module(struct gpubpf_dispatch_entry *choice, struct gpubpf_twin_module *set)
 {
 	uint32_t known;
@@ -51,7 +53,8 @@ static void refresh_module(struct gpubpf_dispatch_entry *choice, struct gpubpf_t
 	} while (set->state < SET_LOADED && set->unloadable != known);
 }
 
-/* Names of all kernels of the program, queried once. NULL: it has only this kernel, or the names are unknown. */
+/* Names of all kernels of the program, queried once. NULL: the adapter does not report them, so the program counts as
+ * one kernel. */
 static const char *kernels_of(struct gpubpf_hook_program *program)
 {
 	char *names = atomic_load_explicit(&program->kernels, memory_order_acquire), *none = NULL;
@@ -64,7 +67,8 @@ static const char *kernels_of(struct gpubpf_hook_program *program)
 	return none;
 }
 
-/* The twin module for what the plan attaches to kernels of the program, in whatever state it has reached. */
+/* Find or create the twin module for the links that match kernels of the program. With may_wait it is also requested
+ * and loaded, as far as time allows. NULL: out of memory, or too many modules. */
 static struct gpubpf_twin_module *find_set(struct gpubpf_dispatch_entry *choice, const struct gpubpf_plan *plan,
 					uint32_t registers, bool may_wait)
 {
@@ -92,14 +96,15 @@ static bool is_final(struct gpubpf_twin_module *set)
 	bool made;
 
 	if (!set)
-		return true; /* final: there will be no module */
+		return true; /* no module can be created, so waiting does not help */
 	pthread_mutex_lock(&set->program->lock);
 	made = set->state == SET_LOADED || set->state == SET_REFUSED;
 	pthread_mutex_unlock(&set->program->lock);
 	return made;
 }
 
-/* gpubpf_twin_bind_entry() calls the runtime: pin the device meanwhile. */
+/* Binds the entry while the device is in use, since gpubpf_twin_bind_entry() calls the runtime. False: as that
+ * function. */
 static bool bind_on_device(struct gpubpf_dispatch_entry *choice, const struct gpubpf_plan *plan, struct gpubpf_twin_module *set,
 			   uint32_t registers, bool may_wait)
 {
@@ -118,7 +123,7 @@ struct refresh_args {
 	bool may_wait;
 };
 
-/* The plan matches this kernel. */
+/* Refresh the binding of a kernel that the plan matches. */
 static void refresh_matching(void *arg)
 {
 	const struct refresh_args *s = arg;

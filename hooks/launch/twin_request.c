@@ -3,7 +3,7 @@
  * Does: sends the program's image to the session, with the links and the names of the matching kernels.
  * Before: the module is new, or the runtime failed to load one form of its twin.
  * After: the module has a pending request, or a reason why the program cannot be probed.
- * Requires: no lock but the kernel's, in an agent thread (agent_job.c).
+ * Requires: the caller holds no lock; an agent thread holds only the kernel's lock (gpubpf_agent_job_use_kernel()).
  */
 #include "twin.h"
 
@@ -12,7 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Write the headers one after another into one memfd, and their offsets into the message. */
+/* Write the headers one after another into one memfd, and their offsets into the message. Returns the memfd, -1 without
+ * headers, or another -errno. */
 static int write_headers(const struct gpubpf_hook_image *image, struct gpubpf_writer *w)
 {
 	struct gpubpf_writer all = {0};
@@ -24,7 +25,7 @@ static int write_headers(const struct gpubpf_hook_image *image, struct gpubpf_wr
 		return -1;
 	for (uint32_t i = 0; i < image->nheaders; i++) {
 		gpubpf_put_str(w, image->headers[i].name);
-		gpubpf_put_u64(w, at + 4); /* skip the length word */
+		gpubpf_put_u64(w, at + 4); /* header data begins after the length word of gpubpf_put_bytes() */
 		gpubpf_put_u64(w, image->headers[i].size);
 		gpubpf_put_bytes(&all, image->headers[i].data, image->headers[i].size);
 		at += 4 + image->headers[i].size;
@@ -67,7 +68,7 @@ static int send_image(struct gpubpf_twin_module *set, const struct gpubpf_hook_i
 				    gpubpf_session_strerror(err)) : 0;
 }
 
-/* The session limits concurrent requests. -EAGAIN: a later launch may try again. */
+/* Wait until another request is allowed: the session limits concurrent ones. -EAGAIN: a later launch may try again. */
 static int wait_for_room(void)
 {
 	const struct timespec nap = { .tv_nsec = 1000000 };

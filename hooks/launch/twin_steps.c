@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Does: takes a twin module from one state to the next, or waits until another thread or the session has done so.
- * Before: the caller holds the program's lock.
- * After: the same; the lock was dropped during the work and the waits.
- * Requires: agent threads take the same steps without using the wait budget.
+ * Before: the module is in any state (enum in twin.h).
+ * After: the module is in the next state, or the wait budget is used up.
+ * Requires: the caller holds the program's lock, which is dropped during the work and the waits. Waits of agent threads
+ * do not use the wait budget.
  */
 #include "twin.h"
 
@@ -11,7 +12,7 @@
 
 #include "core/wire/checks.h"
 
-/* A launch has waited for this step since `from`. */
+/* Count the time since `from` as a launch's wait for this step; agent threads are not counted. */
 static void count_wait(enum gpubpf_wait_part part, uint64_t from)
 {
 	struct gpubpf_kernel_table *table = gpubpf_session_kernel_table();
@@ -36,7 +37,7 @@ static void unload_closed(struct gpubpf_twin_module *set)
 		program->ops->twin_unload(module);
 }
 
-/* -ESTALE: the application has released the kernel that the agent thread works for. */
+/* -ESTALE: the application has released the kernel of the agent thread's job. */
 static int request_by_kernel(struct gpubpf_twin_module *set, const char *kernel)
 {
 	int err;
