@@ -25,7 +25,8 @@ static bool folder_path(const char *folder, char path[PATH_MAX])
 	return gpubpf_env_cache(root, sizeof(root)) && snprintf(path, PATH_MAX, "%s/%.32s", root, folder) < PATH_MAX;
 }
 
-/* Paths are too large for the stack of a thread that loads a module. */
+/* Arguments of a read or write, for gpubpf_run_on_agent_thread(): paths are too large for the stack of an application
+ * thread. */
 struct access {
 	const char *folder, *key;
 	const void *from;          /* data to write; NULL: read */

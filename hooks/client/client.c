@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The agent's end of a session: requests, notifications, and the reader thread. From the first matched launch on the
- * reader receives the tool's messages and passes answers to waiting threads. All input is validated. A protocol error
+ * The agent's end of a session: requests, notifications, and the reader thread. From the first request on the reader
+ * thread receives the tool's messages and passes answers to waiting threads. All input is validated. A protocol error
  * or a closed socket ends the session, and the application continues unprobed. join.c joins it.
  */
 #include "session.h"
@@ -89,7 +89,7 @@ static void deliver_answer(struct gpubpf_packet *packet)
 		at = &(*at)->next;
 	r = *at;
 	if (!r)
-		return; /* no thread waits for it any more */
+		return; /* no thread waits for this answer any more */
 	*at = r->next;
 	r->bytes = malloc(size + 1);
 	if (r->bytes) {
@@ -247,7 +247,8 @@ bool gpubpf_client_can_request(void)
 	bool may;
 
 	pthread_mutex_lock(&gpubpf_client.lock);
-	/* half of the limit: threads that passed this check may not have sent their requests yet */
+	/* use half of the session's limit: other threads may have passed this check without having sent a request
+	 * yet */
 	may = gpubpf_client.asked < GPUBPF_MAX_REQUESTS / 2 || !gpubpf_session_up();
 	may &= !gpubpf_wait_budget_is_suspended() || !gpubpf_socket_is_own() ||
 	       !gpubpf_socket_wait(gpubpf_client.sock, POLLOUT, 0);

@@ -32,7 +32,7 @@ static int connect_to(const char *path)
 	if (fd < 0)
 		return -errno;
 	err = connect(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 ? -errno : 0;
-	for (int i = 0; err == -EAGAIN && i < 20; i++) { /* the backlog is full */
+	for (int i = 0; err == -EAGAIN && i < 20; i++) { /* the tool's listen backlog is full */
 		poll(NULL, 0, 50);
 		err = connect(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 ? -errno : 0;
 	}
@@ -78,7 +78,7 @@ static int map_table(struct gpubpf_packet *packet)
 		munmap(table, sizeof(*table));
 		return -EPROTO;
 	}
-	gpubpf_client.table = table; /* stays mapped: kernels count there for the life of the process */
+	gpubpf_client.table = table; /* never unmapped: kernels' entries point into it */
 	return 0;
 }
 
@@ -145,8 +145,8 @@ static void after_fork_parent(void)
 	gpubpf_kernel_table_unlock();
 }
 
-/* The child has no reader and must not write to its parent's socket. Objects that it creates belong to a new
- * generation; inherited ones run the original kernels. */
+/* The child has no reader thread and must not write to its parent's socket. It starts a new generation: its own kernels
+ * can be probed, and inherited ones run unprobed. */
 static void after_fork_child(void)
 {
 	if (gpubpf_client.sock >= 0 && gpubpf_socket_is_own())
@@ -177,7 +177,8 @@ void gpubpf_session_rejoin(void)
 		gpubpf_session_join(gpubpf_client.backend, gpubpf_client.handlers);
 }
 
-/* Report why kernels are not probed, now that a runtime is loaded whose kernels could be. */
+/* Report that a seccomp filter keeps kernels from being probed. Called when a runtime is loaded, since other programs
+ * are not affected. */
 static void report_sealed(void)
 {
 	int nr = gpubpf_session_take_forbidden();
@@ -187,7 +188,7 @@ static void report_sealed(void)
 				"kernels run unprobed; allow the call in that filter", nr);
 }
 
-/* Does the process run under a filter that would kill it for the agent's calls? */
+/* Does an installed seccomp filter kill the process for one of the agent's system calls? If so, seals the session. */
 static bool is_locked_down(void)
 {
 	int nr = gpubpf_lockdown_find_call();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernel table: counters in memory shared with the tool. An atomic counter hands out rows; a row is filled and then
- * marked valid. Without a kernel table, or when it is full, a kernel uses private counters.
+ * The kernel table: counters in memory shared with the tool. An atomic counter allocates rows; the agent fills a row
+ * and then marks it valid. Without a kernel table, or when it is full, a kernel uses private counters.
  */
 #include "session.h"
 
@@ -37,7 +37,7 @@ static struct gpubpf_kernel_row *allocate_row(const char *name, const char *back
 
 	i = table ? __atomic_fetch_add(&table->nkernels, 1, __ATOMIC_RELAXED) : GPUBPF_KERNEL_TABLE_ROWS;
 	if (i >= GPUBPF_KERNEL_TABLE_ROWS) {
-		if (table && i == GPUBPF_KERNEL_TABLE_ROWS) /* only the first agent that finds it full reports */
+		if (table && i == GPUBPF_KERNEL_TABLE_ROWS) /* i counts on beyond the limit, so one agent reports */
 			gpubpf_log_once("more than %d kernels: %s and later ones are not counted",
 					 GPUBPF_KERNEL_TABLE_ROWS, name);
 		return calloc(1, sizeof(*k));

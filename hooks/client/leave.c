@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The end of the process's part in a session. At exit the tool reads the rings, and the agent copies arenas outside host
- * memory. A seccomp filter that forbids the agent's calls seals the session.
+ * Leaves the session. At process exit the tool reads the rings, and the agent copies arenas outside host memory. When
+ * the program installs a seccomp filter that forbids the agent's calls, the session is sealed: the agent makes no more
+ * calls.
  */
 #include "session.h"
 
@@ -14,7 +15,7 @@
 #include "hooks/process/session_state.h"
 
 #define LEAVE_NS 3000000000ull
-#define READ_NS 1000000000ull /* for the tool to read rings at process exit */
+#define READ_NS 1000000000ull /* how long a process that exits waits for the tool to read the rings */
 
 static const struct timespec nap = { .tv_nsec = 100000 };
 
@@ -25,12 +26,12 @@ static void stop_reader(uint64_t deadline)
 	if (gpubpf_client.reader != getpid() || !gpubpf_socket_is_own())
 		return;
 	if (atomic_compare_exchange_strong(&gpubpf_client.end, &staying, LEAVING))
-		shutdown(gpubpf_client.sock, SHUT_RD); /* which wakes the reader */
+		shutdown(gpubpf_client.sock, SHUT_RD); /* wakes the reader thread */
 	while (gpubpf_client.end == LEAVING && gpubpf_session_up() && gpubpf_now_ns() < deadline)
 		nanosleep(&nap, NULL);
 }
 
-/* The caller holds the lock. */
+/* Send the request that the tool reads the rings. The caller holds the client's lock. */
 static bool send_read(struct gpubpf_request *r)
 {
 	const struct gpubpf_writer nothing = {0};

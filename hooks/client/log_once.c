@@ -19,7 +19,7 @@
 #define PREFIX "gpubpf: "
 
 static _Atomic uint64_t seen_hashes[NOTES_MAX];
-static struct stat standard_error; /* identity at load time; st_ino 0: it was closed */
+static struct stat standard_error; /* identity of descriptor 2 at load time; st_ino 0: it was closed */
 
 __attribute__((constructor)) static void find_standard_error(void)
 {
@@ -72,8 +72,8 @@ static bool send_note(const char *text)
 	return !err;
 }
 
-/* The program may never write to standard error itself. The write must not kill it by SIGPIPE when no reader is
- * left, and must not go to another file that now has this number. */
+/* Write to standard error. The write must not kill the program by SIGPIPE if no reader is left. It must not go to
+ * another file that the program has opened with this number. */
 static void write_line(const char *line, size_t size)
 {
 	const struct timespec at_once = {0};

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TWIN_ENTRY_MIN 28 /* minimum wire size of an entry, without its names */
+#define TWIN_ENTRY_MIN 28 /* bytes of an entry on the wire, without its strings */
 
-/* A malloc'd string of any length. */
+/* Read a string of any length; malloc'd, NULL on failure. */
 static char *get_text(struct gpubpf_reader *r)
 {
 	size_t size;
@@ -85,7 +85,7 @@ int gpubpf_twin_parse(struct gpubpf_reader *r, struct gpubpf_twin_answer *answer
 		parse_entry(r, &a.entries[i]);
 	gpubpf_get_str(r, a.reason, sizeof(a.reason));
 	a.compile_ns = gpubpf_get_u64(r);
-	a.keeps = !r->failed && r->at < r->end && gpubpf_get_u8(r); /* absent in messages of older minor versions */
+	a.keeps = !r->failed && r->at < r->end && gpubpf_get_u8(r); /* older minor versions do not send it */
 	if (r->failed || !a.entries) {
 		gpubpf_twin_finish(&a);
 		return -EPROTO;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* parse.c: parses the tool's messages. Every byte is validated before use (tests/fuzz/fuzz_agent.c). */
+/* parse.c: parses the tool's messages. It validates every byte before use (tests/fuzz/fuzz_agent.c). */
 #ifndef GPUBPF_HOOKS_SESSION_PARSE_H
 #define GPUBPF_HOOKS_SESSION_PARSE_H
 
@@ -13,7 +13,7 @@ struct gpubpf_welcome {
 
 struct gpubpf_arena_answer {
 	uint64_t size, layout_hash;
-	char reason[240];          /* not "": the device cannot be probed */
+	char reason[240];          /* not "": why the device cannot be probed */
 };
 
 struct gpubpf_twin_answer {
@@ -25,7 +25,7 @@ struct gpubpf_twin_answer {
 		uint64_t id;
 		uint32_t flags, nparams;
 	} *entries;
-	char reason[240];          /* for the whole image if n is 0 */
+	char reason[240];          /* if n is 0: why the whole image has no twins */
 	uint64_t compile_ns;
 	bool keeps;                /* the session has cached the image under its identity */
 };

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #define SEND_NS 2000000000ull
-#define FD_FLOOR 700          /* the application's descriptors stay below */
+#define FD_FLOOR 700          /* the agent's descriptors are at least this */
 
 bool gpubpf_socket_is_own(void)
 {
@@ -64,8 +64,8 @@ int gpubpf_socket_receive(int fd, void *buf, struct gpubpf_packet *packet, uint6
 	}
 }
 
-/* Move a descriptor of the agent above the numbers that the application opens and chooses. If its limit forbids
- * that, the number stays, except for the three standard ones, which the application may have closed. */
+/* Move a descriptor of the agent above the numbers that the application opens and chooses. If the
+ * descriptor limit forbids that, it keeps its number, unless that is one of the three standard ones. */
 int gpubpf_move_fd_up(int fd)
 {
 	int high = fcntl(fd, F_DUPFD_CLOEXEC, FD_FLOOR);

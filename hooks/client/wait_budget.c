@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How long launches may still wait for the session. The --wait budget applies to the whole process, in wall-clock time.
- * It is consumed while at least one thread waits. After one request misses its deadline no thread waits until the tool
- * sends something again: it may be stopped, or not be scheduled.
+ * How long launches may still wait for the session. The --wait budget applies to the whole process, in elapsed time. It
+ * is used up while at least one thread waits. After a request misses its deadline, no thread waits until the tool sends
+ * something again: the tool may be stopped, or not be scheduled.
  */
 #include "session.h"
 
 #include "core/wire/checks.h"
 
-#define AGENT_WAIT_NS 10000000000ull /* one wait of an exempt thread */
+#define AGENT_WAIT_NS 10000000000ull /* limit for one wait of an agent thread that builds twins */
 
 static struct {
 	pthread_mutex_t lock;
-	uint32_t waiting;       /* number of waiting threads */
-	uint64_t since_ns;      /* when the first of them began to wait */
-	uint64_t spent_ns;      /* consumed by earlier waits */
+	uint32_t waiting;       /* number of threads that wait now */
+	uint64_t since_ns;      /* when `waiting` last became nonzero */
+	uint64_t spent_ns;      /* ns of the budget that earlier waits used */
 	atomic_bool given_up;
 } patience = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-static _Thread_local bool is_exempt; /* an agent thread that builds twins does not use the budget */
+static _Thread_local bool is_exempt; /* this is an agent thread that builds twins: its waits do not use the budget */
 
 void gpubpf_wait_budget_exempt(bool exempt)
 {

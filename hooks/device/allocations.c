@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The application's allocations, as adapters report them. They are stored in tables in the arenas of devices whose
- * programs use them (maps/layout.h). Each change reaches the device at once, so that no kernel finds freed memory. One
- * lock protects all of it.
+ * programs use them (maps/layout.h). Each change is copied to the device at once, so that no kernel finds freed memory
+ * in the table. One lock protects all variables of this file.
  */
 #include "device.h"
 #include "hooks/process/process.h"
@@ -18,20 +18,20 @@
 #include "maps/layout.h"
 
 struct known {
-	const void *context;                 /* owner, whose end removes it: a context, or a device record */
-	bool everywhere;                     /* all devices of the process can access it, not only that context's */
+	const void *context;                 /* owner: a context or a device record, whose end removes the allocation */
+	bool everywhere;                     /* all devices of the process can access it, not only its owner's */
 	struct gpubpf_allocation row;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct known known[GPUBPF_ALLOCATION_MAX_ROWS]; /* sorted by base address */
-/* buffers for copies in flight */
+/* sources of copies to devices that may still be in progress */
 static struct gpubpf_allocation row_buffer[GPUBPF_ALLOCATION_MAX_ROWS], numbered_buffer[GPUBPF_ALLOCATION_MAX_ROWS];
-static uint64_t granules[GPUBPF_GRANULES]; /* granule table to send to a device */
+static uint64_t granules[GPUBPF_GRANULES]; /* granule table (maps/layout.h), as it is sent to the device next */
 static uint32_t nknown;
 static atomic_uint allocation_count;
 static uint64_t untold;
-static struct gpubpf_hook_device *devices_with_table; /* devices that have a table */
+static struct gpubpf_hook_device *devices_with_table; /* linked by next_table */
 
 static uint64_t table_offset(const struct gpubpf_hook_device *d, uint64_t offset)
 {
@@ -46,7 +46,8 @@ static int copy_to_device(struct gpubpf_hook_device *d, uint64_t offset, const v
 	return 0;
 }
 
-/* Devices on host memory can access each other's allocations and share one table. */
+/* Can the device access the allocation? Devices on host memory can access each other's allocations and share one
+ * table. */
 static bool can_access(const struct gpubpf_hook_device *d, const struct known *k)
 {
 	if (k->everywhere || k->context == d->how.context || k->context == d)
@@ -57,7 +58,7 @@ static bool can_access(const struct gpubpf_hook_device *d, const struct known *k
 	return false;
 }
 
-/* Row in the form that device code reads. */
+/* The allocation as a table row in the form that device code reads: its size word also contains the version. */
 static struct gpubpf_allocation row_of(const struct known *k, uint64_t version)
 {
 	struct gpubpf_allocation row = k->row;
@@ -79,7 +80,7 @@ static uint64_t collect_rows(const struct gpubpf_hook_device *d, uint64_t versio
 	return n;
 }
 
-/* Written last, after the rows. Several devices on host memory share one table. */
+/* Make the rows written before valid: the version selects them. Several devices on host memory share one table. */
 static int publish_version(struct gpubpf_hook_device *d, uint64_t version)
 {
 	uint64_t offset = table_offset(d, GPUBPF_ALLOCATION_VERSION);
@@ -122,7 +123,8 @@ static int update_granules(struct gpubpf_hook_device *d)
 	return copy_to_device(d, d->granules_at + 8 * first, granules + first, (end - first) * sizeof(*granules));
 }
 
-/* Find a map that is indexed by allocation number, within the part that the device has. */
+/* Copy the layout of map `row` to *l. l->max_entries is 0 if the map is not indexed by allocation number, or is not
+ * in the filled part of the arena. False: there is no such row. */
 static bool find_numbered_map(const struct gpubpf_hook_device *d, uint32_t row, struct gpubpf_map_layout *l)
 {
 	const struct gpubpf_arena_hdr *hdr = d->host;
@@ -138,8 +140,8 @@ static bool find_numbered_map(const struct gpubpf_hook_device *d, uint32_t row, 
 	return true;
 }
 
-/* Add missing allocations to the maps indexed by their number. Returns how many, or -errno. Later cuts and frees do
- * not change these entries. count: only return the number. */
+/* Add missing allocations to the maps that are indexed by allocation number. Returns how many were missing, or -errno.
+ * count: only return the number. When an allocation is cut or freed later, its entries stay unchanged. */
 static int update_numbered_maps(struct gpubpf_hook_device *d, bool count)
 {
 	struct gpubpf_map_layout l;
@@ -156,14 +158,15 @@ static int update_numbered_maps(struct gpubpf_hook_device *d, bool count)
 				continue;
 			n++;
 			if (count || !__atomic_compare_exchange_n(&at->size, &none, known[i].row.size, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-				continue; /* entry of another process */
+				continue; /* counting only, or another process has stored the entry */
 			*at = numbered_buffer[i] = known[i].row;
 			err = d->shared ? 0 : copy_to_device(d, offset, &numbered_buffer[i], sizeof(*at));
 		}
 	return err ? err : n;
 }
 
-/* Write the set of rows that no kernel reads. */
+/* Write the rows to the set (of two) that the present version does not select, so that no kernel reads it yet; then
+ * publish it. */
 static int update_table(struct gpubpf_hook_device *d)
 {
 	const uint64_t *has = (uint64_t *)((char *)d->host + table_offset(d, GPUBPF_ALLOCATION_VERSION));
@@ -185,7 +188,7 @@ static int update_table(struct gpubpf_hook_device *d)
 	return err ? err : publish_version(d, version);
 }
 
-/* Does it share its table with an earlier device in the list? */
+/* Does the device share its table with an earlier device in the list? */
 static bool shares_earlier_table(const struct gpubpf_hook_device *d)
 {
 	for (const struct gpubpf_hook_device *other = devices_with_table; d->shared && other != d;
@@ -195,7 +198,7 @@ static bool shares_earlier_table(const struct gpubpf_hook_device *d)
 	return false;
 }
 
-/* A kernel runs on the device, and an update would wait for it. */
+/* Does a kernel run on the device, for which an update would wait? */
 static bool is_busy(const struct gpubpf_hook_device *d)
 {
 	const struct gpubpf_device_ops *ops = d->ops->device;
@@ -203,8 +206,8 @@ static bool is_busy(const struct gpubpf_hook_device *d)
 	return !d->shared && ops->quiet && !ops->quiet(d->device);
 }
 
-/* may_wait: wait for kernels, as the runtime does when it frees memory. False: a device with a running kernel gets
- * the update with the next change. */
+/* Update the tables of all devices. may_wait: wait for running kernels, as the runtime does when it frees memory; else
+ * skip a device with a running kernel until the next change. False: a device was skipped. */
 static bool update_all(bool may_wait)
 {
 	bool all = true;
@@ -214,7 +217,7 @@ static bool update_all(bool may_wait)
 			all = false;
 			d = &(*d)->next_table;
 		} else if (!shares_earlier_table(*d) && update_table(*d) < 0) {
-			*d = (*d)->next_table; /* its context is broken */
+			*d = (*d)->next_table; /* the copy failed, so its context is broken: remove it from the list */
 		} else {
 			d = &(*d)->next_table;
 		}
@@ -222,7 +225,7 @@ static bool update_all(bool may_wait)
 	return all;
 }
 
-/* Index of the first allocation whose base is not below `base`. */
+/* Index in known[] of the first allocation with a base of at least `base`. */
 static uint32_t index_of(uint64_t base)
 {
 	uint32_t from = 0, to = nknown;
@@ -243,7 +246,7 @@ static bool is_same(uint32_t i, const struct known *k)
 	return i < nknown && known[i].row.base == k->row.base && known[i].context == k->context;
 }
 
-/* False: the table is full. */
+/* Add the allocation to known[], or replace it there. False: known[] is full. */
 static bool insert(const struct known *k)
 {
 	uint32_t i = index_of(k->row.base);
@@ -319,7 +322,7 @@ void gpubpf_allocation_remove(uint64_t base)
 	pthread_mutex_unlock(&lock);
 }
 
-/* Keep the parts of a row before and after the range. */
+/* Remove [base, end) from row i; the parts before and after the range stay as rows. */
 static void cut_row(uint32_t i, uint64_t base, uint64_t end)
 {
 	struct known before = known[i], behind = known[i];
@@ -342,7 +345,7 @@ void gpubpf_allocation_cut(uint64_t base, uint64_t size)
 	bool any = false;
 
 	pthread_mutex_lock(&lock);
-	for (uint32_t i = index_of(end); i-- > 0;) /* inserted rows begin at `end`, or end at `base` */
+	for (uint32_t i = index_of(end); i-- > 0;) /* rows inserted by cut_row() lie outside [base, end) */
 		if (known[i].row.base + known[i].row.size > base && known[i].row.base < end) {
 			cut_row(i, base, end);
 			any = true;
@@ -372,8 +375,9 @@ static uint64_t *owner_at(const struct gpubpf_hook_device *d, uint64_t tables_at
 	return (uint64_t *)((char *)d->host + tables_at + i * GPUBPF_ALLOCATION_TABLE);
 }
 
-/* Claim an arena table for this process: its present one, a free one, or one of a dead process. The lock makes all
- * its devices on host memory find the same one: device code stops at the first table of its process. */
+/* Claim an allocation table of the arena: the one that this process already has, a free one, or one of a dead process.
+ * Returns its arena offset; 0: none is left. Because of the lock, all devices of the process on host memory find the
+ * same table: device code stops at the first table of its process. */
 static uint64_t claim(struct gpubpf_hook_device *d, const struct gpubpf_arena_hdr *hdr)
 {
 	uint64_t n = __atomic_load_n(&hdr->allocation_tables, __ATOMIC_ACQUIRE), offset = hdr->allocations;
@@ -395,7 +399,7 @@ static uint64_t claim(struct gpubpf_hook_device *d, const struct gpubpf_arena_hd
 	return 0;
 }
 
-/* For a device with its own memory: store where the tables are and which process owns this one. */
+/* For a device with its own memory: copy to it where the tables are, and that this process owns this one. */
 static int publish_table(struct gpubpf_hook_device *d, const struct gpubpf_arena_hdr *hdr)
 {
 	uint64_t self = getpid(), granules_at = hdr->granules;
@@ -406,14 +410,14 @@ static int publish_table(struct gpubpf_hook_device *d, const struct gpubpf_arena
 	if (granules_at % 8 || granules_at < GPUBPF_ARENA_DATA || granules_at > d->size || GPUBPF_GRANULE_TABLE > d->size - granules_at)
 		return -EINVAL;
 	d->granules_at = granules_at;
-	d->granules = calloc(GPUBPF_GRANULES, sizeof(*d->granules)); /* all zeros, like the device's table */
+	d->granules = calloc(GPUBPF_GRANULES, sizeof(*d->granules)); /* all zeros, as on the device */
 	err = copy_to_device(d, table_offset(d, 0), &self, sizeof(self));
 	if (!err)
 		err = copy_to_device(d, GPUBPF_ARENA_ALLOCATIONS, &hdr->allocations, 2 * sizeof(uint64_t));
 	return err ? err : copy_to_device(d, GPUBPF_ARENA_GRANULES, &d->granules_at, sizeof(d->granules_at));
 }
 
-/* A device that has a table may have received new maps. */
+/* Update a device that has a table already but may have new maps indexed by allocation number. */
 static void update_maps(struct gpubpf_hook_device *d)
 {
 	const struct gpubpf_hook_device *at;

@@ -4,10 +4,10 @@
  * CLOCK_MONOTONIC. The agent derives the rate from two readings of both clocks. It takes the first when it joins the
  * session. The second follows when the first twin is ready, so the compile time serves as a long baseline.
  *
- * A clock that counts nanoseconds, such as NVIDIA's, is used with rate 1. Reading it takes a kernel of some
- * microseconds, so two readings a moment apart would give a worse rate than any crystal. Crystals drift nevertheless.
- * When maps are copied while the device is idle, the agent compares both clocks again, at most once a second. It
- * subtracts the difference from one word, so no reader sees half of an update.
+ * A clock that counts nanoseconds, such as NVIDIA's, is used with rate 1: each reading is uncertain by the
+ * microseconds that the reading kernel runs, so a measured rate would be worse. The two clocks still drift apart. When
+ * maps are copied while the device is idle, the agent compares both clocks again, at most once a second. It subtracts
+ * the difference from one word of the header, so no reader sees half of an update.
  */
 #include "device.h"
 
@@ -18,10 +18,10 @@
 #include "core/wire/unix_time.h"
 #include "maps/layout.h"
 
-#define BASELINE_NS 10000000ull /* minimum distance of the readings: 50 ns of error are then 5 ppm */
+#define BASELINE_NS 10000000ull /* minimum time between the two readings: an error of 50 ns is then 5 ppm */
 #define READINGS 8
 #define RECALIBRATE_NS 1000000000ull
-#define UNIX_ERROR_NS 10000ull /* between two consecutive readings of host clocks */
+#define UNIX_ERROR_NS 10000ull /* smaller changes of CLOCK_REALTIME minus CLOCK_MONOTONIC are ignored */
 
 struct reading {
 	uint64_t cycles, ns, error_ns;
@@ -62,7 +62,8 @@ static int read_once(struct gpubpf_hook_device *d, struct reading *r)
 	return 0;
 }
 
-/* The best of a few readings: the one with the closest host readings. */
+/* Read the device clock a few times, each between two readings of the host's. *best: the one with the closest host
+ * readings. */
 static int read_clock(struct gpubpf_hook_device *d, struct reading *best)
 {
 	best->error_ns = UINT64_MAX;
@@ -108,7 +109,7 @@ void gpubpf_clock_calibrate(struct gpubpf_hook_device *d)
 
 	if (clock == GPUBPF_CLOCK_NONE || (!source && !HAS_TSC) ||
 	    __atomic_load_n(&hdr->clock_mult, __ATOMIC_ACQUIRE))
-		return; /* no clock, or another process of the session has calibrated it */
+		return; /* the device has no clock, or another process of the session has calibrated it */
 	if (counts_ns)
 		from = (struct reading){ 0 };
 	else if (source && read_clock(source, &from) < 0)
@@ -138,7 +139,7 @@ static int64_t clock_lead_ns(const struct gpubpf_arena_hdr *hdr, const struct re
 	return (int64_t)(hdr->clock_ns - now->ns) + (int64_t)(cycles * (__int128)hdr->clock_mult >> 32);
 }
 
-/* Changes only the header's clock_ns: a device reads the old or the new value. */
+/* Add `by` ns to the header's clock_ns and nothing else: a device reads either the old or the new value. */
 static void shift_clock(struct gpubpf_hook_device *d, int64_t by)
 {
 	const struct gpubpf_device_ops *ops = d->ops->device;
@@ -150,7 +151,7 @@ static void shift_clock(struct gpubpf_hook_device *d, int64_t by)
 		gpubpf_arena_wait(ops, d->device);
 }
 
-/* Follow changes of the host's wall-clock time. */
+/* Update the header's offset from CLOCK_MONOTONIC to wall-clock time, which the user may set. */
 static void update_unix_offset(struct gpubpf_hook_device *d)
 {
 	const struct gpubpf_device_ops *ops = d->ops->device;
@@ -182,7 +183,7 @@ void gpubpf_clock_recalibrate(struct gpubpf_hook_device *d)
 	by = clock_lead_ns(hdr, &now);
 	size = by < 0 ? -(uint64_t)by : (uint64_t)by;
 	if (size + now.error_ns > hdr->clock_error_ns)
-		hdr->clock_error_ns = size + now.error_ns; /* earlier timestamps had this error */
+		hdr->clock_error_ns = size + now.error_ns; /* the error of timestamps since the last comparison */
 	if (size > now.error_ns)
 		shift_clock(d, by);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does: opens a device of the application, announces it to the session and attaches its arena; fills the arena with maps
- * that joined later.
+ * Does: opens a device of the application, announces it to the session and attaches its arena; later copies maps to the
+ * arena that joined the session since.
  * Before: the first matched kernel is launched on the device.
  * After: the device is ready for twins, or refused with a reason.
  * Requires: the lock order of agent.h; the caller holds no lock.
@@ -21,7 +21,7 @@
 #include "hooks/client/parse.h"
 #include "maps/layout.h"
 
-#define ARENA_WAIT_NS 2000000000ull /* minimum wait for the arena if --wait is less: the tool answers at once */
+#define ARENA_WAIT_NS 2000000000ull /* minimum wait for the arena if --wait is shorter: the tool answers at once */
 #define ARENA_MAX (64ull << 30)
 
 static int send_device(struct gpubpf_hook_device *d, struct gpubpf_request **request)
@@ -113,8 +113,8 @@ out:
 	return err;
 }
 
-/* The next range for which the memfd has allocated pages; the rest reads as zero. Returns everything where holes are
- * not reported. */
+/* Find the next range [result, *to) for which the arena's memfd has allocated pages; holes read as zero. If the file
+ * system does not report holes, the range is all the rest. */
 static off_t next_data(const struct gpubpf_hook_device *d, off_t from, off_t *to)
 {
 	off_t data = lseek(d->memory, from, SEEK_DATA), size = d->size, hole;
@@ -126,8 +126,8 @@ static off_t next_data(const struct gpubpf_hook_device *d, off_t from, off_t *to
 	return data < size ? data : size;
 }
 
-/* Copy the contents of maps up to `end` to the device. Segments added after the first copy are copied whole, holes
- * included. */
+/* Copy the arena's contents up to `end` to the device. The first copy skips holes; parts that are added later are
+ * copied whole. */
 static int push_data(struct gpubpf_hook_device *d, off_t end)
 {
 	const struct gpubpf_device_ops *ops = d->ops->device;
@@ -144,7 +144,7 @@ static int push_data(struct gpubpf_hook_device *d, off_t end)
 	return err;
 }
 
-/* Copy arena segments that the device does not have yet. The caller holds its lock. */
+/* Copy the part of the arena that the device does not have yet. The caller holds the device's lock. */
 static int fill_arena(struct gpubpf_hook_device *d, struct gpubpf_reason *why)
 {
 	struct gpubpf_arena_hdr *hdr = d->host;

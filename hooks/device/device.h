@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Devices of the application, for the launch path: records, and the steps that a launch or the session requires. */
+/* Devices of the application, for the launch path: their records, and the operations that launches and the session
+ * use. */
 #ifndef GPUBPF_HOOKS_DEVICE_H
 #define GPUBPF_HOOKS_DEVICE_H
 
@@ -10,7 +11,7 @@
 #include "hooks/launch/launch.h"
 #include "maps/host/mirror.h"
 
-/* device.c; devices.c has the list of all */
+/* one per pair of context and device; devices.c has the list of all */
 struct gpubpf_hook_device {
 	struct gpubpf_hook_device *next, **link;    /* list of all devices */
 	const struct gpubpf_hook_ops *ops;          /* operations of its runtime */
@@ -23,62 +24,63 @@ struct gpubpf_hook_device {
 	struct gpubpf_reason why;
 	struct gpubpf_device *device;
 	struct gpubpf_request *asked;               /* pending request for the arena */
-	void *host;                                 /* host mapping of the arena, */
-	int memory;                                 /* and its memfd until the device has the arena; then -1 */
-	size_t size, own, filled; /* bytes: of the whole arena, of the device's own part, of its filled part */
-	uint32_t rows;                              /* rows of the arena's map table that the device has */
-	struct gpubpf_external_map *elsewhere;         /* maps among these that lie outside the arena (external_maps.c) */
+	void *host;                                 /* host mapping of the arena */
+	int memory;                                 /* memfd of the arena until it is attached; then -1 */
+	size_t size, own, filled; /* bytes: whole arena; its part in device memory; copied to the device so far */
+	uint32_t rows;                              /* rows of the arena's map table copied to the device */
+	struct gpubpf_external_map *elsewhere;         /* external maps among these rows (external_maps.c) */
 	uint64_t arena;                             /* device address of the arena, passed to twins */
 	/* allocations.c */
 	struct gpubpf_hook_device *next_table;
 	atomic_uint_fast64_t allocations;           /* arena offset of the process's allocation table; 0: unused */
 	uint64_t allocations_version;
-	/* granule table as a device with its own memory has it; NULL: not maintained */
+	/* arena offset of the granule table, and its contents on a device with its own memory; NULL: none */
 	uint64_t granules_at, *granules;
 	bool shared;
-	bool kept;                                  /* the tool also holds its memory and must learn of the last copy */
+	bool kept;                                  /* the tool holds the device memory too: report the final copy */
 	atomic_bool dirty;                          /* twins ran since the last copy */
 	atomic_int running;                         /* twins that have not ended */
-	atomic_bool has_untracked;                     /* other twins run whose end the runtime does not report */
+	atomic_bool has_untracked;                     /* twins may run whose end the runtime does not report */
 	atomic_uint_fast64_t next_pull_ns;
 	uint64_t next_clock_ns;                     /* earliest time of the next clock comparison */
 	/* drain.c */
-	atomic_bool fresh;                          /* twins were launched since the drain thread last looked */
+	atomic_bool fresh;                          /* a twin was launched since the drain thread's last poll */
 	atomic_bool drain_sleeps;                         /* the drain thread polls at its slowest rate */
 	bool draining;
 	atomic_bool stop;
-	uint64_t drain_threads, drain_bytes;        /* from the environment; 0: automatic */
-	bool preparing;                             /* prefault.c: its thread is running */
-	size_t prepared;                            /* bytes of `filled` that are prepared */
-	int64_t settle_ms;                          /* wait for kernels, or -1: inspect their records instead */
-	pthread_cond_t drained;                     /* the drain thread has work, or a thread of the device has ended */
+	/* threads of a drain, and bytes that it copies at once; from the environment; 0: automatic */
+	uint64_t drain_threads, drain_bytes;
+	bool preparing;                             /* prefault.c: the thread of this device is running */
+	size_t prepared;                            /* the first `prepared` bytes of `filled` are prefaulted */
+	int64_t settle_ms;                          /* how long a copy in progress waits for kernels; -1: not at all */
+	pthread_cond_t drained;                     /* wakes the drain thread; also signals the end of its threads */
 };
 
 /* Open the device and attach its arena once; later calls return the stored result. -EAGAIN: the session has not
  * answered yet, and a later launch may try again. */
 int gpubpf_device_make_ready(struct gpubpf_hook_device *device, struct gpubpf_reason *why);
-/* Copy maps of objects that joined the session later to a ready device. The arena already holds all maps that a twin
- * needs if the twin was requested after its plan was read. Returns 0 or -errno with the reason. */
+/* Copy maps of objects that joined the session since the device was filled to a ready device. The arena already holds
+ * all maps that a twin needs if the twin was requested after its plan was read. Returns 0 or -errno with the reason. */
 int gpubpf_device_fill(struct gpubpf_hook_device *device, struct gpubpf_reason *why);
 /*
- * external_maps.c: maps placed outside the device's own memory. The caller holds the device's lock. A call of
- * gpubpf_external_maps_fill() allocates memory for such maps among the first `rows` rows and reports their addresses to the
- * device. External memory is copied to the arena by gpubpf_external_maps_copy(), also while kernels run, unless the two
- * share pages. Finally gpubpf_external_maps_free() frees everything.
+ * external_maps.c: maps placed outside the device's own memory. The caller holds the device's lock.
+ * gpubpf_external_maps_fill() allocates memory for such maps among the first `rows` rows and copies their addresses to
+ * the device. gpubpf_external_maps_copy() copies that memory to the arena, also while kernels run, unless the two share
+ * pages. gpubpf_external_maps_free() frees that memory.
  */
 int gpubpf_external_maps_fill(struct gpubpf_hook_device *device, uint32_t rows, struct gpubpf_reason *why);
 void gpubpf_external_maps_copy(struct gpubpf_hook_device *device);
 void gpubpf_external_maps_free(struct gpubpf_hook_device *device);
-/* shared_arena.c: maps the arena in that memfd, for all devices that use host memory. Returns MAP_FAILED and errno
- * on failure. A call of gpubpf_shared_arena_part() maps these pages from `fd` instead, now and in future mappings.
- * It takes ownership of `fd` and returns false and errno on failure. */
+/* shared_arena.c: gpubpf_shared_arena() maps the arena of memfd `fd`, for all devices that use host memory. It returns
+ * MAP_FAILED on failure. gpubpf_shared_arena_part() makes `fd` provide pages [offset, offset + size) of the arena, now
+ * and in later mappings. It takes ownership of `fd` and returns false on failure. Both set errno. */
 void *gpubpf_shared_arena(int fd, size_t size);
 bool gpubpf_shared_arena_part(int fd, uint64_t offset, uint64_t size);
 void gpubpf_shared_arena_after_fork(void);
 /*
  * allocations.c: call gpubpf_allocations_attach() when a device is ready or has new maps, with the device's lock held.
- * If its arena has allocation tables, this process claims one, until gpubpf_allocations_detach() or the end of the
- * process.
+ * If the device's arena has allocation tables, this process claims one until gpubpf_allocations_detach() or the end of
+ * the process.
  */
 void gpubpf_allocations_attach(struct gpubpf_hook_device *device);
 void gpubpf_allocations_detach(struct gpubpf_hook_device *device);
@@ -92,35 +94,36 @@ void gpubpf_device_copy_all_at_exit(void);
 /* The process is exiting: no agent thread calls the runtime again. */
 void gpubpf_devices_begin_exit(void);
 bool gpubpf_devices_are_exiting(void);
-bool gpubpf_device_any_copied_arena(void);                    /* does such an arena exist? */
+bool gpubpf_device_any_copied_arena(void);                    /* is some arena outside host memory? */
 
-/* Tell the tool that the final copy is complete, or that the agent cannot copy and the tool must. The caller holds
- * the device's lock. */
+/* Report to the tool that the final copy is complete (`copied`), or that the agent cannot copy and the tool must. The
+ * caller holds the device's lock. */
 void gpubpf_device_report_final_copy(struct gpubpf_hook_device *device, bool copied);
 
 /*
- * drain.c: one thread per device that continuously copies ring records to the mirror. Needs a device that can copy
- * while kernels run (GPUBPF_CAP_DRAINS). The caller holds the device's lock.
+ * drain.c: one thread per device copies ring records to the mirror while kernels run. Only for devices with
+ * GPUBPF_CAP_DRAINS. The caller holds the device's lock.
  */
 void gpubpf_drain_start(struct gpubpf_hook_device *device);
 void gpubpf_drain_stop(struct gpubpf_hook_device *device);
 /*
- * prefault.c: one thread per device that allocates and pins the mirror memory of its rings, if the device benefits from
- * it. gpubpf_drain_stop() ends it too.
+ * prefault.c: one thread per device allocates and pins the mirror memory of its rings, if copies to pinned memory are
+ * faster. gpubpf_drain_stop() ends this thread too.
  */
 void gpubpf_prepare_start(struct gpubpf_hook_device *device); /* the caller holds the device's lock */
-void gpubpf_prepare_wait(struct gpubpf_hook_device *device);  /* waits for it as long as launches may wait */
-/* A launch follows a long idle time. The caller holds no lock. */
+void gpubpf_prepare_wait(struct gpubpf_hook_device *device);  /* waits for that thread, as long as launches may wait */
+/* Wake the drain thread: a launch follows a long idle time. The caller holds no lock. */
 void gpubpf_drain_wake(struct gpubpf_hook_device *device);
-/* How to copy a device's arena. It waits for kernels up to settle_ms; -1: not at all. */
+/* How to copy a device's arena. The copy waits for kernels up to settle_ms; -1: not at all. */
 struct gpubpf_mirror gpubpf_device_mirror(struct gpubpf_hook_device *device, int64_t settle_ms);
 
-/* copy_back.c: copy all devices' mirrors while nothing runs, until the deadline. */
+/* copy_back.c: wait until no twin runs, then copy all devices' maps to their mirrors; until the deadline. */
 enum gpubpf_held gpubpf_device_pull_snapshot(uint64_t deadline_ns);
 
 /* clock.c */
 void gpubpf_clock_read_baseline(void);                      /* takes the first of two readings */
 void gpubpf_clock_calibrate(struct gpubpf_hook_device *device);
-void gpubpf_clock_recalibrate(struct gpubpf_hook_device *device); /* the caller holds the device's lock; the device is idle */
+/* The caller holds the device's lock, and the device is idle. */
+void gpubpf_clock_recalibrate(struct gpubpf_hook_device *device);
 
 #endif

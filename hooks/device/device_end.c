@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define LAST_TWINS_NS 500000000ull /* for end-of-twin notifications when the device is destroyed */
+#define LAST_TWINS_NS 500000000ull /* how long a device's destruction waits for notifications of ended twins */
 #define EXIT_WAIT_NS 2000000000ull
-#define LOADING_NS 5000000000ull   /* for twins that are loading when the process exits, */
-#define CONTEXT_END_NS 60000000000ull /* when their context ends: the driver must not see loads into a dead one */
-#define EXIT_NS 20000000000ull     /* limit for all work at exit, in case the driver never answers */
+#define LOADING_NS 5000000000ull   /* how long process exit waits for twins that are loading */
+#define CONTEXT_END_NS 60000000000ull /* the same at the end of their context: no load may reach a destroyed context */
+#define EXIT_NS 20000000000ull     /* for all work at exit, in case the driver never answers */
 
 static atomic_bool any_copied; /* some arena is outside host memory */
 static atomic_bool any_ready;
@@ -27,8 +27,8 @@ static bool wait_loaded(struct gpubpf_hook_device *d, uint64_t ns)
 	return !atomic_load(&d->users);
 }
 
-/* Wait for twins that have ended for the application but whose notification is pending: runtimes notify from their
- * own threads. True if none is left. */
+/* Wait for the end notifications of twins, up to LAST_TWINS_NS: runtimes notify from their own threads, maybe after the
+ * application saw the end. True: no twin is left. */
 static bool wait_ended(struct gpubpf_hook_device *d)
 {
 	const struct timespec nap = { .tv_nsec = 100000 };
@@ -74,7 +74,8 @@ static void *leave_thread(void *arg)
 	return NULL;
 }
 
-/* A driver that never answers blocks one of the agent's threads, not the program. */
+/* Do the work at exit in an agent thread, for at most EXIT_NS: a driver that never answers then does not block the
+ * program. */
 static void leave_bounded(void)
 {
 	uint64_t deadline = gpubpf_now_ns() + EXIT_NS;
@@ -95,7 +96,7 @@ static void leave_bounded(void)
 	pthread_mutex_unlock(&leave.lock);
 }
 
-/* The runtime shuts down after the agent and must not be called from then on. */
+/* Wait for agent threads that are loading twins: the runtime shuts down next, and must not be called after that. */
 static void wait_for_loads(void)
 {
 	gpubpf_devices_begin_exit();
@@ -110,7 +111,7 @@ static void wait_for_loads(void)
 static void at_exit(void)
 {
 	if (gpubpf_session_sealed())
-		return; /* all data has been copied, and no further call is allowed */
+		return; /* a seccomp filter forbids calls; all data was copied before */
 	wait_for_loads();
 	if (gpubpf_device_any_copied_arena())
 		leave_bounded();
@@ -139,24 +140,24 @@ static void stop_threads(struct gpubpf_hook_device *d)
 	pthread_mutex_unlock(&d->lock);
 }
 
-/* Remove the device from the list and release its resources. False: they must not be touched. */
+/* Remove the device from the list and release its resources. False: they cannot be released. */
 static bool release_device(struct gpubpf_hook_device *d)
 {
 	const struct gpubpf_device_ops *ops = d->ops->device;
 	bool loaded;
 
 	if (!gpubpf_device_is_of_this_process(d))
-		return false; /* inherited over a fork: in no list, and its runtime may be in any state */
+		return false; /* inherited over a fork: not in the list, and the runtime may be in any state */
 	pthread_mutex_lock(&gpubpf_devices.lock);
 	*d->link = d->next;
 	if (d->next)
 		d->next->link = d->link;
 	pthread_mutex_unlock(&gpubpf_devices.lock);
 	loaded = wait_loaded(d, CONTEXT_END_NS);
-	gpubpf_allocations_detach(d); /* unconditional: its context is about to be destroyed */
+	gpubpf_allocations_detach(d); /* even if the device stays: its context is about to be destroyed */
 	if (!wait_ended(d) || !loaded) {
 		stop_threads(d);
-		return false; /* destroyed while a twin runs; the end of the twin is still counted here */
+		return false; /* a twin still runs or loads: its end is counted in this record */
 	}
 	gpubpf_device_pull_last(d);
 	if (d->state == DEVICE_READY) {
@@ -196,7 +197,7 @@ static bool release_off_thread(struct gpubpf_hook_device *d)
 void gpubpf_hook_device_destroy(struct gpubpf_hook_device *d)
 {
 	if (!d || (gpubpf_device_is_of_this_process(d) && !wait_ended(d)))
-		return; /* destroyed while a twin runs: stays in the list, to be copied back after the twin's end */
+		return; /* a twin still runs: the device stays in the list and is copied back later */
 	if (!release_off_thread(d))
 		return;
 	pthread_mutex_destroy(&d->lock);
@@ -213,11 +214,11 @@ static void end_device(struct gpubpf_hook_device *d)
 	pthread_mutex_lock(&d->lock);
 	if (ends)
 		d->device = NULL;
-	d->state = DEVICE_REFUSED; /* for threads that still wait for a twin there */
+	d->state = DEVICE_REFUSED; /* threads that still wait for a twin on the device get a refusal */
 	pthread_mutex_unlock(&d->lock);
 }
 
-/* Several threads may destroy or reset the context at once: none returns before its resources are released. */
+/* Several threads may destroy or reset the context at once: none returns before the device's resources are released. */
 void gpubpf_hook_device_end(const struct gpubpf_hook_ops *ops, const void *key)
 {
 	const struct timespec nap = { .tv_nsec = 100000 };
@@ -234,7 +235,7 @@ void gpubpf_hook_device_end(const struct gpubpf_hook_ops *ops, const void *key)
 		nanosleep(&nap, NULL);
 }
 
-/* Another thread may have held the list's lock. The child starts with an empty list. */
+/* In the child of a fork: another thread of the parent may have held the list's lock. The child has no devices. */
 void gpubpf_devices_after_fork(void)
 {
 	pthread_mutex_init(&gpubpf_devices.lock, NULL);

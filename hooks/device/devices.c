@@ -14,7 +14,7 @@
 
 struct gpubpf_device_list gpubpf_devices = { .lock = PTHREAD_MUTEX_INITIALIZER };
 static atomic_bool exiting;
-static uint32_t next_number; /* protected by the list's lock */
+static uint32_t next_number; /* number of the next device; protected by the list's lock */
 
 static _Atomic(struct gpubpf_keyed_device *) keyed;
 
@@ -25,7 +25,7 @@ int gpubpf_hook_device_create(const struct gpubpf_hook_ops *ops, const struct gp
 
 	if (!d)
 		return -ENOMEM;
-	gpubpf_session_rejoin(); /* with its own context, the child of a fork can be probed */
+	gpubpf_session_rejoin(); /* the child of a fork can be probed in contexts that it creates */
 	d->ops = ops;
 	d->how = *how;
 	d->ordinal = ordinal;
@@ -46,7 +46,7 @@ int gpubpf_hook_device_create(const struct gpubpf_hook_ops *ops, const struct gp
 	return 0;
 }
 
-/* ending: also find one that is being destroyed. */
+/* ending: also find a device that is being destroyed. */
 struct gpubpf_keyed_device *gpubpf_device_find_keyed(const struct gpubpf_hook_ops *ops, const void *key, bool ending)
 {
 	struct gpubpf_keyed_device *k = atomic_load_explicit(&keyed, memory_order_acquire);
@@ -131,7 +131,8 @@ bool gpubpf_hook_device_gone(const struct gpubpf_hook_device *device)
 	return atomic_load(&device->gone);
 }
 
-/* Either the thread that ends the device sees the user, or the user sees that it is gone. */
+/* Counts the user before it reads `gone`; the thread that ends the device sets `gone` before it reads `users`. So one
+ * of the two sees the other. */
 bool gpubpf_hook_device_use(struct gpubpf_hook_device *d)
 {
 	atomic_fetch_add(&d->users, 1);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rings of a device with its own memory. The drain thread polls them often while records arrive, and seldom otherwise
- * until the next launch. It uses none of the application's streams. A record's own words show whether it has arrived
- * (maps/host/mirror.h), so no step waits for a kernel.
+ * The drain thread of a device with its own memory copies ring records to the mirror. It polls the rings often while
+ * records arrive, else seldom until the next launch. It uses none of the application's streams. Words in each record
+ * show whether the record is complete (maps/host/mirror.h), so the thread waits for no kernel.
  */
 #include "devices.h"
 
@@ -13,12 +13,12 @@
 #include "core/wire/checks.h"
 
 #define BUSY_NS 1000000ull    /* between two polls */
-#define FLOOD_NS 20000ull     /* after a poll that took at least */
-#define FLOOD_BYTES (16 << 20) /* this many bytes */
+#define FLOOD_NS 20000ull     /* between two polls if the first one copied FLOOD_BYTES or more */
+#define FLOOD_BYTES (16 << 20) /* 16 MiB */
 #define IDLE_NS 20000000ull
-#define SLEEP_NS 250000000ull /* a kernel may run forever and write a record only now and then */
-#define MAX_FAST_EMPTY_POLLS 200 /* empty polls before polling slows down, so that launches at full speed do not wait */
-#define MAX_EMPTY_POLLS (MAX_FAST_EMPTY_POLLS + 50) /* empty polls before the longest pause */
+#define SLEEP_NS 250000000ull /* longest pause; finite, since a kernel may run forever and rarely write a record */
+#define MAX_FAST_EMPTY_POLLS 200 /* polls without a record before polling slows down */
+#define MAX_EMPTY_POLLS (MAX_FAST_EMPTY_POLLS + 50) /* polls of empty rings before the longest pause */
 #define ZEROS_SIZE 65536
 
 static int pull(void *arg, uint64_t offset, void *to, uint64_t size)
@@ -58,8 +58,8 @@ static int wait(void *arg, bool all)
 	return ops->arena_wait ? ops->arena_wait(d->device, all) : 0;
 }
 
-/* True: no kernel runs. The drain thread never waits for kernels. A copy waits through the device, or the launch
- * path counts running twins. */
+/* Does no kernel run? With `settle` and settle_ms >= 0 it waits for kernels; the drain thread sets settle_ms to -1, for
+ * which the answer is no. Without `settle` it uses the launch path's count of running twins. */
 static bool is_idle(void *arg, uint64_t bytes)
 {
 	struct gpubpf_hook_device *d = arg;
@@ -124,10 +124,10 @@ static void note_drained(uint64_t bytes, uint64_t ns)
 
 struct pace {
 	uint64_t wait_ns;
-	uint32_t no_record_polls, empty_polls; /* polls that took no record; polls that found none at all */
+	uint32_t no_record_polls, empty_polls; /* consecutive polls that copied no record; that found all rings empty */
 };
 
-/* One poll. False: the device failed. */
+/* Drain the rings once and set the time until the next poll. False: the device failed. */
 static bool poll_once(struct gpubpf_hook_device *d, struct pace *p)
 {
 	struct gpubpf_mirror m = gpubpf_device_mirror(d, -1);
@@ -182,7 +182,7 @@ void gpubpf_drain_start(struct gpubpf_hook_device *d)
 		return;
 	d->draining = true;
 	if (gpubpf_thread_start(drain, d) < 0)
-		d->draining = false; /* rings are copied at process exit, or when the tool requests it */
+		d->draining = false; /* no thread: other copies still drain the rings (exit, request of the tool) */
 }
 
 void gpubpf_drain_wake(struct gpubpf_hook_device *d)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * External maps: they are placed outside a device's own memory (core/wire/placements.def). Their offsets follow the
- * arena's own part. The device's runtime returns memory for each. If that is the session's memory at these offsets, no
- * copy is needed. Otherwise the host can read it as kernels do, and the processor makes the copies.
+ * External maps are placed outside a device's own memory (core/wire/placements.def). Their arena offsets follow the
+ * part in device memory. The device's runtime provides memory for each. If it is the session's own memory at these
+ * offsets, no copy is needed. Otherwise the host can read it while kernels run, and the agent copies it with the CPU.
  */
 #include "device.h"
 
@@ -18,7 +18,7 @@
 struct gpubpf_external_map {
 	struct gpubpf_external_map *next;
 	uint32_t row;
-	uint64_t offset, data; /* arena offset of its first page, and offset of its values from there */
+	uint64_t offset, data; /* arena offset of the first page; offset of the values from that page */
 	struct gpubpf_device_memory memory;
 };
 
@@ -32,7 +32,8 @@ static uint64_t whole_pages(uint64_t size)
 	return (size + GPUBPF_ARENA_ALIGN - 1) / GPUBPF_ARENA_ALIGN * GPUBPF_ARENA_ALIGN;
 }
 
-/* Validate the tool's description of the map. It is a copy, because other processes can write the original. */
+/* Validate the tool's description of the map. The caller passes a copy, because other processes can write the
+ * original. */
 static int validate_layout(const struct gpubpf_hook_device *d, const struct gpubpf_map_layout *l,
 			   struct gpubpf_reason *why)
 {
@@ -132,7 +133,7 @@ int gpubpf_external_maps_fill(struct gpubpf_hook_device *d, uint32_t rows, struc
 	return err;
 }
 
-/* A reader in another process may read the copy at any time: copy values before the words that refer to them. */
+/* Another process may read the mirror during the copy: copy values before the words that refer to them. */
 void gpubpf_external_maps_copy(struct gpubpf_hook_device *d)
 {
 	gpubpf_assert_held(&d->lock);

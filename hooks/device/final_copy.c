@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Devices whose memory can outlive this process: the tool holds their arenas, and copies them if the agent cannot. The
- * agent tells it which copy is the last.
+ * Devices whose memory can outlive this process. The agent exports their arenas to the tool, which copies them if the
+ * agent cannot. The agent reports its final copy, so that the tool makes none.
  */
 #include "devices.h"
 

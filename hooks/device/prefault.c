@@ -11,15 +11,16 @@
 
 #include "core/wire/checks.h"
 
-#define PART_SIZE (16ull << 20)  /* bytes that a thread prepares at a time */
-#define PARTS_FOR_4_THREADS 8 /* threads (gpubpf_mirror_threads()): more of them were not measured */
-#define MAX_PREPARED_SIZE (4ull << 30) /* limit, next to a quarter of free memory; later pages follow on arrival */
+#define PART_SIZE (16ull << 20)  /* bytes of a part, the unit of work of a thread */
+#define PARTS_FOR_4_THREADS 8 /* gpubpf_mirror_threads() returns 4 threads for 8 parts; more threads were not measured */
+/* bytes, or a quarter of free memory if that is less. The first copy to any other page allocates that page. */
+#define MAX_PREPARED_SIZE (4ull << 30)
 
 struct prepare {
 	struct gpubpf_hook_device *d;
 	struct gpubpf_mirror m;
 	uint64_t byte_limit;
-	atomic_uint_fast64_t next;   /* next unclaimed part, over all rings */
+	atomic_uint_fast64_t next;   /* index of the next part to prepare, counted over all rings */
 };
 
 static uint64_t byte_limit(void)
@@ -29,7 +30,7 @@ static uint64_t byte_limit(void)
 	return quarter < MAX_PREPARED_SIZE ? quarter : MAX_PREPARED_SIZE;
 }
 
-/* Find part `i`, counted over all rings. */
+/* Find the arena offset and size of part `i`, counted over all rings. */
 static bool find_part(const struct prepare *p, uint64_t i, uint64_t *offset, uint64_t *size)
 {
 	uint32_t row = 0;
@@ -94,7 +95,7 @@ void gpubpf_prepare_start(struct gpubpf_hook_device *d)
 		return;
 	d->preparing = true;
 	if (gpubpf_thread_start(prepare, d) < 0)
-		d->preparing = false; /* each part is prepared by its first records instead */
+		d->preparing = false; /* no thread: the first copy to a page allocates it instead */
 }
 
 void gpubpf_prepare_wait(struct gpubpf_hook_device *d)

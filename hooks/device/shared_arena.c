@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The arena shared by devices on host memory. It is mapped once and never unmapped: the application may destroy its
- * context while a twin runs, and the runtime does not report when that twin ends. Some pages may be arrays of the Linux
- * kernel. The tool sends these before the arena, or later when an object joins.
+ * The arena that devices on host memory share. The agent maps it once and never unmaps it: the application may destroy
+ * its context while a twin runs, and the runtime does not report when that twin ends. Some pages may be arrays of the
+ * Linux kernel (parts). The tool sends parts before the arena, or later when an object joins.
  */
 #include "device.h"
 
@@ -25,7 +25,7 @@ struct part {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct stat arena_file;
-static char *base;                     /* NULL: not mapped */
+static char *base;                     /* where the arena is mapped; NULL: not yet */
 static size_t mapped;
 static struct part parts[MAX_PARTS];
 static uint32_t nparts;
@@ -37,7 +37,8 @@ static bool map_part(const struct part *p)
 	       mmap(base + p->offset, p->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, p->fd, 0) != MAP_FAILED;
 }
 
-/* Map all parts or fail: kernels that counted next to an unmapped part would be lost to the reader. */
+/* Map the arena with all parts, or fail: what kernels write to the memfd in place of an unmapped part, the tool would
+ * not see. */
 static void *map_all(int fd, size_t size, const struct stat *st)
 {
 	void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -94,7 +95,7 @@ static bool is_bpf_map(int fd)
 	return n == (ssize_t)strlen(BPF_MAP) && !memcmp(is, BPF_MAP, n);
 }
 
-/* Memory of another process could shrink while it is mapped, unless it is sealed. */
+/* Can the memfd not shrink while it is mapped, and has it at least `size` bytes? Another process owns it. */
 static bool is_size_sealed(int fd, uint64_t size)
 {
 	int64_t sealed = gpubpf_memfd_size(fd, SIZE_MAX);
@@ -108,7 +109,7 @@ bool gpubpf_shared_arena_part(int fd, uint64_t offset, uint64_t size)
 	bool fits;
 
 	pthread_mutex_lock(&lock);
-	drop_part(offset); /* the tool sends it again with each device that is announced */
+	drop_part(offset); /* not fatal: the tool sends the part again for the next device */
 	fits = fd >= 0 && nparts < MAX_PARTS && is_size_sealed(fd, size) && (!base || map_part(&part));
 	if (fits)
 		parts[nparts++] = part;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A job has two users: its caller and its thread. The last one frees it. The thread first takes the dynamic linker's
- * lock once. If it does not get the lock in time, the caller withdraws the job and does the work itself.
+ * Runs jobs in agent threads. A job has two users: its caller and its thread. The last one to finish frees it. The
+ * thread first takes and drops the dynamic linker's lock. If it does not get the lock within LINKER_NS, the caller
+ * withdraws the job and does the work itself.
  */
 #include "agent_thread.h"
 
@@ -19,7 +20,7 @@
 #include "process.h"
 
 #define MIN_STACK_SIZE (1u << 20)
-#define LINKER_NS 20000000ull /* limit for the linker's lock once the thread runs */
+#define LINKER_NS 20000000ull /* how long a running thread may wait for the dynamic linker's lock */
 
 enum { OFFERED, SEEN, TAKEN, WITHDRAWN };
 
@@ -29,11 +30,11 @@ struct job {
 	int callbacks;
 	atomic_uint users;
 	atomic_int state;
-	sem_t news;                /* posted when the job is taken, and when it is done */
+	sem_t news;                /* posted when the thread takes the job, and again when it is done */
 };
 
 _Thread_local int gpubpf_hook_callbacks;
-static _Thread_local bool is_agent_thread; /* this is an agent thread */
+static _Thread_local bool is_agent_thread; /* is the calling thread an agent thread? */
 
 struct start {
 	void *(*run)(void *arg);
@@ -49,7 +50,7 @@ static void *thread_main(void *arg)
 	return start.run(start.arg);
 }
 
-/* Create the thread with all signals blocked: they are the application's. */
+/* Create the thread with all signals blocked: the application's threads handle them. */
 static int create_thread(struct start *start)
 {
 	sigset_t all, before;
@@ -62,7 +63,7 @@ static int create_thread(struct start *start)
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	/* the default follows ulimit -s */
+	/* the default size is `ulimit -s`, which may be small */
 	if (!pthread_attr_getstacksize(&attr, &stack) && stack < MIN_STACK_SIZE)
 		pthread_attr_setstacksize(&attr, MIN_STACK_SIZE);
 	err = -pthread_create(&thread, &attr, thread_main, start);
@@ -93,7 +94,7 @@ static void put_job(struct job *job)
 	free(job);
 }
 
-/* glibc's dladdr() takes the lock under which constructors run. */
+/* Wait until no thread holds the dynamic linker's lock: constructors run under it, and glibc's dladdr() takes it. */
 static void wait_for_linker(void)
 {
 	Dl_info info;
@@ -135,8 +136,8 @@ static void wait_done(struct job *job)
 		;
 }
 
-/* False: the caller must do the work. A thread that has not run yet holds no lock, so its caller keeps waiting for
- * it. */
+/* Wait until the thread takes the job. False: it runs but did not get the linker's lock in time, so the caller must do
+ * the work. While the thread has not run yet, the caller waits without a limit. */
 static bool wait_taken(struct job *job)
 {
 	int seen = SEEN;
@@ -149,7 +150,7 @@ static bool wait_taken(struct job *job)
 	return true;
 }
 
-/* True: the work is done. */
+/* Do the work in a new thread. False: it was not done. */
 static bool run_in_thread(void (*work)(void *arg), void *arg)
 {
 	struct job *job = calloc(1, sizeof(*job));
@@ -174,8 +175,8 @@ static bool run_in_thread(void (*work)(void *arg), void *arg)
 	return done;
 }
 
-/* A program without a session gets no thread, because a seccomp filter may kill it for one. A thread started in a
- * child of vfork() would run on its parent's memory. */
+/* Without a session the agent starts no thread, because a seccomp filter may kill the program for it. Nor does it in a
+ * child of vfork(), where the thread would run on the parent's memory. */
 static bool may_start(void)
 {
 	if (!gpubpf_env_session() || gpubpf_session_sealed())
@@ -192,7 +193,7 @@ void gpubpf_run_on_agent_thread(void (*work)(void *arg), void *arg)
 		work(arg);
 		return;
 	}
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel); /* the work may be on the caller's stack */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel); /* `arg` may be on this thread's stack */
 	done = run_in_thread(work, arg);
 	pthread_setcancelstate(cancel, NULL);
 	errno = error;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Interposed functions of a library that may be loaded in several versions at once. The loader has bound every caller
- * to the agent's functions. The library that a caller meant follows from the loader's search order: first the global
- * scope, then the caller's own dependencies.
+ * Finds the real function behind an interposed one, for a library that may be loaded in several versions at once. The
+ * dynamic linker has bound every caller to the agent's functions. Which version a caller would use without the agent
+ * follows from the linker's search order: first the global scope, then the caller's own dependencies.
  */
 #include "hooks/process/agent_thread.h"
 #include "dlsym.h"
@@ -27,7 +27,7 @@ void *gpubpf_dlsym_library(const void *address)
 	return dladdr(address, &info) && info.dli_fname ? dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : NULL;
 }
 
-/* Look the name up in that file's object and its dependencies. */
+/* Look the name up in the loaded object of this file and its dependencies. */
 static void *find_in_file(const char *file, const char *name)
 {
 	void *object = *file ? dlopen(file, RTLD_LAZY | RTLD_NOLOAD) : NULL;
@@ -63,15 +63,16 @@ static bool defines(const char *file, const void *function)
 	return dladdr(function, &info) && !strcmp(info.dli_fname, file);
 }
 
-/* The function found from all objects linked with such a library, if it is the same for all. For a caller that got
- * the address of the agent's function from one of them. */
+/* Look the name up from each loaded object, and use only what a dependency of that object defines. Returns the
+ * function if all objects find the same one; else NULL. Used if the caller got the address of the agent's function
+ * from another object. */
 static void *find_in_all(const char *name)
 {
 	struct files f = { 0 };
 	void *found = NULL;
 	bool several = false;
 
-	dl_iterate_phdr(add_file, &f); /* the callback must not open objects */
+	dl_iterate_phdr(add_file, &f); /* collect first: the callback must not call dlopen() */
 	for (size_t i = 0; i < f.n; i++) {
 		void *one = f.names[i] ? find_in_file(f.names[i], name) : NULL;
 

@@ -10,13 +10,13 @@
  * and must not call intercepted functions. */
 #define EARLY __attribute__((no_sanitize_address, no_sanitize_thread, no_sanitize_undefined))
 
-/* the section that GPUBPF_DLSYM_USER() fills */
+/* start and end of the section that GPUBPF_DLSYM_USER() fills */
 extern const struct gpubpf_dlsym_user *const users[] __asm__("__start_gpubpf_dlsym") __attribute__((visibility("hidden")));
 extern const struct gpubpf_dlsym_user *const users_end[] __asm__("__stop_gpubpf_dlsym") __attribute__((visibility("hidden")));
 
-struct answer {          /* two words: returned in registers */
+struct answer {          /* two words, so that it is returned in registers */
 	void *address;
-	uint64_t found;      /* false: the C library answers */
+	uint64_t found;      /* 0: the caller jumps to the C library's dlsym */
 };
 
 struct answer gpubpf_dlsym_answer(void *handle, const char *name, const void *caller);
@@ -31,13 +31,13 @@ EARLY gpubpf_dlsym_fn gpubpf_dlsym_next(void)
 		if (!fn)
 			fn = (gpubpf_dlsym_fn)dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
 		if (!fn)
-			abort(); /* no program could have been linked against such a C library */
+			abort(); /* every supported C library has dlsym */
 		atomic_store_explicit(&real, fn, memory_order_relaxed);
 	}
 	return fn;
 }
 
-/* The function that the handle would yield without the agent, for a name that the agent may export too. */
+/* The function that dlsym(handle, name) would return without the agent, which may export the same name. */
 static void *real_function(void *handle, const char *name, const void *caller, bool *hidden)
 {
 	void *real = gpubpf_dlsym_next()(handle, name);
@@ -55,7 +55,8 @@ EARLY static bool begins_with(const char *name, const char *prefix)
 	return !*prefix;
 }
 
-/* The agent's function for a runtime symbol that the handle really provides. */
+/* Returns the agent's function if the handle provides the runtime's symbol `name`. If dlsym would return an agent's
+ * function that must not be used, returns the real one. Otherwise `found` is 0. */
 EARLY struct answer gpubpf_dlsym_answer(void *handle, const char *name, const void *caller)
 {
 	if (!name || handle == RTLD_NEXT)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Interposes dlsym: programs that look up a runtime's functions get the agent's, like programs that link them. All
- * adapters share one table, since there is one dlsym.
+ * Interposes dlsym: a program that looks up a runtime's function gets the agent's function. Adapters register in one
+ * table, since there is one dlsym.
  */
 #ifndef GPUBPF_HOOKS_DLSYM_H
 #define GPUBPF_HOOKS_DLSYM_H
@@ -10,7 +10,7 @@
 
 typedef void *(*gpubpf_dlsym_fn)(void *handle, const char *name);
 
-/* The C library's own. */
+/* The C library's dlsym. */
 gpubpf_dlsym_fn gpubpf_dlsym_next(void);
 
 /*
@@ -19,26 +19,27 @@ gpubpf_dlsym_fn gpubpf_dlsym_next(void);
  * scope. NULL: not found.
  */
 void *gpubpf_dlsym_visible(const char *name, const void *caller);
-/* The same for a caller that was bound to the agent's function, or got its address from such a caller. NULL:
- * ambiguous. */
+/* Like gpubpf_dlsym_visible(), for a caller that calls the agent's function. It was bound to that function, or got its
+ * address from another object. NULL: not found, or ambiguous. */
 void *gpubpf_dlsym_bound(const char *name, const void *caller);
 /* A handle of the loaded library that contains the address, for look-ups; close it with dlclose(). NULL: none. */
 void *gpubpf_dlsym_library(const void *address);
 bool gpubpf_dlsym_is_hook(const void *address);
 
 struct gpubpf_dlsym_user {
-	const char *prefix;                  /* of the runtime's symbols */
+	const char *prefix;                  /* common prefix of the runtime's symbols */
 	void *(*find)(const char *symbol);   /* the agent's function, or NULL */
 	bool (*init)(void);                  /* initialize the adapter; is its runtime loaded? */
-	/* The agent's function is about to replace `real`. False: it already stands for another function. NULL:
-	 * never called. */
+	/* Optional. dlsym is about to return the agent's function in place of `real`. False: it already stands in for
+	 * another function, so dlsym returns `real`. */
 	bool (*take)(const char *symbol, void *real);
-	/* For a name that several libraries define at once: the agent's function that stands for `real`, or NULL. */
+	/* Optional, for a name that several libraries define: the agent's function that stands in for `real`, or
+	 * NULL. */
 	void *(*stand_in)(const char *symbol, void *real);
 };
 
-/* GPUBPF_DLSYM_USER(name, prefix, find, init[, take[, stand_in]]) registers an adapter in its own file. The linker
- * gathers the section. */
+/* GPUBPF_DLSYM_USER(name, prefix, find, init[, take[, stand_in]]) registers an adapter, in the adapter's own file: it
+ * adds a pointer to the section that dlsym.c reads. */
 #define GPUBPF_DLSYM_USER(name, ...)                                                     \
 	static const struct gpubpf_dlsym_user name = { __VA_ARGS__ };                     \
 	static const struct gpubpf_dlsym_user *const name##_listed                        \

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Handles programs that restrict their system calls by seccomp(2) once they run: a later call of the agent would kill
- * them. The agent evaluates each filter before its installation, for every call that the agent may make. If the filter
- * forbids one, the session ends for this process and the agent makes no further calls. Two kinds of filters are not
- * intercepted. The program may install one by its own system call instruction, or before the agent is loaded. For
- * these, a copy of the process tries the calls first.
+ * Handles programs that restrict their own system calls by seccomp(2): a later call of the agent could kill them. The
+ * agent intercepts the installation of a filter and evaluates the filter for every call that the agent may make. If
+ * the filter forbids one, the session ends for this process and the agent makes no further calls. The agent cannot
+ * intercept filters that the program installs by its own system call instruction or before the agent is loaded.
+ * Therefore a copy of the process first tries the agent's calls.
  */
 #include "process.h"
 #include "dlsym.h"
@@ -51,7 +51,7 @@ static const struct call {
 };
 #define CALLS_N (sizeof(calls) / sizeof(calls[0]))
 
-/* additional calls for reading stacks: to find a thread's stack, and to read another thread's */
+/* calls that only reading stacks needs: to find a thread's stack, and to read another thread's stack */
 static const struct call stack_calls[] = {
 	{ SYS_openat }, { SYS_read }, { SYS_prlimit64 }, { SYS_sched_getaffinity }, { SYS_process_vm_readv },
 };
@@ -59,7 +59,7 @@ static const struct call stack_calls[] = {
 #define STDERR_CALLS_N 5
 #define STATUS_SIZE 4096
 
-/* number of evaluated filters that allow the agent's calls */
+/* number of filters that were evaluated and allow the agent's calls */
 static _Atomic uint32_t allowed_filters;
 static _Atomic bool cannot_read_stacks; /* some filter forbids the calls for reading stacks */
 
@@ -164,7 +164,8 @@ static int first_forbidden(const struct sock_fprog *filter, const struct call *l
 	return -1;
 }
 
-/* Called before the calling thread, or all threads, get a filter. NULL: strict mode, which allows almost nothing. */
+/* Called before the program installs a filter for one or all threads. NULL: strict mode, which allows only read, write,
+ * exit and sigreturn (seccomp(2)). */
 static void before_filter(const struct sock_fprog *filter)
 {
 	int nr = filter ? first_forbidden(filter, calls, CALLS_N) : 0, error = errno;
@@ -178,7 +179,8 @@ static void before_filter(const struct sock_fprog *filter)
 	errno = error;
 }
 
-/* Number of filters of the calling thread. Kernels before 5.9 only report whether there is one. 0 without /proc. */
+/* Number of filters of the calling thread in the text of its /proc status file. Kernels before 5.9 report only whether
+ * there is one. 0 if the text is empty (no /proc). */
 static uint32_t parse_filter_count(const char *text)
 {
 	const char *at = strstr(text, "\nSeccomp_filters:");
@@ -201,7 +203,7 @@ static uint32_t count_filters(void)
 	return n;
 }
 
-/* In the copied process: every call has arguments that make it fail or do nothing. */
+/* Runs in the copied process: makes each call with arguments with which it fails or does nothing. */
 __attribute__((noreturn)) static void make_calls(volatile int *nr, const struct call *list, size_t n)
 {
 	*nr = SYS_prctl;
@@ -217,7 +219,8 @@ __attribute__((noreturn)) static void make_calls(volatile int *nr, const struct 
 		_exit(0);
 }
 
-/* The system call that kills a copy of this process, unnoticed by the program; -1: none, or no copy could be made. */
+/* Make the calls in a copy of this process, which the program does not notice. Returns the number of the call that
+ * kills it; -1: none, or no copy could be made. */
 static int try_calls(const struct call *list, size_t n)
 {
 	int *nr = mmap(NULL, sizeof(*nr), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -261,7 +264,7 @@ bool gpubpf_lockdown_allows_stderr(int nr)
 	return true;
 }
 
-/* the arguments of seccomp(2) */
+/* called by syscall() below with the arguments of seccomp(2) */
 void gpubpf_lockdown_seccomp(unsigned long operation, unsigned long flags, const void *filter);
 void gpubpf_lockdown_seccomp(unsigned long operation, unsigned long flags, const void *filter)
 {
@@ -272,12 +275,14 @@ void gpubpf_lockdown_seccomp(unsigned long operation, unsigned long flags, const
 }
 
 #ifdef __x86_64__
-/* The next syscall(): the C library's, or another interposer's. NULL before the constructor has run. */
+/* The syscall() to which the one below jumps: the C library's, or another interposer's. NULL before the constructor has
+ * run. */
 long (*gpubpf_lockdown_next)(long nr, ...);
 
 /*
- * Jumps instead of calling, with the caller's stack unchanged, because a call that creates a process requires it. 317
- * is SYS_seccomp. The rest is the kernel's calling convention (System V ABI for AMD64, A.2.1).
+ * syscall(): jumps to the next syscall() instead of calling it. The caller's stack must be unchanged, because a call
+ * that creates a process requires it. 317 is SYS_seccomp. Registers follow the kernel's calling convention (System V
+ * ABI for AMD64, A.2.1).
  */
 __asm__(".text\n"
 	".globl syscall\n"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The part that this process has in a session, for code that must not call the client. It says whether the agent may
- * start a thread and make calls. It also passes interposed calls to the client.
+ * Records whether this process has joined a session, for code that must not call the client. That code reads here
+ * whether the agent may start threads and make calls. Interposed libc functions reach the client through its handlers.
  */
 #include "session_state.h"
 
@@ -12,7 +12,7 @@
 
 static struct {
 	atomic_uint generation, joined; /* joined: the generation that joined, plus 1 */
-	pid_t owner;                    /* the process that joined */
+	pid_t owner;                    /* process id of the process that joined */
 	atomic_bool sealed;
 	atomic_int forbidden;
 	_Atomic(const struct gpubpf_process_handlers *) handlers; /* NULL: no runtime has called the client yet */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* time.c: the clock of all deadlines, in ns, and waits until one. */
+/* time.c: the clock of all deadlines, in ns, and waits until a deadline. */
 #ifndef GPUBPF_HOOKS_TIME_H
 #define GPUBPF_HOOKS_TIME_H
 
@@ -8,12 +8,12 @@
 #include <stdint.h>
 
 uint64_t gpubpf_now_ns(void); /* CLOCK_MONOTONIC */
-/* False when the deadline has passed. Uses only calls that ThreadSanitizer intercepts, also when the program is
+/* False when the deadline has passed. Uses only calls that ThreadSanitizer intercepts, since the application may be
  * built with it. */
 bool gpubpf_mutex_lock_until(pthread_mutex_t *lock, uint64_t deadline_ns);
 
 void gpubpf_cond_init(pthread_cond_t *cond);        /* the condition waits by CLOCK_MONOTONIC */
-/* Returns true if the condition may hold, false when the deadline has passed. */
+/* Returns false when the deadline has passed. True: the thread was woken; check the condition. */
 bool gpubpf_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t deadline_ns);
 
 #endif
