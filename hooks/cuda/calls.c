@@ -99,7 +99,7 @@ CUresult cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, const char *nam
 	return error;
 }
 
-/* A library's module in the current context: its functions came from the library's image. */
+/* Record the library's module in the current context: its functions come from the library's image. */
 CUresult cuLibraryGetModule(CUmodule *module, CUlibrary library)
 {
 	CUresult error = cuda_next_init() ? cuda_next.cuLibraryGetModule(module, library) : CUDA_ERROR_NOT_FOUND;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tracks stream captures. During a capture, waiting for the context is an error that invalidates the capture (CUDA
- * driver API, cuStreamBeginCapture). Therefore the agent does not wait then.
+ * Counts stream captures in progress. During a capture the agent does not wait for the context: such a wait is an error
+ * that invalidates the capture (CUDA driver API, cuStreamBeginCapture).
  */
 #include "cuda.h"
 
@@ -35,7 +35,8 @@ BEGIN(cuStreamBeginRecaptureToGraph_ptsz, RECAPTURE_PARAMETERS, (stream, mode, g
 BEGIN(cuStreamBeginCaptureToCig, (CUstream stream, void *what), (stream, what))
 BEGIN(cuStreamBeginCaptureToCig_ptsz, (CUstream stream, void *what), (stream, what))
 
-/* The capture continues if the call did not end it: the stream was another one, or this thread may not end it. */
+/* Count the end of a capture, unless the call failed without ending it: for a stream that captures nothing, or in a
+ * thread that may not end the capture. */
 static CUresult note_end(CUresult error)
 {
 	if (error != CUDA_ERROR_INVALID_VALUE && error != CUDA_ERROR_ILLEGAL_STATE &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Contexts. Each is a device of the launch path. Destroying one destroys its modules, twins and maps, so the agent
- * copies the maps back first.
+ * Contexts. Each is a device of the launch path. The end of a context destroys its modules, twins and maps, so the
+ * agent copies the maps back first.
  */
 #include "cuda.h"
 
@@ -9,8 +9,8 @@
 
 #define MAX_DEVICES 64
 
-/* The driver counts references to primary contexts. It destroys one at the last release, by the application or at
- * the end of a green context, or at a reset. */
+/* Counts references to each device's primary context, as the driver does. The driver destroys the context at a reset,
+ * or at the last release, by the application or by the end of a green context. */
 static struct {
 	_Atomic(CUcontext) context;
 	atomic_int retained;
@@ -161,7 +161,7 @@ static CUresult release(CUdevice device, CUresult (*next)(CUdevice))
 	return after_release(device, next(device));
 }
 
-/* The runtime API of CUDA 13 requests the first version of these two. */
+/* The runtime API of CUDA 13 looks up the names without _v2 of these two. */
 CUresult cuDevicePrimaryCtxRelease(CUdevice device)
 {
 	return cuda_next_init() ? release(device, cuda_next.cuDevicePrimaryCtxRelease) : CUDA_ERROR_NOT_FOUND;

@@ -38,7 +38,7 @@ struct cuda_launch {
 	void **params;
 };
 
-/* CUDA_KERNEL_NODE_PARAMS_v2; version 1 ends before `kernel` */
+/* CUDA_KERNEL_NODE_PARAMS_v2; version 1 has the members before `kernel` */
 struct cuda_kernel_node {
 	CUfunction f;
 	unsigned gx, gy, gz, bx, by, bz, shared;
@@ -58,7 +58,7 @@ struct cuda_any_node {
 	long long reserved2;
 };
 
-/* CUdevResource of type multiprocessors; the extra room allows for larger versions of it */
+/* CUdevResource of type multiprocessors; longer than today's, since the driver may write a newer version */
 struct cuda_resource {
 	int type;
 	char padding[92];
@@ -68,7 +68,7 @@ struct cuda_resource {
 
 #define CUDA_RESOURCE_SM 1
 
-/* The driver's functions: the interposed ones, and others that the agent needs. */
+/* The driver's functions: those that the agent interposes, and others that it calls. */
 struct cuda_next {
 #define CUDA_CALL(symbol, parameters, arguments) CUresult (*symbol) parameters;
 #include "calls.def"
@@ -113,66 +113,66 @@ void *cuda_hook_find(const char *symbol);
 struct cuda_module {
 	struct gpubpf_handle base;   /* CUmodule or CUlibrary; dead once unloaded */
 	bool library;
-	/* the library that this module instantiates in a context, and whose end is also its end */
+	/* not NULL: this module is that library's in one context, and ends with the library */
 	const struct cuda_module *of;
 	CUcontext context;           /* NULL: all contexts */
 	struct gpubpf_kept image;
-	struct gpubpf_kept code;     /* the loaded machine code, if `image` is the PTX that it was compiled from */
+	struct gpubpf_kept code;     /* the loaded machine code, if `image` is the PTX from which it was compiled */
 	uint64_t number;             /* number of its image, unique in the process */
-	char from[256];              /* file that contains the image, or else that loaded it; "" unknown */
-	pthread_mutex_t lent;        /* held while another thread passes its handle to the driver */
+	char from[256];              /* file that contains the image, or else the loading file; "": unknown */
+	pthread_mutex_t lent;        /* held while an agent thread passes base.handle to the driver */
 };
 
-#define CUDA_ATTRIBUTES 16           /* the agent copies CUfunction_attributes below this to twins */
+#define CUDA_ATTRIBUTES 16           /* CUfunction_attributes from 0 to 15 are copied to twins */
 #define CUDA_UNSET INT_MIN
 
 /* Each function is a program of the launch path: its twin contains it and its callees. */
 struct cuda_function {
-	struct gpubpf_handle base;   /* CUfunction or CUkernel; dead with its module or context */
+	struct gpubpf_handle base;   /* CUfunction or CUkernel; dead once its module or context ends */
 	struct cuda_module *module;
-	bool is_kernel;              /* it is a CUkernel */
+	bool is_kernel;              /* the handle is a CUkernel */
 	CUcontext context;           /* NULL: all contexts */
 	struct gpubpf_users users;   /* launches that use it; the last one releases its twins */
 	struct gpubpf_hook_program *program;
 	struct gpubpf_hook_kernel *kernel;
-	/* the CUkernel of this function, if it holds the settings, or NULL */
+	/* not NULL: the CUkernel of this CUfunction, whose record has the settings (attributes, cache config) */
 	_Atomic(struct cuda_function *) settings_owner;
-	atomic_int attribute[CUDA_ATTRIBUTES]; /* values set by the application, or CUDA_UNSET */
-	atomic_int cache_config;     /* likewise */
+	atomic_int attribute[CUDA_ATTRIBUTES]; /* values that the application set, or CUDA_UNSET */
+	atomic_int cache_config;     /* value that the application set, or CUDA_UNSET */
 };
 
 bool cuda_active(void);              /* is a session connected? The first call joins it. */
-/* caller: an address in the code that loads the module */
+/* file: `image` is a path. caller: an address in the code that loads the module. */
 void cuda_module_add(void *handle, bool library, const void *image, bool file, const void *caller);
-/* Add a library's module in the current context, unless it is known. */
+/* Add the library's module in the current context, unless it has a record. */
 void cuda_module_add_of(void *handle, const struct cuda_module *library);
 void cuda_module_remove(void *handle);
-/* An agent thread is about to pass the module's handle to the driver. Until cuda_module_unpin_handle(), unloading waits
- * for such threads up to a limit. False: already unloaded. */
+/* An agent thread calls it before it passes the module's handle to the driver. Until cuda_module_unpin_handle(), the
+ * application's unload call waits for that thread, up to a limit. False: already unloaded. */
 bool cuda_module_pin_handle(struct cuda_module *m);
 void cuda_module_unpin_handle(struct cuda_module *m);
-/* A malloc'd copy of its image, reduced to the parts that twins for `sm` need. NULL with the reason. code: the
- * loaded machine code instead of the PTX that it was compiled from. */
+/* A malloc'd copy of the module's image, reduced to the parts that twins for compute capability `sm` (90 for 9.0) need.
+ * NULL with *why. code: copy the loaded machine code, not the PTX from which it was compiled. */
 void *cuda_module_image(struct cuda_module *m, bool code, uint32_t sm, size_t *size, const char **why);
 struct cuda_module *cuda_module_find(void *handle);
 void cuda_function_add(void *handle, struct cuda_module *module, const char *name, bool is_kernel);
-/* The function's record. For one whose creation was not intercepted, the agent queries the driver. NULL: unknown. */
+/* The function's record. If the agent did not see the function's creation, it queries the driver. NULL: unknown. */
 struct cuda_function *cuda_function_find(void *handle);
-/* `handle` is the kernel's function in a context: the two share their settings. */
+/* Record that `handle` is the CUfunction of CUkernel `kernel` in a context: the two share their settings. */
 void cuda_function_share(void *handle, struct cuda_function *kernel);
 /* The record that holds the function's settings. */
 struct cuda_function *cuda_function_settings(struct cuda_function *f);
-/* Keep a function's twins alive during a launch. False: it was unloaded meanwhile. */
+/* Keep the function's twins alive until cuda_function_leave(). False: the function was unloaded. */
 bool cuda_function_use(struct cuda_function *f);
 void cuda_function_leave(struct cuda_function *f);
-/* The context is about to be destroyed, with its modules and functions. */
+/* Mark the context's modules and functions as dead: the context is about to be destroyed. */
 void cuda_modules_end(CUcontext context);
-/* The CUfunction of a CUfunction, or of a CUkernel in a context. */
+/* The CUfunction of f in the context; f itself if it is a CUfunction. */
 CUfunction cuda_function_in_context(const struct cuda_function *f, CUcontext context);
 
 /*
- * culink.c: copies of the inputs of linkers that run in the program, until the linker is destroyed. `type` is the
- * linker's own number. Each copy is NUL-terminated.
+ * culink.c: copies of the inputs of linkers that run in the application, until the linker is destroyed. `type` is the
+ * input type in the numbering of that linker. Each copy is NUL-terminated.
  */
 struct cuda_link_input {
 	struct cuda_link_input *next;
@@ -188,54 +188,54 @@ void cuda_link_end(const void *linker);
 /* Concatenate `first` (malloc'd, or NULL) and the inputs that are PTX. The result is malloc'd; NULL: out of memory. */
 char *cuda_link_text(char *first, const struct cuda_link_input *inputs, bool (*is_ptx)(const struct cuda_link_input *));
 
-/* jit.c: machine code generated in the program, found by its content */
-/* true: some pattern matches a function in it, or its functions are unknown */
+/* jit.c: PTX of machine code that was generated in the application, found by the machine code's bytes */
+/* Does a pattern of the plan match a function in the image? True also if its functions are unknown. */
 bool cuda_jit_is_matched(const void *image, size_t size);
 void cuda_jit_add(const void *image, size_t size, const char *ptx);
-/* The PTX that the image was compiled from, malloc'd; its size includes the NUL. NULL: unknown. */
+/* The PTX from which the image was compiled, malloc'd; *text_size includes the NUL. NULL: unknown. */
 char *cuda_jit_ptx(const void *image, size_t size, size_t *text_size);
 
 /* twin_load.c, twin_kernel.c */
 struct cuda_twin_handle {
-	struct gpubpf_handle base;   /* handle f, until it is unloaded */
-	CUfunction f, flat;          /* flat: variant for one-dimensional launches outside graphs, or NULL */
+	struct gpubpf_handle base;   /* the handle is f until the twin is unloaded */
+	CUfunction f, flat;          /* flat: the twin's variant for 1-D launches outside graphs, or NULL */
 	CUcontext context;
-	CUdeviceptr launch, pid;     /* words that a launch writes in stream order; 0: not used by the probes */
-	CUdeviceptr clock;           /* word with the clock's offset, written after a new calibration */
+	CUdeviceptr launch, pid;     /* addresses of words that a launch writes in stream order; 0: not used */
+	CUdeviceptr clock;           /* address of the word with the clock's offset in ns; 0: not used */
 	atomic_uint_fast64_t offset; /* value of that word */
 	struct cuda_function *original;
-	atomic_int attribute[CUDA_ATTRIBUTES]; /* values set on the twin */
+	atomic_int attribute[CUDA_ATTRIBUTES]; /* values that the agent set on the twin */
 	atomic_int cache_config;
 	struct gpubpf_hook_fit fit;
-	int registers[2];            /* per thread: of the original, and of the twin */
+	int registers[2];            /* registers per GPU thread: of the original, of the twin */
 	enum gpubpf_compiled_by compiled_by;
 	int unit_registers;           /* registers of a multiprocessor */
-	/* bytes of static shared memory of the twin, and the most that a launch may add; < 0: unknown */
+	/* bytes of static shared memory of the twin; limit of dynamic shared memory for a launch; < 0: unknown */
 	int shared, max_added_shared;
-	_Atomic uintptr_t stream;    /* stream of the first launch that wrote its number */
-	atomic_bool kept;            /* a graph may contain it */
+	_Atomic uintptr_t stream;    /* stream of the first launch that wrote `launch`, plus 1; 0: none */
+	atomic_bool kept;            /* a graph may contain the twin */
 };
 extern const struct gpubpf_hook_ops cuda_hook_ops;
-/* The record of a twin's function; NULL: not a twin. */
+/* The record of the twin with this handle; NULL: not a twin's handle. */
 const struct cuda_twin_handle *cuda_twin_find(CUfunction twin);
-/* The context is destroyed, with its twins: the driver may reuse their handles. */
+/* The context is destroyed: mark its twins as dead, since the driver may reuse their handles. */
 void cuda_twins_end(CUcontext context);
 
 /* context.c: the device of a context; NULL without a context */
 struct gpubpf_hook_device *cuda_device_of(CUcontext context);
 
-/* launch.c: common form of all kinds of launches; run() launches the original or its twin */
+/* launch.c: a launch call of any kind; run() makes the driver's call for the original or the twin */
 struct cuda_call {
 	CUfunction f;
 	unsigned grid[3], block[3], shared;
 	CUstream stream;
-	bool per_thread;              /* stream 0 is the per-thread default stream */
-	bool node;                    /* adds a graph node instead of launching: there is no stream to write to */
+	bool per_thread;              /* stream 0 means the per-thread default stream */
+	bool node;                    /* the call adds a graph node and launches nothing; there is no stream */
 	const void *arguments;        /* passed to run() */
 	CUresult (*run)(const struct cuda_call *c, CUfunction f);
-	CUcontext context;            /* context that a graph node specifies, or NULL */
+	CUcontext context;            /* context that the graph node specifies, or NULL */
 };
-/* The application has looked up the function to launch it in its context, or else in the current one. */
+/* The application looked up the function: prefetch its twin in the function's context, or in the current one. */
 void cuda_function_prefetch(void *handle);
 CUresult cuda_launch(const struct cuda_call *call);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs linked at run time. The agent copies the inputs of a linker until it is destroyed, as the PTX of its output.
- * The application's linker sees the same inputs and outputs as without the agent.
+ * Programs linked at run time. The agent stores copies of a linker's inputs until the linker is destroyed: the PTX
+ * among them is the PTX of the linked machine code. The linker gets the same inputs as without the agent.
  */
 #include "cuda.h"
 
@@ -19,7 +19,7 @@ struct linker {
 	size_t size;
 };
 
-/* protects the list; only one thread at a time uses a linker */
+/* protects the list, not its linkers: the application uses a linker in one thread at a time */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct linker *linkers;
 
@@ -58,7 +58,7 @@ void cuda_link_input(const void *linker, int type, const void *data, size_t size
 	if (l && data && size < MAX_INPUTS_SIZE - l->size)
 		input = malloc(sizeof(*input) + size + 1);
 	if (!input)
-		return; /* the PTX of its kernels will be missing or incomplete; the injector detects that */
+		return; /* the PTX lacks this input's functions; the session detects that and refuses them */
 	input->next = NULL;
 	input->type = type;
 	input->size = size;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kernel nodes of graphs. A node gets the twin, so each launch of the graph runs it. Queries of a node's kernel return
- * the original, whether the node was added explicitly or captured from a stream.
+ * Kernel nodes of graphs. The agent puts the twin into the node, so each launch of the graph runs the twin. If the
+ * application queries a node's kernel, it gets the original, for nodes that it added and for captured ones.
  */
 #include "cuda.h"
 
-/* A call that concerns one node; `next` and its arguments identify it. */
+/* A call that adds or sets one kernel node; `next` is the driver's function, and the other members its arguments. */
 struct node {
 	const struct cuda_kernel_node *kernel;
-	bool v2;                     /* `kernel` has all members of version 2 */
+	bool v2;                     /* version 2 of the call: `kernel` has all members */
 	CUresult (*next)(const struct node *n, const struct cuda_kernel_node *kernel);
 	CUgraphNode *made, node;
 	CUgraph graph;
@@ -133,7 +133,7 @@ CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec ready, CUgraphNode node, 
 	       CUDA_ERROR_NOT_FOUND;
 }
 
-/* ---- the generic node calls: the driver gets a copy that holds the twin ---- */
+/* ---- node calls for all types: the agent passes the driver a copy of the parameters that names the twin ---- */
 
 static CUresult add_any(const struct node *n, struct cuda_any_node *any)
 {
@@ -208,8 +208,8 @@ CUresult cuGraphExecNodeSetParams(CUgraphExec ready, CUgraphNode node, struct cu
 
 /* ---- querying nodes ---- */
 
-/* Fill in the driver's values for a node of the original. The driver names a library's kernel in one of two ways. A
- * node of the original in a temporary graph shows which. */
+/* Replace the twin by the original in the queried parameters. The driver names a library's kernel either by `f` or by
+ * `kernel`: a node of the original in a temporary graph shows which. */
 static void report_original(struct cuda_kernel_node *kernel, const struct cuda_twin_handle *t)
 {
 	const struct cuda_function *f = t->original;

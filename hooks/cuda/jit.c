@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Machine code generated in the program by one of NVIDIA's linkers or compilers. The agent stores the PTX that it was
- * made from under its content, so that its kernels can have twins when it is loaded. The user's cache keeps a copy for
- * programs that store machine code in their own files and load it in a later run.
+ * Machine code that NVIDIA's linkers or compilers generated in the application. The agent stores the PTX from which it
+ * was made and finds that PTX by the machine code's bytes. So kernels can have twins when the machine code is loaded.
+ * The user's cache folder has a copy, for applications that save machine code in files and load it in a later run.
  */
 #include "cuda.h"
 
@@ -14,14 +14,14 @@
 #include "hooks/client/cache.h"
 
 #define MAX_STORED_SIZE (64u << 20) /* total bytes of stored PTX and images */
-#define MAX_CACHED_IMAGE_SIZE (4u << 20) /* larger images are not looked up, because a look-up hashes the image */
+#define MAX_CACHED_IMAGE_SIZE (4u << 20) /* bytes; larger images are not in the cache, because a look-up hashes them */
 #define FOLDER "ptx"
 #define CODE_PREFIX ".text."  /* prefix of each function's section name */
 
-/* an image, followed by its text */
+/* an image (machine code) and its PTX text, one after the other in bytes[] */
 struct jit {
 	struct jit *next;
-	size_t size, text_size;  /* size of the text, including its NUL */
+	size_t size, text_size;  /* text_size: bytes of the PTX, including the NUL */
 	char bytes[];
 };
 
@@ -39,7 +39,8 @@ static bool is_in_range(size_t size, uint64_t offset, uint64_t length)
 	return offset <= size && length <= size - offset;
 }
 
-/* Does a pattern match the function of this section? Names must end within `names`. */
+/* Does a pattern of the plan match the function of the section whose name is at names + at? The name must end within
+ * `size` bytes of `names`. */
 static bool is_wanted_section(const char *names, size_t size, uint32_t at)
 {
 	return at < size && memchr(names + at, 0, size - at) &&
@@ -70,8 +71,8 @@ bool cuda_jit_is_matched(const void *image, size_t size)
 	return wanted;
 }
 
-/* The image's key in the cache. False: such images are not cached. The size is the one that the image states,
- * because a load passes no other. */
+/* Compute the image's key in the cache from the size in its ELF header, since loads pass no size. False: the image is
+ * not cached. */
 static bool file_key(const void *image, size_t size, char key[65])
 {
 	size_t n;

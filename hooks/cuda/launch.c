@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Launches. The launch path selects the original or a twin. A twin runs only if it fits where the original would have
- * run. If the driver refuses it, the original runs. The application sees only errors of the original.
+ * Launches. The launch path selects the original or a twin. A twin runs only if it fits on the device as the original
+ * would. If the driver refuses the twin, the original runs. The application sees only errors of the original.
  */
 #include "cuda.h"
 
 enum {
 	FUNC_DYNAMIC_SHARED = 8,      /* CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES */
-	DEFAULT_SHARED_SIZE = 48 * 1024, /* dynamic shared memory that needs no attribute */
+	DEFAULT_SHARED_SIZE = 48 * 1024, /* bytes of shared memory that need no FUNC_DYNAMIC_SHARED */
 	NAMED_STREAMS = 2,            /* CU_STREAM_LEGACY and _PER_THREAD: like 0, streams of the current context */
 };
 
 /* ---- does the twin fit? ---- */
 
-/* A changed setting may change how many blocks fit at once: drop the cached result. */
+/* Record a setting of the twin, and drop the cached number of blocks that fit at once: it may have changed. */
 static void note_setting(struct cuda_twin_handle *t, atomic_int *has, int value)
 {
 	atomic_store_explicit(has, value, memory_order_relaxed);
@@ -35,7 +35,8 @@ static int min_int(int a, int b)
 	return a < b ? a : b;
 }
 
-/* The application's value for the original. Dynamic shared memory is capped at the device's limit for the twin. */
+/* The attribute's value for the twin: the application's for the original, but at most the device's limit for dynamic
+ * shared memory. */
 static int wanted_value(const struct cuda_twin_handle *t, const struct cuda_function *settings, int attribute)
 {
 	int value = atomic_load_explicit(&settings->attribute[attribute], memory_order_relaxed);
@@ -60,8 +61,9 @@ static bool mirror_attributes(struct cuda_twin_handle *t)
 	return true;
 }
 
-/* Raise the twin's limit for shared memory beyond 48 KiB. Either the application raised the original's limit by a
- * call that is not intercepted, or only the twin's own memory exceeds 48 KiB. */
+/* Raise the twin's limit for dynamic shared memory if the launch needs more than 48 KiB with the twin's static memory.
+ * This is needed if the application raised the original's limit by a call that the agent does not intercept, or if only
+ * the twin exceeds 48 KiB. */
 static bool allow_shared(struct cuda_twin_handle *t, const struct cuda_call *c)
 {
 	CUfunction original;
@@ -100,7 +102,7 @@ static int blocks_held(const void *arg, bool twin, int *n)
 	return error;
 }
 
-/* Multiprocessors of the stream's green context. */
+/* Number of multiprocessors of the stream's green context; 0: all, < 0: unknown. */
 static int count_multiprocessors(const void *arg)
 {
 	const struct fitting *f = arg;
@@ -127,9 +129,9 @@ static bool fits(struct cuda_twin_handle *t, const struct cuda_call *c)
 	       gpubpf_hook_fits(&t->fit, grid, threads, c->shared, blocks_held, count_multiprocessors, &fitting);
 }
 
-/* Register limit per thread at which the twin holds as many blocks at once as the launch needs. The device allocates
- * registers per warp, in units of 256, and each quarter of a multiprocessor has a quarter of them. 0: registers are
- * not the limit. */
+/* Register limit per GPU thread with which as many blocks of the twin run at once as the launch needs. The device
+ * allocates registers per warp, in units of 256. Each quarter of a multiprocessor has a quarter of the registers. 0: no
+ * register limit helps. */
 static uint32_t register_limit(const struct cuda_twin_handle *t, const struct cuda_call *c)
 {
 	uint64_t grid = (uint64_t)c->grid[0] * c->grid[1] * c->grid[2];
@@ -154,8 +156,9 @@ static bool has_explicit_stream(const struct cuda_call *c)
 	return !c->node && (uintptr_t)c->stream > NAMED_STREAMS;
 }
 
-/* The context in which the driver will run it. A function runs in its own context. A library's kernel runs in the
- * context of the node or of the stream, else in the current one, which also holds for streams of a green context. */
+/* The context in which the driver will run the launch. A CUfunction runs in its own context. A CUkernel runs in the
+ * context of the graph node or of the stream. Without these, and in a stream of a green context, it runs in the current
+ * one. */
 static CUcontext context_of(const struct cuda_call *c, const struct cuda_function *f)
 {
 	CUcontext context = f->context ? f->context : c->context;
@@ -178,7 +181,7 @@ static bool captured(const struct cuda_call *c)
 	return ask && !ask(c->stream, &status) && status;
 }
 
-/* A twin has one word for its launch number (include/gpubpf/ctx.h). Report the consequence once. */
+/* A graph launch does not write the twin's word with the launch number (include/gpubpf/ctx.h): report it once. */
 static void warn_of_graphs(void)
 {
 	static atomic_bool warned;
@@ -201,7 +204,8 @@ static void warn_of_streams(struct cuda_twin_handle *t, const struct cuda_call *
 				 "overlap, its probes may read each other's launch number");
 }
 
-/* A default stream belongs to the current context, which may not be the twin's. */
+/* Is the launch's stream in the twin's context? A default stream belongs to the current context, which may be
+ * another. */
 static bool is_own_stream(const struct cuda_call *c, const struct cuda_twin_handle *t)
 {
 	CUcontext current = NULL;
@@ -211,7 +215,7 @@ static bool is_own_stream(const struct cuda_call *c, const struct cuda_twin_hand
 
 typedef CUresult write_word(CUstream stream, CUdeviceptr address, uint64_t value, unsigned flags);
 
-/* If the write fails, timestamps use the previous offset. */
+/* Write the clock's offset in stream order. If that fails, timestamps use the previous offset, so ignore it. */
 static void write_offset(const struct cuda_call *c, uint64_t offset, struct cuda_twin_handle *t, write_word *write)
 {
 	atomic_store_explicit(&t->offset, offset, memory_order_relaxed);
@@ -219,8 +223,9 @@ static void write_offset(const struct cuda_call *c, uint64_t offset, struct cuda
 		write(c->stream, t->clock, offset, 0);
 }
 
-/* Write the words in stream order. A captured graph must contain only the program's nodes: the device may launch the
- * graph, which allows only kernel nodes, or the program may compare it with another. */
+/* Write the twin's words (launch number, process id, clock offset) in stream order before the launch. Not in a capture:
+ * the graph must contain only the application's nodes. The device may launch the graph, which allows only kernel nodes,
+ * or the application may compare it with another graph. */
 static CUresult write_words(const struct cuda_call *c, const struct gpubpf_hook_launch *l,
 			    struct cuda_twin_handle *t)
 {
@@ -251,7 +256,7 @@ static CUresult write_words(const struct cuda_call *c, const struct gpubpf_hook_
 	return error;
 }
 
-/* Is the launch one-dimensional, and does it stay so? Graph nodes may get another shape later. */
+/* May the launch use the twin's flat variant? It must be one-dimensional, and no graph node, whose shape may change. */
 static bool is_flat(const struct cuda_call *c)
 {
 	return c->grid[1] == 1 && c->grid[2] == 1 && c->block[1] == 1 && c->block[2] == 1 && !c->node && !captured(c);

@@ -32,8 +32,8 @@ void *cuda_hook_find(const char *symbol)
 }
 
 /*
- * cuGetProcAddress takes a name without suffix and a version. It returns the function that the header of that version
- * means by the name. Its address identifies it: it is one of the driver's symbols.
+ * cuGetProcAddress takes a name without suffix and a CUDA version. It returns the function that the header of that
+ * version calls by the name. Its address equals that of one of the driver's symbols, which identifies it.
  */
 static void *replace_by_hook(void *real)
 {

@@ -34,7 +34,7 @@ static CUresult add_to_current(CUdeviceptr address, size_t size)
 	return add_to_context(current_context(), address, size);
 }
 
-/* All contexts can access it, but it ends with the context that created it. */
+/* Record memory that all contexts can access. It ends with the current context. */
 static CUresult add_to_all(const void *memory, size_t size, enum gpubpf_allocation_kind kind)
 {
 	gpubpf_allocation_add(current_context(), true, &(struct gpubpf_allocation){ (uintptr_t)memory, size, kind,
@@ -43,8 +43,8 @@ static CUresult add_to_all(const void *memory, size_t size, enum gpubpf_allocati
 	return 0;
 }
 
-/* Host memory may have another address on the device (Unified Addressing, exceptional disjoint addressing). Report
- * it only if the addresses are equal. */
+/* Record host memory only if its address on the device is the same. The two may differ (Unified Addressing, exceptional
+ * disjoint addressing). */
 static CUresult add_if_same_address(void *memory, size_t size)
 {
 	CUdeviceptr seen = 0;
@@ -55,7 +55,8 @@ static CUresult add_if_same_address(void *memory, size_t size)
 	return add_to_all(memory, size, GPUBPF_ALLOCATION_HOST);
 }
 
-/* Memory allocated during a stream capture exists only while the graph runs, so it is not reported. */
+/* Record memory allocated in stream order. Memory of a stream capture exists only while the graph runs, so it is not
+ * recorded. */
 static CUresult add_in_stream(CUdeviceptr address, size_t size, CUstream stream, CUresult (*capturing)(CUstream, int *),
 			      bool pool)
 {
@@ -71,7 +72,7 @@ static CUresult add_in_stream(CUdeviceptr address, size_t size, CUstream stream,
 		context = NULL;
 	if (!context)
 		context = current_context();
-	/* a pool may belong to another device than the stream, with or without access */
+	/* do not record memory of a pool on another device: the stream's device may lack access to it */
 	if (pool && (context != current_context() || cuda_direct.ctx_device(&device) || !cuda_next.cuPointerGetAttribute ||
 		     cuda_next.cuPointerGetAttribute(&ordinal, ORDINAL, address) || ordinal != device))
 		return 0;
@@ -151,8 +152,8 @@ CUresult cuMemAllocFromPoolAsync_ptsz(CUdeviceptr *address, size_t size, void *p
 	return error ? error : add_in_stream(*address, size, stream, cuda_next.cuStreamIsCapturing_ptsz, true);
 }
 
-/* A device gets or loses access to mapped addresses. For devices other than the current context's the agent cannot
- * determine their contexts. */
+/* A device gets or loses access to mapped addresses. The agent records this for the current context's device only: it
+ * does not know the contexts of other devices. */
 CUresult cuMemSetAccess(CUdeviceptr address, size_t size, const CUmemAccessDesc *access, size_t n)
 {
 	bool has_current = false, none = false;

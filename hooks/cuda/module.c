@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The image that each module, library and function came from. */
+/* Records from which image each module, library and function came. */
 #include "cuda.h"
 
 #include <dlfcn.h>
@@ -11,7 +11,7 @@
 
 #include "backends/cuda/wire/fatbin_format.h"
 
-#define LENT_NS 5000000000ull /* maximum wait for twins that are being bound to an unloading module */
+#define LENT_NS 5000000000ull /* how long an unload call waits for agent threads that use the module's handle */
 
 static struct gpubpf_handles modules = GPUBPF_HANDLES_INIT, functions = GPUBPF_HANDLES_INIT;
 
@@ -65,7 +65,7 @@ struct cuda_module *cuda_module_find(void *handle)
 	return (struct cuda_module *)gpubpf_handles_find(&modules, handle);
 }
 
-/* Release all that belongs to a function except its record: its twins and launch path state. */
+/* Release a function's twins and its state in the launch path. The record stays. */
 static void release_function(struct cuda_function *f)
 {
 	if (!gpubpf_hook_kernel_is_matched(f->kernel))
@@ -88,8 +88,8 @@ void cuda_function_leave(struct cuda_function *f)
 		release_function(f);
 }
 
-/* The record stays. Look-ups find a newer record of the same handle first. An agent thread may call the driver with
- * the handle until the launch path has released the kernel. */
+/* The function was unloaded: mark its record as dead and release its twins. The record stays, and look-ups find a newer
+ * record of the same handle first. Agent threads may use the handle until the launch path has released the kernel. */
 static void kill_function(struct cuda_function *f)
 {
 	if (gpubpf_users_kill(&f->users))
@@ -105,7 +105,7 @@ static void kill_function_of_module(struct gpubpf_handle *record, void *module)
 		kill_function(f);
 }
 
-/* protects all modules' images: one may be unloaded while it is read */
+/* protects the images of all modules: a module may be unloaded while a thread reads its image */
 static pthread_mutex_t images = PTHREAD_MUTEX_INITIALIZER;
 
 static void kill_module_of_library(struct gpubpf_handle *record, void *library);
@@ -124,7 +124,8 @@ void cuda_module_unpin_handle(struct cuda_module *m)
 	pthread_mutex_unlock(&m->lent);
 }
 
-/* The application's thread waits at most LENT_NS, whatever the driver does. */
+/* Set the handle to NULL once no agent thread uses it. The application's thread waits at most LENT_NS, since the driver
+ * may block the agent thread. */
 static void clear_handle(struct cuda_module *m)
 {
 	bool locked = gpubpf_mutex_lock_until(&m->lent, gpubpf_now_ns() + LENT_NS);
@@ -188,7 +189,7 @@ static void note_file(struct cuda_module *m, const char *path)
 	memcpy(m->from, name, strnlen(name, sizeof(m->from) - 1)); /* the rest is zero */
 }
 
-/* The library whose file contains the image, or else that calls with an image in memory. */
+/* Record the library whose file contains the image; for an image in other memory, the library that loads it. */
 static void note_origin(struct cuda_module *m, const void *image, const void *caller)
 {
 	Dl_info where;
@@ -310,7 +311,7 @@ static void add_function(void *handle, struct cuda_module *module, const char *n
 	gpubpf_handles_add(&functions, &f->base);
 }
 
-/* A library and its modules in contexts yield the same functions. */
+/* The library of a library's module, else the module itself: both have the same functions. */
 static const struct cuda_module *defining_module(const struct cuda_module *m)
 {
 	return m->of ? m->of : m;
@@ -376,7 +377,7 @@ CUfunction cuda_function_in_context(const struct cuda_function *f, CUcontext con
 	return plain;
 }
 
-/* Query the driver for a function whose creation was not intercepted (enumeration). */
+/* Query the driver for a function whose creation the agent did not intercept: the application enumerated functions. */
 static struct cuda_function *query_function(void *handle)
 {
 	struct cuda_module *module = NULL;

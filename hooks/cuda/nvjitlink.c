@@ -29,7 +29,7 @@ typedef const struct cuda_link_input input;
 	CALL(GetLinkedCubin, (linker l, void *image), (l, image)) \
 	CALL(Destroy, (linker *l), (l))
 
-/* A library's functions, for the agent's own calls. */
+/* The functions of one nvJitLink library, for the agent's own calls. */
 struct library {
 #define CALL(function, parameters, arguments) int (*function) parameters;
 	CALLS(CALL)
@@ -57,7 +57,7 @@ static bool find_library(void *handle, struct library *lib)
 
 /* ---- the PTX of a link ---- */
 
-/* Options are stored as a linker's first inputs. */
+/* input type of the agent's own: the linker's options, stored as its first inputs */
 enum { OPTION = -1 };
 
 static bool is_ptx(input *i)
@@ -101,8 +101,8 @@ static int options_for_ptx(input *inputs, const char *options[OPTIONS_MAX])
 	return lto ? n : 0;
 }
 
-/* Link again, to PTX: all inputs except PTX, or only inputs of type LTO-IR, since nvJitLink may accept no others
- * then. */
+/* Link the inputs again, with PTX as output: all inputs except PTX, or with ltoir_alone only those of type LTO-IR,
+ * since nvJitLink may refuse others for PTX output. */
 static char *relink_to_ptx(const struct library *lib, input *inputs, bool ltoir_alone)
 {
 	const char *options[OPTIONS_MAX];
@@ -141,7 +141,7 @@ static void store_ptx(const struct library *lib, linker l, const void *image)
 	free(text);
 }
 
-/* ---- the calls: `next` is the library's function ---- */
+/* ---- the agent's functions; `next` is the library's function of the same name ---- */
 
 static int Create(int (*next)(linker *l, uint32_t n, const char **options), linker *l, uint32_t n, const char **options)
 {
@@ -197,7 +197,7 @@ static int Destroy(int (*next)(linker *l), linker *l)
 
 /* ---- functions found by dlsym ---- */
 
-/* The first function found for each name. */
+/* For each name, the function of the first library found. */
 static struct {
 #define CALL(function, parameters, arguments) int (*_Atomic function) parameters;
 	CALLS(CALL)
@@ -232,7 +232,8 @@ static void *find(const char *symbol)
 	return NULL;
 }
 
-/* A second library with the same names keeps all its functions. */
+/* May the agent's function stand in for `real`? False for a second library with the same names: it is not
+ * intercepted. */
 static bool claim_name(const char *symbol, void *real)
 {
 #define CALL(function, parameters, arguments) \

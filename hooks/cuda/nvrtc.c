@@ -45,7 +45,7 @@ static int get_cubin(get *next, program p, char *image)
 	return error;
 }
 
-static get *_Atomic first; /* the first function found */
+static get *_Atomic first; /* the function of the first library found */
 
 static int hooked_get_cubin(program p, char *image)
 {
@@ -57,7 +57,8 @@ static void *find(const char *symbol)
 	return strcmp(symbol, NAME) ? NULL : (void *)hooked_get_cubin;
 }
 
-/* A second library with the same names keeps its own function. */
+/* May the agent's function stand in for `real`? False for a second library with the same name: it is not
+ * intercepted. */
 static bool claim_name(const char *symbol, void *real)
 {
 	get *none = NULL;

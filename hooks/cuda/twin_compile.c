@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does: loads a twin's module into the driver, as machine code or as text that the driver compiles, and binds the words
- * with addresses of the application's variables.
+ * Does: loads a twin's module into the driver, as machine code or as PTX that the driver compiles. Stores the
+ * addresses of the application's variables in the twin's words gpubpf_bind_<i>.
  * Before: the session sent the twin.
  * After: the context has a module with the twin, or there is a reason why not.
  * Requires: the context is current.
@@ -33,7 +33,7 @@ static CUresult store_word(CUmodule module, const char *name, uint64_t value)
 	return error ? error : cuda_copy_to(&cuda_direct, at, &value, sizeof(value));
 }
 
-/* The address of an application's variable in the current context. */
+/* Query the address of the application's variable in the current context. */
 static CUresult variable(struct cuda_module *from, const char *name, CUdeviceptr *address)
 {
 	CUmodule module = from->base.handle;
@@ -45,8 +45,8 @@ static CUresult variable(struct cuda_module *from, const char *name, CUdeviceptr
 	return error ? error : cuda_direct.module_global(address, &size, module, name);
 }
 
-/* Bind the variables named by lines "//gpubpf-bind NAME" at the head of the twin's text, in the order of its words
- * gpubpf_bind_<i>. */
+/* Store the addresses of variables in the twin's words. Line i of the form "//gpubpf-bind NAME" at the head of the
+ * twin's text names the variable of word gpubpf_bind_<i>. */
 static int bind_variables(struct cuda_twin_module *m, const char *text, size_t size, struct gpubpf_reason *why)
 {
 	static const char mark[] = "//gpubpf-bind ";
@@ -74,7 +74,8 @@ static int bind_variables(struct cuda_twin_module *m, const char *text, size_t s
 	return 0;
 }
 
-/* The application may unload the module meanwhile, since its launches need not wait for the twin. */
+/* Pin the application's module: it may be unloaded while the twin is built, since launches need not wait for the
+ * twin. */
 static int lend_module(struct cuda_module *original, struct gpubpf_reason *why)
 {
 	if (cuda_module_pin_handle(original))
@@ -110,7 +111,7 @@ static int get_variable_address(void *arg, const char *name, uint64_t *address)
 	return error ? cuda_twin_refuse(variable_query->why, "the application's variable", name, error) : 0;
 }
 
-/* Machine code gets the addresses of variables before it is loaded. */
+/* Load machine code. The addresses of variables are written into the code before. */
 static int load_code(struct cuda_twin_module *m, const void *data, size_t size, struct gpubpf_reason *why)
 {
 	struct variable_query variable_query = { m->original->module, why };
@@ -131,8 +132,8 @@ static int load_code(struct cuda_twin_module *m, const void *data, size_t size, 
 	return error ? cuda_twin_refuse(why, "the driver refused the twin:", "machine code", error) : err;
 }
 
-/* Load machine code in place of text that the driver would compile. A driver older than the code's compiler may
- * refuse it. */
+/* Load machine code that the session compiled from the twin's PTX. False: refused, for example by a driver that is
+ * older than the compiler; then the driver compiles the PTX. */
 static bool load_assembled(struct cuda_twin_module *m, const void *data, size_t size)
 {
 	void *code = malloc(size);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does: finds a twin's kernel in its module, initializes its words, and compiles its text again if that lets more blocks
+ * Does: finds a twin's kernel in its module, initializes its words, and compiles its PTX again if that lets more blocks
  * run at once. Holds the records of twins.
  * Before: the module is loaded.
  * After: launches can use the kernel.
@@ -24,7 +24,7 @@
 
 static struct gpubpf_handles twins = GPUBPF_HANDLES_INIT;
 
-/* The address of a word; 0: the twin does not define it. */
+/* Query the address of one of the twin's words; *at 0: the twin does not define it. */
 static CUresult find_word(const struct cuda_twin_module *m, enum symbol word, CUdeviceptr *at)
 {
 	CUresult error = CUDA_ERROR_NOT_FOUND;
@@ -53,7 +53,7 @@ static CUresult store_if_defined(const struct cuda_twin_module *m, enum symbol w
 /* Find the twin's words and initialize them. */
 static CUresult store_words(struct cuda_twin_module *m, struct cuda_twin_handle *t, uint64_t kernel)
 {
-	/* graph launches write no words: name at least this process */
+	/* initial value: graph launches write no words, so probes in graphs read at least this process */
 	uint64_t pid = (uint64_t)getpid() << 32 | (uint32_t)gettid();
 	CUresult error = find_word(m, LAUNCH, &t->launch);
 
@@ -71,10 +71,11 @@ static CUresult store_words(struct cuda_twin_module *m, struct cuda_twin_handle 
 	return error ? error : store_at(t->pid, pid);
 }
 
-/* A twin that counts a block's lanes has more static shared memory than the kernel, so a launch can add less. */
+/* Find the twin's static shared memory and the limit of dynamic shared memory. Twins that count a block's lanes have
+ * more static memory than the original, so a launch can add less. */
 static void find_shared(struct cuda_twin_handle *t, CUdevice device)
 {
-	int all = 0; /* stays 0 if the driver does not know the attribute */
+	int all = 0; /* 0: the driver does not know the attribute */
 
 	t->max_added_shared = -1;
 	if (cuda_next.cuFuncGetAttribute && !cuda_next.cuFuncGetAttribute(&t->shared, FUNC_SHARED, t->f) &&
@@ -82,7 +83,7 @@ static void find_shared(struct cuda_twin_handle *t, CUdevice device)
 		t->max_added_shared = all - t->shared;
 }
 
-/* INT_MAX: unknown. */
+/* A function's attribute; INT_MAX: unknown. */
 static int attribute(int which, CUfunction f)
 {
 	int value = 0;
@@ -90,7 +91,7 @@ static int attribute(int which, CUfunction f)
 	return cuda_next.cuFuncGetAttribute(&value, which, f) ? INT_MAX : value;
 }
 
-/* 0: unknown, or the application has unloaded it. */
+/* The original's attribute; 0: unknown, or the application has unloaded the original. */
 static int attribute_of_original(int which, const struct cuda_twin_handle *t)
 {
 	CUfunction original = cuda_function_in_context(t->original, t->context);
@@ -105,7 +106,7 @@ static int round_registers(int registers)
 	return registers > INT_MAX - 7 ? registers : (registers + 7) & ~7;
 }
 
-/* Wherever the twin fits, its flat variant must fit too. */
+/* Does the flat variant use no more registers and memory than the twin? Then it fits wherever the twin fits. */
 static bool is_as_small(CUfunction flat, CUfunction f)
 {
 	return round_registers(attribute(FUNC_REGISTERS, flat)) <= round_registers(attribute(FUNC_REGISTERS, f)) &&
@@ -123,7 +124,7 @@ static void find_flat(struct cuda_twin_module *m, struct cuda_twin_handle *t, co
 		t->flat = NULL;
 }
 
-/* The caller has made the module's context current. */
+/* Find the twin's function and flat variant in the module. The caller has made the module's context current. */
 static CUresult find_kernel(struct cuda_twin_module *m, struct cuda_twin_handle *t, const struct gpubpf_hook_twin *what)
 {
 	CUresult error = cuda_direct.module_function(&t->f, m->module, what->name);
@@ -148,14 +149,14 @@ static CUresult find_kernel(struct cuda_twin_module *m, struct cuda_twin_handle 
 	return error;
 }
 
-/* ---- a twin with more registers than its kernel holds fewer blocks per multiprocessor, which hides less memory
- * latency ---- */
+/* ---- recompiling: with more registers than the original, fewer blocks of a twin run per multiprocessor, which hides
+ * less memory latency ---- */
 
 enum {
-	BLOCK_THREADS = 256,     /* threads; assumed, because no launch shape is known yet */
-	MAX_COMPILE_NS = 500 * 1000000, /* recompile only twins that compiled in less time, */
-	MAX_TEXT_SIZE = 160 << 10, /* or, if the time is unknown, have less text: ptxas 13.0 takes 0.1 s for 50 KiB */
-	MAX_EXTRA_LOCAL_BYTES = 8, /* more bytes of local memory per lane are acceptable for a quarter more blocks */
+	BLOCK_THREADS = 256,     /* assumed threads per block: no launch shape is known yet */
+	MAX_COMPILE_NS = 500 * 1000000, /* recompile only twins that compiled in less time (ns) */
+	MAX_TEXT_SIZE = 160 << 10, /* bytes of PTX, if the time is unknown: ptxas 13.0 takes 0.1 s for 50 KiB */
+	MAX_EXTRA_LOCAL_BYTES = 8, /* per lane; acceptable in exchange for a quarter more blocks */
 };
 
 static int blocks_held(CUfunction f)
@@ -165,8 +166,8 @@ static int blocks_held(CUfunction f)
 	return f && cuda_next.cuOccupancy && !cuda_next.cuOccupancy(&n, f, BLOCK_THREADS, 0) ? n : 0;
 }
 
-/* Is the twin better than one with `now` blocks and `bytes` of local memory per lane? A recursive kernel may not use
- * more. */
+/* Is the recompiled twin better than one with `now` blocks per multiprocessor and `bytes` of local memory per lane?
+ * That of a recursive kernel may not use more local memory. */
 static bool holds_more(const struct cuda_twin_handle *t, const struct gpubpf_hook_twin *what, int now, int bytes)
 {
 	int n = blocks_held(t->f);
@@ -176,8 +177,8 @@ static bool holds_more(const struct cuda_twin_handle *t, const struct gpubpf_hoo
 	return n > now && attribute(FUNC_LOCAL, t->f) <= bytes;
 }
 
-/* Recompile the text with a register limit that allows one more block, if that many blocks of the original fit. Use
- * the result if it is better. */
+/* If more blocks of the original than of the twin fit, recompile the PTX with a register limit that allows one more
+ * block. Use the result if it is better (holds_more()). */
 static CUresult recompile_for_blocks(struct cuda_twin_module *m, struct cuda_twin_handle *t, const struct gpubpf_hook_twin *what)
 {
 	int now = blocks_held(t->f), bytes = attribute(FUNC_LOCAL, t->f), all = t->unit_registers;
@@ -206,7 +207,8 @@ static bool is_compile_cheap(const struct cuda_twin_module *m, uint64_t ns)
 	       strlen(m->text) <= MAX_TEXT_SIZE;
 }
 
-/* The caller has made the module's context current and holds the lock of its one kernel. Returns 0, or refuses. */
+/* Prepare the twin's kernel for launches. The caller has made the module's context current and holds the kernel's lock.
+ * 0, or -errno with the reason. */
 static int bind_kernel(struct cuda_twin_module *m, struct cuda_twin_handle *t, const struct gpubpf_hook_twin *what,
 		       struct gpubpf_reason *why)
 {
@@ -228,8 +230,8 @@ static int bind_kernel(struct cuda_twin_module *m, struct cuda_twin_handle *t, c
 	return error ? cuda_twin_refuse(why, "the twin", what->name, error) : 0;
 }
 
-/* A recursive kernel has the stack limit that the program set, and may use all of it. For other kernels the driver
- * computes the stack size. */
+/* Does the twin need no larger stack frames than the original? Only checked for recursive kernels, which may use up the
+ * stack limit that the application set. For other kernels the driver computes the stack size. */
 static bool frame_fits(const struct cuda_twin_handle *t, int frame[2])
 {
 	frame[0] = frame[1] = 0;
@@ -292,7 +294,7 @@ void cuda_twins_end(CUcontext context)
 	gpubpf_handles_each(&twins, end_of_context, context);
 }
 
-/* The record stays, since look-ups take no lock. */
+/* Release the twin. Its record stays, since look-ups take no lock. */
 void cuda_twin_put(void *twin)
 {
 	struct cuda_twin_handle *t = twin;

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* "sm_90" as 90 */
+/* The device's compute capability: 90 for "sm_90". */
 static uint32_t capability(const struct gpubpf_hook_device *of)
 {
 	int major = 0, minor = 0, mode;
@@ -26,9 +26,9 @@ static int image(void *adapter_program, struct gpubpf_hook_device *device, struc
 	struct cuda_function *f = adapter_program;
 	bool code = image->unloadable >> GPUBPF_IMAGE_PTX & 1;
 
-	image->kind = GPUBPF_IMAGE_FATBIN; /* or ELF or PTX: the target detects it */
+	image->kind = GPUBPF_IMAGE_FATBIN; /* it may also be ELF or PTX: the session detects that */
 	image->from = f->module->from;
-	/* the parts of a container that the device uses */
+	/* the identity covers the parts of the container that this device uses: image, form, compute capability */
 	image->identity = f->module->number << 17 | (uint64_t)code << 16 | capability(device);
 	image->kept = gpubpf_image_is_cached(image->identity);
 	if (!image->kept)

@@ -39,7 +39,7 @@ static void count_launch(const struct cuda_launch *k, const char *reason)
 	cuda_function_leave(f);
 }
 
-/* An earlier call has set the block size. */
+/* Count a launch by a call that has only the grid's size. An earlier call has set the block size. */
 static CUresult count_launched(CUresult error, CUfunction f, unsigned width, unsigned height)
 {
 	if (!error)

@@ -12,7 +12,7 @@
 #include "core/wire/checks.h"
 
 #define PART_SIZE (16ull << 20)  /* bytes of a part, the unit of work of a thread */
-#define PARTS_FOR_4_THREADS 8 /* gpubpf_mirror_threads() returns 4 threads for 8 parts; more threads were not measured */
+#define PARTS_FOR_4_THREADS 8 /* gpubpf_mirror_threads() halves it; more threads were not measured */
 /* bytes, or a quarter of free memory if that is less. The first copy to any other page allocates that page. */
 #define MAX_PREPARED_SIZE (4ull << 30)
 

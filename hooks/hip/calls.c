@@ -86,8 +86,9 @@ hipError_t hipModuleGetFunction(hipFunction_t *f, hipModule_t module, const char
 }
 
 /*
- * Calls that free all memory of a device, including the agent's maps. Destroying a context does not: HIP contexts only
- * name devices, and a device's memory outlives them. (In HIP 5 a reset of the primary context frees nothing either.)
+ * These calls free all memory of a device, including the agent's maps. The end of a context frees none: HIP contexts
+ * only name devices, and a device's memory outlives them. (In HIP 5 a reset of the primary context frees nothing
+ * either.)
  */
 
 hipError_t hipDeviceReset(void)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Converts every kind of kernel launch to a struct hip_call. A twin is a module's function. If the host function's
- * address identifies the original, the twin uses the equivalent call for module functions.
+ * Converts every kind of kernel launch to a struct hip_call. A twin is always a function of a module. If the
+ * application launches a registered kernel by its host address, the twin uses the equivalent call for module
+ * functions.
  */
 #include "hip.h"
 
@@ -18,13 +19,14 @@ static struct hip_call call_of(const void *f, dim3 grid, dim3 block, size_t shar
 	};
 }
 
-/* Differences between the kinds of launches: the runtime's function for the original, and extra arguments. */
+/* What differs between the kinds of launches (hip_call.more): the runtime's function for the original, and its
+ * arguments beyond those of struct hip_call. */
 struct more {
 	hipError_t (*launch)(const void *, dim3, dim3, void **, size_t, hipStream_t);
 	hipError_t (*cooperative)(const void *, dim3, dim3, void **, unsigned, hipStream_t);
 	typeof(hip_next.hipExtModuleLaunchKernel) ext;
 	typeof(hip_next.hcc_module_launch) hcc;
-	hipStream_t stream;          /* stream argument for a module's launch */
+	hipStream_t stream;          /* stream to pass to the launch of a module's function */
 	dim3 grid, block;            /* as passed by the application */
 	size_t shared;
 	hipEvent_t start, stop;
@@ -51,8 +53,9 @@ hipError_t hipModuleLaunchKernel(hipFunction_t f, unsigned gx, unsigned gy, unsi
 
 /* ---- registered kernels ---- */
 
-/* HIP 5 records launches of registered kernels in a stream capture, but runs a module's launch at once. Therefore
- * the twin becomes a graph node after the last recorded one. -1: no capture is active. */
+/* Launch the twin in a stream capture. HIP 5 records launches of registered kernels there, but runs a module's launch
+ * at once. Therefore the agent adds the twin to the graph, as a node after the last recorded one. -1: no capture is
+ * active. */
 static hipError_t run_captured(const struct hip_call *c, const void *f, void **params)
 {
 	struct hip_kernel_node kernel = {
@@ -73,7 +76,7 @@ static hipError_t run_captured(const struct hip_call *c, const void *f, void **p
 		return -1;
 	hip_twin_note_in_graph((void *)f);
 	error = hip_next.hipGraphAddKernelNode(&node, graph, deps, ndeps, &kernel);
-	return error ? error : hip_next.stream_depend(c->stream, &node, 1, 1 /* replaces the dependencies */);
+	return error ? error : hip_next.stream_depend(c->stream, &node, 1, 1 /* replace dependencies */);
 }
 
 static hipError_t run_registered(const struct hip_call *c, const void *f, void **params, void **extra)
@@ -110,7 +113,7 @@ hipError_t hipLaunchKernel_spt(const void *f, dim3 grid, dim3 block, void **args
 				 stream, stream ? stream : PER_THREAD);
 }
 
-/* ---- cooperative: a runtime without cooperative launches of module functions runs the original ---- */
+/* ---- cooperative launches: the original runs if the runtime has none for module functions ---- */
 
 static hipError_t run_cooperative(const struct hip_call *c, const void *f, void **params, void **extra)
 {
@@ -163,7 +166,7 @@ hipError_t hipModuleLaunchCooperativeKernel(hipFunction_t f, unsigned gx, unsign
 	return hip_next_init() ? hip_launch(&c) : hipErrorNotFound;
 }
 
-/* ---- with events: the module's call counts threads, and is a C++ function before ROCm 6 ---- */
+/* ---- launches with events: for module functions their grid counts threads; a C++ function before ROCm 6 ---- */
 
 static hipError_t run_ext(const struct hip_call *c, const void *f, void **params, void **extra)
 {
@@ -191,7 +194,7 @@ static hipError_t launch_ext(struct more *more, hipFunction_t f, dim3 threads, d
 	c.run = run_ext;
 	if (grid.x * block.x == threads.x && grid.y * block.y == threads.y && grid.z * block.z == threads.z)
 		return hip_launch(&c);
-	/* partial blocks: their meaning is up to the runtime */
+	/* a grid that is no multiple of the block: the runtime defines what that means */
 	return more->hcc ? more->hcc(f, threads.x, threads.y, threads.z, block.x, block.y, block.z, shared, stream,
 				     params, extra, more->start, more->stop)
 			 : more->ext(f, threads.x, threads.y, threads.z, block.x, block.y, block.z, shared, stream,
@@ -325,7 +328,7 @@ hipError_t hipGraphExecKernelNodeSetParams(hipGraphExec_t exec, hipGraphNode_t n
 	return hip_next_init() && hip_next.hipGraphExecKernelNodeSetParams ? set_node(&n) : hipErrorNotFound;
 }
 
-/* The application sees its own kernel. */
+/* Return the original's handle to the application, not the twin's. */
 hipError_t hipGraphKernelNodeGetParams(hipGraphNode_t node, struct hip_kernel_node *kernel)
 {
 	hipError_t error = hip_next_init() && hip_next.hipGraphKernelNodeGetParams ?

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Launches. The launch path selects the original or a twin. A twin runs only if it fits where the original would have
- * run. If the runtime refuses it, the original runs. The application sees only errors of the original.
+ * Launches. The launch path selects the original or a twin. A twin runs only if it fits on the device as the original
+ * would. If the runtime refuses the twin, the original runs. The application sees only errors of the original.
  */
 #include "hip.h"
 
@@ -14,7 +14,7 @@ enum {
 	MAX_PARAMS = 1024,
 	STACK_PARAMS = 16, /* parameters that a launch stores on its stack */
 	MAX_BUFFER = 1 << 16,
-	/* the members of `extra` */
+	/* keys in the array `extra` (HIP_LAUNCH_PARAM_...) */
 	EXTRA_POINTER = 1, EXTRA_SIZE = 2, EXTRA_END = 3,
 };
 
@@ -29,7 +29,7 @@ static struct gpubpf_hook_device *device_of(hipStream_t stream)
 
 	if (hip_direct.get_device(&number))
 		return NULL;
-	if ((uintptr_t)stream > 2 && hip_next.stream_device) /* 1 and 2 name the device's own streams */
+	if ((uintptr_t)stream > 2 && hip_next.stream_device) /* 1, 2: streams of the current device */
 		number = hip_next.stream_device(stream);
 	if (number < 0)
 		return NULL;
@@ -55,7 +55,8 @@ struct fitting {
 	const struct hip_twin *twin;
 };
 
-/* HIP 5 divides by the waves of a block, rounded down, and by a kernel's register count, which may be 0. */
+/* Query how many blocks a multiprocessor holds. HIP 5 divides by the waves of a block, rounded down, so `threads` is
+ * rounded up. It also divides by the original's register count; if that is 0, the agent computes the result. */
 static int blocks(const void *arg, bool twin, int *n)
 {
 	const struct fitting *f = arg;
@@ -131,8 +132,8 @@ static bool read_extra(void **extra, const void **from, size_t *size)
 	return *from && *size;
 }
 
-/* Pass the arguments as one buffer. The application's buffer may end before the words' offset, or extend over the
- * hidden arguments. */
+/* Launch the twin with the arguments as one buffer. The agent copies the application's buffer, which may end before the
+ * words' offset or extend over the hidden arguments, and adds the words. */
 static hipError_t run_buffer(const struct hip_call *c, const struct hip_twin *t, const struct words *w)
 {
 	size_t size, end = t->words_at + sizeof(w->word[0]) * w->n;
@@ -166,7 +167,7 @@ static int launch_twin(const void *call, struct gpubpf_hook_launch *l)
 	else
 		error = run_buffer(c, t, &words);
 	if (error)
-		hip_direct.last_error(); /* hide the error from the application */
+		hip_direct.last_error(); /* clear the runtime's last error: the application must not see it */
 	return error;
 }
 

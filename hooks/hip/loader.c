@@ -119,13 +119,13 @@ static pthread_mutex_t searching = PTHREAD_MUTEX_INITIALIZER;
 
 struct search {
 	const struct hip_module *module;
-	char symbol[1024];           /* the kernel's descriptor; "": search by place only */
+	char symbol[1024];           /* name of the kernel's descriptor; "": match only by place in the image */
 	unsigned domain, bdf;        /* the device's PCI address */
-	unsigned matches, inside;    /* number of all matches, and of matches in the application's memory */
+	unsigned matches, inside;    /* number of all matches; of matches in the application's image */
 	struct hip_loaded found;
 };
 
-/* The object's offset in the application's image. */
+/* Is the code object whose bytes are at `from` in the application's image? *offset: where. */
 static bool is_inside_image(const struct hip_module *m, const char *from, uint64_t size, size_t *offset)
 {
 	if (!m->where || from < m->where || from >= m->where + m->size || size > m->size - (from - m->where))
@@ -141,7 +141,7 @@ static bool is_on_device(const struct search *s, hsa_handle_t object, hsa_handle
 	if (hsa.loader.info(object, INFO_AGENT, agent))
 		return false;
 	if (hsa.agent_info(*agent, AGENT_INFO_BDFID, &bdf) || hsa.agent_info(*agent, AGENT_INFO_DOMAIN, &domain))
-		return true; /* older runtimes do not report it, and predate programs with several devices */
+		return true; /* older runtimes do not report the device: assume it is this one */
 	return bdf == s->bdf && domain == s->domain;
 }
 
@@ -152,7 +152,7 @@ static void record_match(struct search *s, hsa_handle_t object, bool in, size_t 
 	if (hsa.loader.info(object, INFO_LOAD_DELTA, &delta))
 		return;
 	if (in && !s->inside++)
-		s->matches = 0; /* earlier matches by name belong to other modules */
+		s->matches = 0; /* a match by place is certain: drop earlier matches by name */
 	if (s->inside && !in)
 		return;
 	s->matches++;
@@ -188,12 +188,12 @@ static hsa_status_t visit_code_object(hsa_handle_t executable, hsa_handle_t obje
 
 static hsa_status_t visit_executable(hsa_handle_t executable, void *arg)
 {
-	/* unloaded executables are listed too, without code objects */
+	/* the runtime also lists unloaded executables, with no code objects */
 	hsa.loader.each_code_object(executable, visit_code_object, arg);
 	return 0;
 }
 
-/* Make the runtime load a registered binary, which it does at first use. */
+/* Make the runtime load the function's registered binary, which it otherwise loads at first use. */
 static void force_load(const struct hip_function *f)
 {
 	struct hip_function_attributes attributes;
@@ -202,7 +202,8 @@ static void force_load(const struct hip_function *f)
 		hip_next.attributes(&attributes, f->base.handle);
 }
 
-/* A NULL `name` matches only by place in the application's image. */
+/* Search the loaded code objects of the device for the one with the kernel. name NULL: match only by place in the
+ * application's image. */
 static void search(const struct hip_module *m, const char *name, int device, struct hip_loaded *loaded)
 {
 	struct search s = { .module = m };

@@ -14,7 +14,7 @@ struct hip_driver hip_direct;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool ready;      /* a runtime is loaded */
-static const char *missing_function; /* a function that it lacks and the agent needs; NULL: none */
+static const char *missing_function; /* a function that the agent needs and the runtime lacks; NULL: none */
 
 static void load_runtime(void *unused)
 {
@@ -76,8 +76,8 @@ static void *find_hook(const char *symbol)
 	return NULL;
 }
 
-/* Returns the function that the header of a version means by a name, maybe under another symbol. Its address
- * identifies it. */
+/* The runtime returns the function that the header of that HIP version calls by the name; its symbol may differ. Its
+ * address identifies the symbol, and so the agent's function. */
 hipError_t hipGetProcAddress(const char *symbol, void **pfn, int version, uint64_t flags, void *status)
 {
 	hipError_t error;

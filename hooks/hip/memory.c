@@ -39,7 +39,7 @@ static hipError_t add_allocation(hipError_t error, void *const *memory, size_t s
 	return error;
 }
 
-/* Add it if kernels see it at its host address. */
+/* Record the memory if kernels see it at its host address. */
 static hipError_t add_if_same_address(hipError_t error, void *memory, size_t size)
 {
 	bool clean = !error && hip_active() && has_no_error();
@@ -51,7 +51,7 @@ static hipError_t add_if_same_address(hipError_t error, void *memory, size_t siz
 	return add_allocation(0, &memory, size, GPUBPF_ALLOCATION_HOST);
 }
 
-/* Memory allocated during a stream capture does not exist before the graph runs. */
+/* Record memory allocated in stream order, but not in a stream capture: it does not exist before the graph runs. */
 static hipError_t add_in_stream(hipError_t error, void *const *memory, size_t size, hipStream_t stream)
 {
 	bool clean = !error && hip_active() && has_no_error();
@@ -119,7 +119,7 @@ hipError_t hipMallocAsync(void **memory, size_t size, hipStream_t stream)
 	return add_in_stream(NEXT(hipMallocAsync, memory, size, stream), memory, size, stream);
 }
 
-/* Remove the record before the runtime frees the memory: another thread may get the same address at once. */
+/* Remove the record before the runtime frees the memory: afterwards another thread may get the same address at once. */
 
 hipError_t hipFree(void *memory)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The image that each module and kernel came from. The address of the host function identifies a kernel of a
+/* Records from which image each module and kernel came. The address of the host function identifies a kernel of a
  * registered binary. Programs register many more kernels than they launch, so registration does little work. */
 #include "hip.h"
 
@@ -77,7 +77,7 @@ static struct hip_module *find_module(const void *handle)
 
 /* ---- functions ---- */
 
-/* Release all that belongs to a function except its record: its twins and launch path state. */
+/* Release a function's twins and its state in the launch path. The record stays. */
 static void release_function(struct hip_function *f)
 {
 	if (!atomic_load(&f->kernel) || !gpubpf_hook_kernel_is_matched(f->kernel))
@@ -121,8 +121,8 @@ static void kill_function_of_module(struct gpubpf_handle *record, void *module)
 
 /* ---- unloading modules ---- */
 
-/* Binaries are unregistered at the end of their library or of the process, maybe after the runtime's end. Therefore
- * their device state is not released. */
+/* Release a module's state. Binaries are unregistered at the end of their library or of the process, maybe after the
+ * runtime's end. Therefore the agent does not release their state on the device. */
 void hip_module_remove(void *handle)
 {
 	struct hip_module *m = find_module(handle);

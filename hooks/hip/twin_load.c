@@ -13,17 +13,17 @@ struct module {
 	hipModule_t module;
 	int device;
 	struct hip_function *original;
-	uint32_t words;              /* enum hip_bind_args of the twin's kernel */
+	uint32_t words;              /* mask of enum hip_bind_args of the twin's kernel */
 	size_t words_at;
 	size_t size;
-	char image[];                /* the runtime may reference it while it is loaded */
+	char image[];                /* stays allocated while the module is loaded: the runtime may reference it */
 };
 
-/* twins by their hipFunction_t */
+/* record of a twin, found by its hipFunction_t */
 struct record {
 	struct gpubpf_handle base;
 	void *original;
-	atomic_bool kept;            /* a graph contains it */
+	atomic_bool kept;            /* a graph contains the twin */
 };
 
 static struct gpubpf_handles twins = GPUBPF_HANDLES_INIT;
@@ -33,7 +33,8 @@ static int device_of(const struct gpubpf_hook_device *device)
 	return gpubpf_hook_device_open_params(device)->index;
 }
 
-/* The code object that the runtime selected if it is in the application's image, else the whole image. */
+/* Fill *image with the code object that the runtime selected, if that is in the application's image; else with the
+ * whole image. */
 static int image(void *adapter_program, struct gpubpf_hook_device *device, struct gpubpf_hook_image *image)
 {
 	struct hip_function *f = adapter_program;
@@ -60,7 +61,7 @@ static int refuse(struct gpubpf_reason *why, const char *what, hipError_t error)
 	return -EINVAL;
 }
 
-/* Write values into the twin that only this process knows. */
+/* Write values into the twin that only this process knows, such as addresses. */
 static int write_binds(struct module *m, struct gpubpf_hook_device *device, const struct hip_binds *binds,
 		       struct gpubpf_reason *why)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Launches that carry their arguments as pointers to values whose sizes only the driver knows. The twin gets these
- * pointers and pointers to its extra arguments. The call also leaves the arguments set on the kernel, for later
- * launches without arguments. Therefore the agent first appends the original with them to a list that is never
- * executed.
+ * Launches that pass their arguments as pointers to values whose sizes only the driver knows. The agent passes these
+ * pointers and pointers to the extra arguments for the twin. Such a call also sets the arguments on the kernel, for
+ * later launches without arguments. So that the original has them too, the agent first appends the original with these
+ * arguments to a list that is never executed.
  */
 #include "level_zero.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Intercepts a driver's dispatch tables. The loader looks up the functions zeGet<table>ProcAddrTable of each driver's
- * library by dlsym and gets the agent's. These let the driver fill the table and then replace its entries. Each driver
- * has its own set of replacements, because handles do not identify their driver. The loader and its layers export
- * functions of the same names, which are not replaced.
+ * Intercepts a driver's dispatch tables. The loader looks up the functions zeGet<table>ProcAddrTable in each driver's
+ * library by dlsym, and gets the agent's functions. These let the driver fill the table and then replace entries. Each
+ * driver has its own set of replacements, because handles do not identify their driver. The loader and its layers
+ * export functions of the same names, which the agent does not replace.
  */
 #include "level_zero.h"
 
@@ -59,12 +59,12 @@ enum table {
 	NTABLES,
 };
 
-/* An entry that the agent reads (ours: NULL), or reads and replaces. Reads come first, so they see the driver's
- * entries. */
+/* Table entries that the agent reads (ours: NULL), or reads and replaces. Those that it only reads come first, so they
+ * get the driver's functions. */
 static const struct entry {
 	enum table table;
 	uint32_t since;                    /* first version of the table with this entry */
-	size_t at, driver;                 /* offset in the table, and in struct lz_driver */
+	size_t at, driver;                 /* byte offsets: in the dispatch table; in struct lz_driver */
 	void *ours[LZ_DRIVERS];
 } entries[] = {
 #define API(table, member) \
@@ -138,7 +138,7 @@ static void *find(const char *symbol)
 	return t < NTABLES ? (void *)fills[t].ours[0] : NULL;
 }
 
-/* The library is neither the loader nor a layer: those export their versions. */
+/* Is the library with this address a driver? The loader and layers export functions that return their version. */
 static bool is_driver(const void *address)
 {
 	static const char *const versions[] = { "zelLoaderGetVersion", "zelLoaderGetVersions" };
@@ -192,18 +192,18 @@ static bool always(void)
 
 GPUBPF_DLSYM_USER(level_zero, "zeGet", find, always, .stand_in = stand_in);
 
-/* ---- direct calls that bypass the tables ---- */
+/* ---- calls of the loader that bypass the tables ---- */
 
 #define DIRECT_HANDLES 0x00020027 /* ZE_STRUCTURE_TYPE_DRIVER_DDI_HANDLES_EXT_PROPERTIES */
 
 struct direct_handles {
 	ze_structure_type_t stype;
 	void *next;
-	uint32_t flags;                    /* bit 0: handles begin with tables */
+	uint32_t flags;                    /* bit 0: each handle points to its dispatch tables */
 };
 
-/* Handles of newer drivers can begin with tables. A loader of several drivers then calls through these instead of
- * the tables that it requested. Clearing the flag prevents that. */
+/* Objects of newer drivers can begin with their dispatch tables. A loader with several drivers then calls through these
+ * tables instead of those that it requested. The agent clears the flag that announces them. */
 ze_result_t lz_DriverGetProperties(struct lz_driver *d, ze_driver_handle_t driver, ze_driver_properties_t *properties)
 {
 	ze_result_t err = d->next.DriverGetProperties(driver, properties);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Launches. If the launch path selects a twin, the adapter applies the original's arguments and settings and appends it
- * with the application's events. If the driver refuses it, the original is appended, and the application sees only the
- * original's error. Appending to an immediate list launches; appending to a regular list records.
+ * Launches. If the launch path selects a twin, the adapter sets the original's arguments and settings on the twin and
+ * appends the twin with the application's events. If the driver refuses the twin, the adapter appends the original, and
+ * the application sees only the original's error. Appending to an immediate list launches the kernel; appending to a
+ * regular list records it.
  */
 #include "level_zero.h"
 
@@ -29,7 +30,7 @@ static int append_original(const void *call)
 	return append(a, a->original);
 }
 
-/* The arguments after the kernel's own (enum gpubpf_twin_flags). */
+/* Set the twin's extra arguments, which follow the kernel's own (enum gpubpf_twin_flags). */
 static ze_result_t set_extra(const struct lz_driver *d, const struct gpubpf_hook_launch *l, const struct lz_twin *twin)
 {
 	uint32_t at = twin->kernel->nargs;
@@ -55,7 +56,7 @@ static int prepare_twin(const struct lz_driver *d, const struct gpubpf_hook_laun
 	return err ? (int)err : (int)set_extra(d, l, twin);
 }
 
-/* All groups of a cooperative launch must run at once. */
+/* Does the twin fit? All groups of a cooperative launch must run at once. */
 static bool fits(const struct lz_append *a, ze_kernel_handle_t twin)
 {
 	uint32_t most = 0;
@@ -86,7 +87,7 @@ static void describe(struct gpubpf_hook_launch *l, struct lz_kernel *k, const ze
 		     const struct lz_group_size *size)
 {
 	const uint32_t *group = size ? &size->x : k->setting.group;
-	uint32_t count[3] = { 0 }; /* only the device knows the size of an indirect launch */
+	uint32_t count[3] = { 0 }; /* stays 0 for an indirect launch, whose size only the device knows */
 
 	if (groups) {
 		count[0] = groups->groupCountX;
@@ -100,7 +101,7 @@ static void describe(struct gpubpf_hook_launch *l, struct lz_kernel *k, const ze
 	}
 }
 
-/* The list contains the twin until it is reset. */
+/* Record that a command list contains the twin. */
 static void mark_kept(const struct gpubpf_hook_launch *l)
 {
 	struct lz_twin *twin = l->twin;
@@ -201,13 +202,13 @@ ze_result_t lz_CommandListAppendLaunchKernelWithArguments(struct lz_driver *d, z
 					   .event = event, .nwait = nwait, .wait = wait });
 }
 
-/* ---- several kernels in one call: only the device knows how many it launches, so all are counted ---- */
+/* ---- several kernels in one call: only the device knows how many of them it launches, so the agent counts all ---- */
 
 struct multi_launch {
 	struct lz_list *list;
 	uint32_t n;
 	ze_kernel_handle_t *chosen;
-	struct gpubpf_hook_launch *launches;  /* kernel NULL: no record */
+	struct gpubpf_hook_launch *launches;  /* [n]; kernel NULL: the kernel has no record */
 };
 
 static bool open_multi(struct multi_launch *s, ze_command_list_handle_t list, uint32_t n)
@@ -219,7 +220,7 @@ static bool open_multi(struct multi_launch *s, ze_command_list_handle_t list, ui
 	return s->launches;
 }
 
-/* Select the handles to append; false: only originals. */
+/* Fill s->chosen with the handle to append for each kernel. False: only originals. */
 static bool select_twins(const struct lz_driver *d, struct multi_launch *s, const ze_kernel_handle_t *kernels)
 {
 	bool any = false;

@@ -24,14 +24,14 @@ struct lz_group_size { /* ze_group_size_t of the specification, since 1.14 */
 
 /* driver.c: a driver loaded by the loader */
 struct lz_driver {
-	const void *library;               /* load address; NULL: unused slot */
+	const void *library;               /* load address of the driver's library; NULL: unused slot */
 	struct gpubpf_ze_api api;          /* functions that the agent calls */
-	struct {                           /* replaced functions; NULL: unsupported by the driver or its loader */
+	struct {                           /* the driver's functions that the agent replaces; NULL: the driver or loader has none */
 #define LZ_CALL(table, member, parameters, arguments) ze_result_t (ZE_APICALL *table##member)(parameters);
 #include "calls.def"
 #undef LZ_CALL
 	} next;
-	_Atomic(void *) fill[16];          /* the driver's functions that fill the tables */
+	_Atomic(void *) fill[16];          /* [enum table] the driver's zeGet<table>ProcAddrTable */
 };
 
 extern struct lz_driver lz_drivers[LZ_DRIVERS];
@@ -42,17 +42,17 @@ extern struct lz_driver lz_drivers[LZ_DRIVERS];
 #undef LZ_CALL
 
 bool lz_active(void);                      /* is a session connected? The first call joins it. */
-/* over all drivers; a sub-device has its parent's number */
+/* device number for users, counted over all drivers; a sub-device has its parent's number */
 uint32_t lz_device_ordinal(const struct lz_driver *d, ze_device_handle_t device);
 
 extern struct gpubpf_records lz_contexts, lz_modules, lz_kernels, lz_lists;
 
-/* context.c: NULL: out of memory */
+/* context.c: the launch path's device for a context and a device; NULL: out of memory */
 struct gpubpf_hook_device *lz_context_device(struct lz_driver *d, ze_context_handle_t context, ze_device_handle_t device);
 
 /* code.c: the inputs of a module; immutable */
 struct lz_code {
-	uint32_t nparts;                   /* 1, or the number of parts that the driver links */
+	uint32_t nparts;                   /* number of IL parts; the driver links several */
 	struct lz_part {
 		void *data;
 		size_t size;
@@ -66,12 +66,12 @@ struct lz_code *lz_code_new(const ze_module_desc_t *desc); /* NULL: out of memor
 void lz_code_free(struct lz_code *code);
 int lz_code_image(const struct lz_code *code, struct gpubpf_hook_image *image);
 
-/* native.c: NULL: its IL is unknown */
+/* native.c: the inputs from which native code was built; NULL: unknown */
 struct lz_code *lz_native_code(const void *native, size_t size);
 struct lz_code *lz_native_parse(const void *bytes, size_t size); /* parses a cache file; NULL: invalid format */
 
 /* module.c */
-struct lz_module {                         /* outlives the module, since a thread may be loading its twins */
+struct lz_module {                         /* outlives the driver's module: a thread may be loading its twins */
 	struct gpubpf_record object;
 	struct lz_driver *driver;
 	ze_context_handle_t context;
@@ -80,8 +80,8 @@ struct lz_module {                         /* outlives the module, since a threa
 	struct gpubpf_hook_program *hook;
 	pthread_mutex_t lock;              /* protects the members below */
 	bool dead;
-	struct lz_code *code;              /* NULL: only native code is known */
-	ze_module_handle_t *peers;         /* modules that it was linked with */
+	struct lz_code *code;              /* NULL: the IL is unknown */
+	ze_module_handle_t *peers;         /* [npeers] modules with which the application linked it */
 	uint32_t npeers;
 	char *names;                       /* names of its kernels, separated by ';' */
 };
@@ -101,11 +101,11 @@ struct lz_kernel {
 	struct gpubpf_record object;
 	struct lz_module *module;
 	struct gpubpf_hook_kernel *hook;
-	bool recorded; /* its arguments and settings are recorded; false after a failed allocation */
-	pthread_mutex_t lock;              /* serializes launches of a twin */
+	bool recorded; /* all arguments and settings are recorded; false after a failed allocation */
+	pthread_mutex_t lock;              /* serializes launches of twins, which share the recorded arguments */
 	uint32_t nargs;
 	struct lz_arg *args;
-	struct lz_setting {                /* other settings; `set` has a bit per call that was made */
+	struct lz_setting {                /* other settings; `set`: bit per call that the application made */
 		uint32_t set, version;
 		uint32_t group[3], offset[3];
 		ze_kernel_indirect_access_flags_t indirect;
@@ -116,17 +116,17 @@ struct lz_kernel {
 struct lz_twin {
 	ze_kernel_handle_t handle;
 	struct lz_kernel *kernel;
-	uint32_t *applied;                 /* version of each argument as set on the twin, */
-	uint32_t setting;                  /* and of the other settings */
-	/* access flags that its programs need in addition to the kernel's */
+	uint32_t *applied;                 /* [nargs] lz_arg version that is set on the twin */
+	uint32_t setting;                  /* version of the settings that is set on the twin */
+	/* indirect access flags that the twin's programs need in addition to the kernel's */
 	ze_kernel_indirect_access_flags_t indirect;
-	atomic_bool kept;                  /* a command list contains it */
+	atomic_bool kept;                  /* a command list contains the twin */
 };
 
 /* The caller holds the kernel's lock. */
 ze_result_t lz_kernel_apply(struct lz_twin *twin);          /* 0, GPUBPF_TWIN_REPORTED, or the driver's error */
 ze_result_t lz_kernel_apply_setting(struct lz_twin *twin);
-/* The kernel was launched with arguments whose sizes only the driver knows. */
+/* A launch call has set arguments on the kernel whose sizes only the driver knows: the recorded ones are outdated. */
 void lz_kernel_note_args_set(struct lz_kernel *kernel, const struct lz_group_size *size);
 
 /* list.c */
@@ -135,14 +135,14 @@ struct lz_list {
 	struct lz_driver *driver;
 	ze_context_handle_t context;
 	ze_device_handle_t device;
-	uint32_t ordinal;                  /* of its queue group */
-	bool immediate, waits;             /* appending launches; waits: and the call returns after its end */
-	ze_command_list_handle_t aside;    /* arguments.c: scratch list, or NULL */
+	uint32_t ordinal;                  /* ordinal of the list's command queue group */
+	bool immediate, waits;             /* appending launches; waits: the append call returns after the launch's end */
+	ze_command_list_handle_t aside;    /* arguments.c: list that is never executed, or NULL */
 	struct gpubpf_hook_record **records;
 	uint32_t n, room;
 };
 
-void lz_list_add(struct lz_list *list, struct gpubpf_hook_record *record); /* takes over the record */
+void lz_list_add(struct lz_list *list, struct gpubpf_hook_record *record); /* takes ownership of the record */
 /* Does lz_queues_wait() cover launches in this list? Not for an asynchronous immediate list of a driver before 1.6. */
 bool lz_list_can_be_waited_for(const struct lz_list *list);
 /* Wait for all work in the queues and immediate lists of a context: 0, or -ETIMEDOUT. */
@@ -151,7 +151,8 @@ int lz_queues_wait(ze_context_handle_t context, uint32_t timeout_ms);
 /* launch.c */
 struct lz_append {
 	struct lz_driver *driver;
-	/* AppendLaunchKernel or a similar call. NULL: WithArguments if there is a size, otherwise WithParameters. */
+	/* the driver's AppendLaunchKernel or a call with the same parameters. NULL: AppendLaunchKernelWithArguments
+	 * if `size` is set, otherwise AppendLaunchKernelWithParameters. */
 	ze_result_t (ZE_APICALL *plain)(ze_command_list_handle_t, ze_kernel_handle_t, const ze_group_count_t *,
 					ze_event_handle_t, uint32_t, ze_event_handle_t *);
 	ze_command_list_handle_t list;
@@ -168,7 +169,7 @@ struct lz_append {
 	ze_event_handle_t *wait;
 };
 
-/* arguments.c: launches that carry their arguments */
+/* arguments.c: launches that pass their arguments */
 ze_result_t lz_append_values(const struct lz_append *a, ze_kernel_handle_t kernel, void **values);
 /* The caller holds the kernel's lock. */
 ze_result_t lz_append_values_twin(const struct lz_append *a, const struct gpubpf_hook_launch *l);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Command lists. Each execution of a regular list counts its recorded launches in the state of their recording. The
- * agent records queues so that it can wait for them.
+ * Command lists and queues. Each execution of a regular list counts the launches recorded in it, as probed if a twin
+ * was recorded. The agent has records of queues so that it can wait for them.
  */
 #include "level_zero.h"
 
@@ -17,7 +17,7 @@ struct queue {
 	ze_context_handle_t context;
 };
 
-/* Create the record of a new list; without a record its launches run unprobed. */
+/* Create the record of a new list. If that fails, its launches run unprobed. */
 static void add_list(ze_command_list_handle_t handle, const struct lz_list *as)
 {
 	struct lz_list *list = lz_active() ? calloc(1, sizeof(*list)) : NULL;
@@ -49,7 +49,7 @@ void lz_list_add(struct lz_list *list, struct gpubpf_hook_record *record)
 	if (record && records)
 		list->records[list->n++] = record;
 	else
-		free(record); /* out of memory: its launches are not counted */
+		free(record); /* out of memory: the runs of this record are not counted */
 }
 
 ze_result_t lz_CommandListCreate(struct lz_driver *d, ze_context_handle_t context, ze_device_handle_t device,
@@ -115,7 +115,7 @@ ze_result_t lz_CommandQueueCreate(struct lz_driver *d, ze_context_handle_t conte
 
 ze_result_t lz_CommandQueueDestroy(struct lz_driver *d, ze_command_queue_handle_t queue)
 {
-	/* takes the table's lock, so it waits for threads that wait for the queue */
+	/* blocks on the table's lock until threads that synchronize with the queue have released it */
 	free(gpubpf_records_release(&lz_queues, queue));
 	return d->next.CommandQueueDestroy(queue);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The application's memory, for helpers that look up allocations. All devices of a context can access its host memory.
- * Device and shared memory is listed for the device of its allocation only, since access by others cannot be
- * determined.
+ * The agent records device and shared memory only for the device for which it was allocated, since it cannot determine
+ * whether others can access it.
  */
 #include "level_zero.h"
 
@@ -50,7 +50,7 @@ ze_result_t lz_MemFree(struct lz_driver *d, ze_context_handle_t context, void *a
 	return d->next.MemFree(context, at);
 }
 
-/* A policy may defer the free; the record is removed at the call. */
+/* The free policy may defer the free, but the agent removes the allocation at the call. */
 ze_result_t lz_MemFreeExt(struct lz_driver *d, ze_context_handle_t context, const ze_memory_free_ext_desc_t *desc, void *at)
 {
 	gpubpf_allocation_remove((uintptr_t)at);

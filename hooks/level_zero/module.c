@@ -6,7 +6,7 @@
 
 GPUBPF_RECORDS(lz_modules)
 
-/* Names of all kernels, separated by ';', or NULL if unknown. */
+/* Names of all kernels of the module, separated by ';', malloc'd; NULL: unknown. */
 static char *kernel_names(const struct lz_driver *d, ze_module_handle_t module)
 {
 	uint32_t n = 0;
@@ -63,7 +63,7 @@ ze_result_t lz_ModuleDestroy(struct lz_driver *d, ze_module_handle_t module)
 	struct lz_module *m = gpubpf_records_release(&lz_modules, module);
 
 	if (m) {
-		pthread_mutex_lock(&m->lock); /* waits for a twin that is being loaded */
+		pthread_mutex_lock(&m->lock); /* wait for a thread that loads a twin */
 		m->dead = true;
 		pthread_mutex_unlock(&m->lock);
 		gpubpf_hook_program_destroy(m->hook);
@@ -77,13 +77,13 @@ ze_result_t lz_ModuleDestroy(struct lz_driver *d, ze_module_handle_t module)
 	return d->next.ModuleDestroy(module);
 }
 
-/* Add the modules that are not among its peers yet. */
+/* Add the modules with which m was linked to its peers. */
 static void add_peers(struct lz_module *m, uint32_t n, const ze_module_handle_t *modules)
 {
 	ze_module_handle_t *peers = calloc(m->npeers + n + 1, sizeof(*peers));
 
 	if (!peers)
-		return; /* its twins will lack functions, and the driver will refuse them */
+		return; /* out of memory: m's twins will lack functions, and the driver will refuse them */
 	if (m->npeers)
 		memcpy(peers, m->peers, m->npeers * sizeof(*peers));
 	free(m->peers);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stores the IL of native code. A program that caches its modules' native code later loads it without IL. For native
- * code that passed through the agent, the user's cache folder has the IL, keyed by the native code's hash.
+ * Stores the IL of native code. An application that caches its modules' native code later loads it without IL. When an
+ * application gets native code from the driver, the agent stores the IL in the user's cache folder, keyed by the native
+ * code's hash.
  */
 #include "level_zero.h"
 

@@ -51,7 +51,7 @@ static bool has_part(const struct lz_driver *d, ze_device_handle_t whole, ze_dev
 	return false;
 }
 
-/* The driver's number of devices; *at: index of this device, if it is among them. */
+/* Returns the driver's number of devices. *at: index of this device, unchanged if it is not among them. */
 static uint32_t count_devices(const struct lz_driver *d, ze_device_handle_t device, uint32_t *at)
 {
 	ze_device_handle_t devices[MAX_DEVICES];

@@ -57,7 +57,7 @@ static void unload(void *module)
 	free(m);
 }
 
-/* Link the twin with the modules that the original was linked with. */
+/* Link the twin with the modules with which the application linked the original. */
 static int link_peers(struct lz_module *p, ze_module_handle_t twin, struct gpubpf_reason *why)
 {
 	ze_module_handle_t *all = calloc(p->npeers + 1, sizeof(*all));
@@ -75,7 +75,8 @@ static int link_peers(struct lz_module *p, ze_module_handle_t twin, struct gpubp
 	return err ? gpubpf_ze_error(why, "linking the twin", err) : 0;
 }
 
-/* The caller holds the program's lock, which keeps it alive. */
+/* Load the twin's module. The caller holds the lock of the original's record, so the application cannot destroy the
+ * original meanwhile. */
 static int load_locked(struct lz_module *p, enum gpubpf_image_kind kind, const void *data, size_t size,
 		       struct module *m, struct gpubpf_reason *why)
 {
@@ -140,7 +141,7 @@ static uint32_t extra_args(uint32_t flags)
 	return !!(flags & GPUBPF_TWIN_ARG_ARENA) + !!(flags & GPUBPF_TWIN_ARG_LAUNCH) + !!(flags & GPUBPF_TWIN_ARG_PID);
 }
 
-/* The twin must take exactly the kernel's arguments plus the extra ones. */
+/* Refuse the twin unless the driver reports exactly the kernel's arguments plus the extra ones for it. */
 static int check_args(const struct module *m, struct lz_twin *t, const struct gpubpf_hook_twin *what,
 		      struct gpubpf_reason *why)
 {
@@ -154,7 +155,7 @@ static int check_args(const struct module *m, struct lz_twin *t, const struct gp
 	return -EINVAL;
 }
 
-/* Are any maps in memory that is not passed as an argument? */
+/* Does the device have maps outside the arena? Twins access them without receiving them as arguments. */
 static bool has_external_maps(struct gpubpf_hook_device *device)
 {
 	uint32_t n = 0;
@@ -164,7 +165,8 @@ static bool has_external_maps(struct gpubpf_hook_device *device)
 	return n;
 }
 
-/* Application memory that programs read is not passed as an argument either. */
+/* Allow the twin to access memory that is not passed as an argument: external maps, and application memory that
+ * programs read. */
 static ze_result_t allow_indirect_access(const struct module *m, struct lz_twin *t)
 {
 	struct gpubpf_hook_device *device = t->kernel->module->hook_device;
@@ -214,7 +216,7 @@ static bool kept(const void *twin)
 	return atomic_load_explicit(&((const struct lz_twin *)twin)->kept, memory_order_relaxed);
 }
 
-/* ---- the backend's device, which waits through the application's queues ---- */
+/* ---- the backend's device operations, with a wait for the application's queues ---- */
 
 static int settle(struct gpubpf_device *device, uint32_t timeout_ms)
 {

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#define PAGE 4096              /* the largest attribute that the kernel accepts; the first page is never mapped */
+#define PAGE 4096              /* bytes: the kernel accepts no larger attribute; addresses below are never mapped */
 
 static long (*const commands[])(struct call *c) = {
 #define GPUBPF_COMMAND(number, name, function, ways, meaning) [number] = function,
@@ -26,7 +26,7 @@ bool bpf_returns_fd(int cmd)
 	return cmd >= 0 && cmd < 64 && mask >> cmd & 1;
 }
 
-/* Are there nonzero bytes after the known attribute? */
+/* Are there nonzero bytes after the union bpf_attr of this build? */
 static bool has_unknown_bytes(const uint8_t *attr, unsigned int size)
 {
 	for (size_t i = sizeof(union bpf_attr); i < size; i++)
@@ -35,8 +35,8 @@ static bool has_unknown_bytes(const uint8_t *attr, unsigned int size)
 	return false;
 }
 
-/* Are there nonzero bytes after the command's last known member? The Linux kernel then handles the call and returns
- * its errno if it does not know them either. */
+/* Are there nonzero bytes after the command's last member that this code knows? The Linux kernel then handles the call,
+ * and returns its own errno if it does not know them either. */
 static bool has_unknown_members(const struct call *c)
 {
 	static const uint16_t ends[] = {
@@ -60,7 +60,7 @@ static bool has_unknown_members(const struct call *c)
 	return false;
 }
 
-/* The kernel refuses invalid pointers and unknown commands. */
+/* Handle one call of bpf(2). Invalid pointers and unknown commands go to the kernel, which refuses them. */
 long bpf_call(int cmd, uint64_t attr, unsigned int size)
 {
 	struct call c = { .cmd = cmd, .user = attr, .size = size };

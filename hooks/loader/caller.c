@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Passes calls of caller.h to the operations of the caller. The library's interposed functions can run before any
- * constructor, so it starts with the operations for this process.
+ * Passes each call of caller.h to the current struct caller_ops. That is initially own_process.c, without a
+ * constructor: the library's interposed functions can run before any constructor.
  */
 #include "caller.h"
 

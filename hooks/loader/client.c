@@ -16,11 +16,11 @@
 #include "core/wire/checks.h"
 #include "environ.h"
 
-#define HIGH_FD 200                /* programs expect small numbers to be free, and close unknown ones */
+#define HIGH_FD 200                /* lowest number of this descriptor: programs use small numbers and close unknown ones */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int connection = -1;
-static struct stat identity;       /* of the connection: a program may have closed it and reused the number */
+static struct stat identity;       /* of the connection's socket: a program may close it and reuse its number */
 static pid_t owner;
 
 bool have_session(void)
@@ -78,7 +78,7 @@ static bool ensure_connected(void)
 	return connection >= 0;
 }
 
-/* Its holder was a thread of the parent, which does not exist in the child. */
+/* In the child of a fork: a thread of the parent may have held the lock. */
 static void reset_lock(void)
 {
 	pthread_mutex_init(&lock, NULL);
@@ -89,8 +89,8 @@ static void register_fork_handler(void)
 	pthread_atfork(NULL, NULL, reset_lock);
 }
 
-/* Block signals during a request, since their handlers may send one too, and disable cancellation: libc's syscall()
- * is not a cancellation point. */
+/* State to restore after a request. During it signals are blocked, since their handlers may send a request too.
+ * Cancellation is disabled, since libc's syscall() is not a cancellation point. */
 struct request_guard {
 	sigset_t signals;
 	int cancel;
@@ -127,7 +127,7 @@ static int transact(uint32_t op, const struct gpubpf_writer *w, int fd, struct a
 	err = gpubpf_payload_send(connection, 0, GPUBPF_MSG_BPF, 1, &whole, fd);
 	gpubpf_writer_finish(&whole);
 	if (err == -ENOMEM || err == -E2BIG)
-		return err; /* it was not sent */
+		return err; /* the request was not sent */
 	while (!err) {
 		err = gpubpf_msg_recv(connection, 0, a->buffer, &a->packet);
 		if (err || a->packet.type == GPUBPF_MSG_BPF_DONE)

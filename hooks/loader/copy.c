@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Data of the caller: results written to its attribute, and copies of its bytes. */
+/* Writes results to the caller's attribute, and copies data of the caller. */
 #include "loader.h"
 
 #include <errno.h>

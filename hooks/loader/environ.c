@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The only file here that reads the environment. It reads the session once, since another thread may change the
- * environment. A set-user-ID program sees no session. */
+/* The only file of hooks/loader that reads the environment. It reads the session's path once, since another thread may
+ * change the environment. A set-user-ID program sees no session. */
 #include "environ.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-static char session[108]; /* the size limit of a socket's name */
+static char session[108]; /* path of the session's socket; sun_path has this size */
 
 static void read_session(void)
 {

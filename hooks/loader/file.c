@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files that libbpf reads to learn how to create kprobes. If the Linux kernel has no kprobes, they are emulated for
- * processes that have loaded a GPU program. */
+/* Emulates the files that libbpf reads to find out how to create kprobes, if the Linux kernel has no kprobes. Only
+ * processes that have loaded a GPU program see them. */
 #include "loader.h"
 
 #include <string.h>

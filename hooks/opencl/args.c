@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Arguments. The layer sets the original's argument first and records it if the runtime accepts it. Before its launch a
- * twin gets the arguments that changed. OpenCL forbids setting arguments of one kernel in two threads at once. Launches
- * may be concurrent, and ocl_kernel.lock serializes them.
+ * Arguments. The layer sets an argument on the original and records it if the runtime accepts it. Before a launch of a
+ * twin, it sets on the twin the arguments that changed. OpenCL forbids setting arguments of one kernel in two threads
+ * at once. Launches may be concurrent: ocl_kernel.lock serializes those of twins.
  */
 #include "opencl.h"
 
@@ -208,7 +208,8 @@ static cl_int apply_arg(struct ocl_twin *twin, cl_uint i, const struct ocl_arg *
 	}
 }
 
-/* The SVM that a kernel accesses indirectly is one list: the application's, which may be empty, and the agent's. */
+/* Set the list of SVM that the twin accesses indirectly: the application's list for the original (`theirs`, maybe
+ * empty) and the agent's. A later call would replace the list. */
 static cl_int apply_svm(struct ocl_twin *twin, const void *theirs, size_t size)
 {
 	size_t own = twin->nsvm * sizeof(*twin->svm);

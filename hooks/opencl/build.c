@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Builds. The layer records a program's inputs after the runtime has built it. With a callback it does so before,
- * because then kernels may exist before the call returns. It restores the previous record if the runtime refuses the
- * build.
+ * Builds. The layer records a program's inputs after the runtime has built it. If the call has a callback, it records
+ * them before, because kernels may exist before the call returns. If the runtime then refuses the build, it restores
+ * the previous record.
  */
 #include "opencl.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The program's code in this build: same data, other options. */
+/* The program's code for a build with these options; NULL: binary, or out of memory. */
 static struct ocl_code *with_options(struct ocl_program *p, const char *options)
 {
 	struct ocl_code *from = p->code, *code;
@@ -33,7 +33,7 @@ struct build {
 	bool at_once;
 };
 
-/* A NULL `code` records nothing. */
+/* Record the build if at_once (the call has a callback). NULL `code`: nothing is recorded now or later. */
 static struct build begin_build(struct ocl_program *p, cl_uint n, const cl_device_id *devices, struct ocl_code *code,
 				bool at_once)
 {
@@ -46,8 +46,9 @@ static struct build begin_build(struct ocl_program *p, cl_uint n, const cl_devic
 	return b;
 }
 
-/* A refused build (the program has kernels, or an option is unknown) leaves the program's code unchanged. A failed
- * build may have succeeded for some devices. */
+/* Record the build, or restore the previous record. A build that the runtime refuses (the program has kernels, or
+ * an option is unknown) leaves the program unchanged. A failed build is recorded: it may have succeeded for some
+ * devices. */
 static cl_int end_build(struct build *b, cl_int error)
 {
 	bool built = !error || error == CL_BUILD_PROGRAM_FAILURE || error == CL_COMPILE_PROGRAM_FAILURE;
@@ -120,7 +121,7 @@ ocl_clCompileProgram(cl_program program, cl_uint n, const cl_device_id *devices,
 						   user));
 }
 
-/* The inputs of the link, recorded before the program can change them. */
+/* The code of a link: its inputs as they are now, before the application can change them. */
 static struct ocl_code *linked_code(cl_uint ndevices, const cl_device_id *devices, const char *options,
 				    cl_uint n, const cl_program *inputs)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Event callbacks. A runtime may call them on the thread that runs its kernels, as PoCL does. A launch there must not
- * wait for work that runs a kernel, such as opening a device, which tries small kernels.
+ * Event callbacks. A runtime may call them on the thread that runs its kernels, as PoCL does. A launch in a callback
+ * must not wait for a kernel: opening a device, for example, runs small kernels. gpubpf_hook_callbacks marks such
+ * launches.
  */
 #include "opencl.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cl_khr_command_buffer: the program records kernels once, and the runtime launches them with their buffer. The layer
- * counts each launch but does not probe it: a recorded kernel has fixed arguments, and the twin's launch number is an
- * argument. Later changes (cl_khr_command_buffer_mutable_dispatch) are not intercepted.
+ * cl_khr_command_buffer: the application records kernels in a command buffer, and each enqueue of the buffer launches
+ * them. The layer counts each launch but does not probe it: a recorded kernel has fixed arguments, and the twin's
+ * launch number is an argument. Changes of recorded commands (cl_khr_command_buffer_mutable_dispatch) are not
+ * intercepted.
  */
 #include "opencl.h"
 
@@ -20,12 +21,12 @@ struct recorded {
 struct ocl_buffer {
 	struct gpubpf_record object;
 	const struct ocl_platform *platform;
-	cl_command_queue queue; /* the first queue; recorded commands need not name it if it is the only one */
+	cl_command_queue queue; /* the first queue; commands name none if it is the only one */
 	pthread_mutex_t lock;             /* protects the members below */
 	struct recorded *kernels;
 };
 
-/* Out of memory: its launches are not counted. */
+/* Add a recorded launch to the buffer. NULL (out of memory): its runs are not counted. */
 static void add(struct ocl_buffer *b, struct gpubpf_hook_record *record)
 {
 	struct recorded *r = record ? calloc(1, sizeof(*r)) : NULL;

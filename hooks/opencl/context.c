@@ -20,7 +20,7 @@ int ocl_context_count_held(struct ocl_context *context, cl_uint before)
 {
 	int held = (int)(ocl_context_references(context->object.handle) - before);
 
-	if (held < 0 || held > 8) /* a concurrent change by another thread */
+	if (held < 0 || held > 8) /* implausible: another thread has changed the count */
 		held = 0;
 	atomic_fetch_add(&context->held, held);
 	return held;
@@ -96,7 +96,8 @@ struct adding {
 	int err;
 };
 
-/* Numbering the device makes loaders initialize platforms that the application has not used. */
+/* Create the launch path's device. To number it, the agent lists all platforms, so loaders initialize even those that
+ * the application has not used. */
 static void create_hook(void *arg)
 {
 	struct adding *a = arg;

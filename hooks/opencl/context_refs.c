@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The backend's device with reference counting: objects that the agent creates in the application's context hold
- * references to it, which the application's queries must not show.
+ * Wraps the backend's device operations to count references. Objects that the agent creates in the application's
+ * context hold references to that context. If the application queries the reference count, the layer subtracts these.
  */
 #include "opencl.h"
 
 #include "backends/spirv/device/opencl/device.h"
 
-/* open and attach run in this order on one thread (hooks/device/device.c) */
+/* the context between open and attach, which run in this order on one thread (hooks/device/device.c) */
 static _Thread_local struct ocl_context *opening;
 
 static int device_open(const struct gpubpf_device_open *how, struct gpubpf_device **device,

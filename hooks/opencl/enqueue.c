@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Launches. If the launch path selects a twin, the layer sets the original's arguments on it and enqueues it with the
- * application's event. If the runtime refuses it, the original runs, and the application sees only the original's
- * error.
+ * Launches. If the launch path selects a twin, the layer sets the original's arguments on the twin and enqueues the
+ * twin with the application's event. If the runtime refuses the twin, the original runs, and the application sees only
+ * the original's error.
  */
 #include "opencl.h"
 
 struct enqueue {
 	cl_command_queue queue;
 	cl_kernel kernel;
-	bool task;                     /* clEnqueueTask: it has no range */
+	bool task;                     /* clEnqueueTask, which has no NDRange */
 	cl_uint dim;
 	const size_t *offset, *global, *local;
 	cl_uint nwait;
@@ -32,7 +32,7 @@ static void CL_CALLBACK on_complete(cl_event event, cl_int status, void *device)
 	gpubpf_hook_completed(device);
 }
 
-/* The arguments after the kernel's own (enum gpubpf_twin_flags). */
+/* Set the twin's extra arguments, which follow the kernel's own (enum gpubpf_twin_flags). */
 static cl_int set_extra(const struct gpubpf_hook_launch *l, const struct ocl_twin *twin)
 {
 	cl_mem arena = (cl_mem)(uintptr_t)l->arena;
@@ -48,8 +48,8 @@ static cl_int set_extra(const struct gpubpf_hook_launch *l, const struct ocl_twi
 	return err;
 }
 
-/* Without a local size, the runtime may choose different ones for twin and original, and results may depend on it.
- * The twin uses the size suggested for the original. */
+/* The local size for the twin. If the application passes none, the runtime may choose different ones for twin and
+ * original, and results may depend on it. Then the twin gets the size that the runtime suggests for the original. */
 static const size_t *local_size(const struct enqueue *e, const struct ocl_kernel *k, size_t chosen[3])
 {
 	const struct ocl_context *c = k->program->context;
@@ -60,7 +60,7 @@ static const size_t *local_size(const struct enqueue *e, const struct ocl_kernel
 	return chosen;
 }
 
-/* The launch is followed: an arena outside host memory is copied back when no twin runs. */
+/* Enqueue a twin whose end must be reported (l->followed), because its arena is copied back when no twin runs. */
 static cl_int run_followed(const struct enqueue *e, const struct gpubpf_hook_launch *l, cl_kernel kernel,
 			   const size_t *local)
 {

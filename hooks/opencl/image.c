@@ -68,7 +68,8 @@ void ocl_code_put(struct ocl_code *code)
 	free(code);
 }
 
-/* The parts in order, with linked parts expanded in place. -EOPNOTSUPP with a reason. */
+/* Write the parts of a linked program to out[], in order, with nested links expanded in place; add their number to *n.
+ * out NULL: only count. -EOPNOTSUPP with *reason. */
 static int flatten(const struct ocl_code *code, struct gpubpf_cl_part *out, uint32_t *n, const char **reason)
 {
 	if (code->reason) {
@@ -99,7 +100,8 @@ static int flatten(const struct ocl_code *code, struct gpubpf_cl_part *out, uint
 
 _Static_assert(sizeof(struct gpubpf_hook_header) == sizeof(struct gpubpf_header), "the same three members");
 
-/* Parts that were compiled in different folders lose their relative include paths. The earliest build time is used. */
+/* Set the image's folder and its build time, the earliest of its parts. *several: parts were compiled in different
+ * folders, so relative include paths do not work. */
 static void note_build(const struct ocl_code *code, struct gpubpf_hook_image *image, bool *several)
 {
 	for (uint32_t i = 0; i < code->nparts; i++)

@@ -7,7 +7,7 @@
 
 GPUBPF_RECORDS(ocl_kernels)
 
-/* malloc'd; NULL: unknown, or above the session's length limit. */
+/* The kernel's name, malloc'd; NULL: unknown, or above the session's length limit. */
 static char *read_name(cl_kernel handle)
 {
 	size_t size = 0;
@@ -42,7 +42,8 @@ static void destroy(struct ocl_kernel *k)
 	ocl_program_release(program);
 }
 
-/* Create the record of a new kernel; without a record it runs unprobed. */
+/* Create the record of a new kernel. NULL: out of memory, or its program has no record; the kernel then runs
+ * unprobed. */
 static struct ocl_kernel *create(cl_kernel handle, cl_program program)
 {
 	struct ocl_program *p = gpubpf_records_find(&ocl_programs, program);
@@ -58,12 +59,12 @@ static struct ocl_kernel *create(cl_kernel handle, cl_program program)
 		destroy(k);
 		return NULL;
 	}
-	/* a program may be attached later, when the arguments cannot be queried any more */
+	/* record arguments from now on: they cannot be queried when a program is attached later */
 	k->recorded = true;
 	if (!ocl->clGetKernelInfo(handle, CL_KERNEL_NUM_ARGS, sizeof(k->nargs), &k->nargs, NULL))
 		k->args = calloc(k->nargs + 1, sizeof(*k->args));
 	gpubpf_records_add(&ocl_kernels, handle, &k->object);
-	if (p->only) /* otherwise only a launch determines the device */
+	if (p->only) /* with several devices only a launch determines the device */
 		gpubpf_hook_kernel_prefetch(k->hook, p->only);
 	return k;
 }

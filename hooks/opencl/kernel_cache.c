@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Explains why a program has only a binary: the application caches kernels. States how to make it build from source. */
+/* Explains in a refusal why a program has only a binary: the application caches kernels. Says how to make the
+ * application build them from source. */
 #include "opencl.h"
 
 #include <errno.h>

@@ -11,7 +11,7 @@
 #define LAYER_NAME "gpubpf"
 
 static cl_icd_dispatch table;
-static const void *loader; /* load address of the loader that owns the calls in `ocl` */
+static const void *loader; /* load address of the OpenCL loader whose functions are in `ocl` */
 
 static const void *object_of(const void *address)
 {
@@ -20,7 +20,7 @@ static const void *object_of(const void *address)
 	return dladdr(address, &info) ? info.dli_fbase : NULL;
 }
 
-/* Keep the loader loaded until the process ends: its functions are called until then. */
+/* Keep the OpenCL loader loaded until the process ends: the layer calls its functions until then. */
 static void pin_loader(const void *address)
 {
 	Dl_info info;
@@ -29,8 +29,8 @@ static void pin_loader(const void *address)
 		dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
-/* The layer is named twice in OPENCL_LAYERS, and the second instance only forwards. Or there is a second loader,
- * which is not supported. */
+/* The layer is initialized a second time. If OPENCL_LAYERS names it twice, the second instance only forwards calls. A
+ * second OpenCL loader is not supported: report it. */
 static void warn_second_init(const void *address)
 {
 	Dl_info info;
@@ -112,7 +112,7 @@ CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint num_entries, const cl_icd_di
 	return init_layer(num_entries, target, num_entries_ret, layer, __builtin_return_address(0));
 }
 
-/* Entry point of Khronos's loader from v2026.05.29 on, also in Intel's wheels. No properties are defined yet. */
+/* Khronos's loader calls this entry point since v2026.05.29, also in Intel's wheels. No properties are defined yet. */
 CL_API_ENTRY cl_int CL_API_CALL clInitLayerWithProperties(cl_uint num_entries, const cl_icd_dispatch *target,
 							  cl_uint *num_entries_ret, const cl_icd_dispatch **layer,
 							  const void *properties)

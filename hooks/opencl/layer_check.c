@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Detects OpenCL use that bypassed the layer. Some loaders, such as the CUDA toolkit's, ignore OPENCL_LAYERS. The
- * library is also preloaded, so that it can report this when the program ends. Before that nothing here runs.
+ * Detects OpenCL use that bypassed the layer. Some OpenCL loaders, such as the CUDA toolkit's, ignore OPENCL_LAYERS.
+ * The library is also preloaded, so that it can report this when the application ends. This code runs only then.
  */
 #include "opencl.h"
 #include "hooks/process/dlsym.h"
@@ -16,7 +16,7 @@
 #define OBJECTS_MAX 1024
 
 struct loaded {
-	char *objects[OBJECTS_MAX];      /* all except loaders; drivers may be among them */
+	char *objects[OBJECTS_MAX];      /* loaded objects, except OpenCL loaders; drivers may be among them */
 	size_t nobjects;
 	char *loader;
 	bool knows_layers;
@@ -29,7 +29,7 @@ static bool is_loader(const char *path)
 	return !strncmp(slash ? slash + 1 : path, LOADER, strlen(LOADER));
 }
 
-/* A loader that supports layers contains the variable's name as a constant. */
+/* Does the object contain the text? An OpenCL loader that supports layers contains "OPENCL_LAYERS" as a constant. */
 static bool has_text(const struct dl_phdr_info *info, const char *text)
 {
 	for (int i = 0; i < info->dlpi_phnum; i++) {
@@ -42,7 +42,7 @@ static bool has_text(const struct dl_phdr_info *info, const char *text)
 	return false;
 }
 
-/* The dynamic linker's lock is held, so objects are inspected later. */
+/* Callback of dl_iterate_phdr(), which holds the dynamic linker's lock: only collect the objects' names. */
 static int note_object(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct loaded *l = arg;
@@ -51,7 +51,7 @@ static int note_object(struct dl_phdr_info *info, size_t size, void *arg)
 		return 0;
 	if (is_loader(info->dlpi_name)) {
 		if (l->loader && !l->knows_layers)
-			return 0; /* of two loaders, report the one that ignores layers */
+			return 0; /* keep the first OpenCL loader that ignores layers */
 		l->knows_layers = has_text(info, "OPENCL_LAYERS");
 		free(l->loader);
 		l->loader = strdup(info->dlpi_name);
@@ -69,13 +69,13 @@ static bool is_driver(const char *path)
 
 	if (!lib)
 		return false;
-	entry = gpubpf_dlsym_next()(lib, DRIVER_ENTRY); /* may belong to a dependency */
+	entry = gpubpf_dlsym_next()(lib, DRIVER_ENTRY); /* dlsym may find it in a dependency of the library */
 	own = entry && dladdr(entry, &at) && at.dli_fname && !strcmp(at.dli_fname, path);
 	dlclose(lib);
 	return own;
 }
 
-/* Programs that link OpenCL without using it load no driver. */
+/* An application that links OpenCL without using it loads no driver. */
 static bool is_opencl_used(const struct loaded *l)
 {
 	for (size_t i = 0; i < l->nobjects; i++)
@@ -84,7 +84,8 @@ static bool is_opencl_used(const struct loaded *l)
 	return false;
 }
 
-/* If the program also has other kernels, it is unknown whether any OpenCL kernel ran. */
+/* Report that OpenCL calls bypassed the layer. If another adapter has joined the session, it is unknown whether any
+ * OpenCL kernel ran. */
 static void report_bypass(const struct loaded *l)
 {
 	const char *what = gpubpf_hook_active() ? "OpenCL kernels, if any ran, were not probed" :
@@ -92,7 +93,7 @@ static void report_bypass(const struct loaded *l)
 
 	ocl_device_init();
 	if (gpubpf_hook_init(&ocl_hook_ops))
-		return; /* no session, or one for another runtime */
+		return; /* no session, or the user selected another runtime */
 	if (l->knows_layers)
 		gpubpf_log_once("%s: %s did not load gpubpf's layer; did the program change OPENCL_LAYERS? It must "
 				 "keep the entry that gpubpf added", what, l->loader);

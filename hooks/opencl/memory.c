@@ -15,21 +15,21 @@
 static GPUBPF_RECORDS(ocl_memories)
 
 struct buffer {
-	struct gpubpf_record object;      /* until the application's last release; kernels may hold the buffer longer */
+	struct gpubpf_record object;      /* in ocl_memories until the application's last release */
 	struct buffer *next, **link;
 	cl_context context;
 	struct gpubpf_allocation row;  /* base 0: address unknown */
-	bool is_queried;               /* no further query will be made */
+	bool is_queried;               /* the address is known or cannot be learned: do not query it again */
 	bool busy;                     /* a query is in progress: do not release the buffer */
 };
 
 static pthread_mutex_t query_lock = PTHREAD_MUTEX_INITIALIZER; /* serializes queries */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;   /* protects the list */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;   /* protects the list of buffers and their members */
 static pthread_cond_t query_done = PTHREAD_COND_INITIALIZER;
-static struct buffer *buffers, **last = &buffers; /* oldest first */
+static struct buffer *buffers, **last = &buffers; /* list, oldest first */
 static atomic_uint unqueried;
 
-/* Re-add other buffers that use the same host memory. */
+/* Add other buffers at this address (same host memory) again, since their allocation was removed too. */
 static void readd_aliases(uint64_t address)
 {
 	gpubpf_assert_held(&lock);
@@ -79,7 +79,7 @@ static void record_buffer(cl_context context, cl_mem handle, size_t size)
 	}
 }
 
-/* Before the application's last release: exclude the buffer from further queries. */
+/* Call before the application's last release: wait for a query of the buffer, and prevent further ones. */
 static void exclude_from_queries(struct buffer *b)
 {
 	pthread_mutex_lock(&lock);
@@ -116,7 +116,7 @@ static bool has_one_device(cl_context context)
 	return !ocl->clGetContextInfo(context, CL_CONTEXT_NUM_DEVICES, sizeof(n), &n, NULL) && n == 1;
 }
 
-/* Take a buffer of the context without a query so far; it is not released until the query ends. */
+/* Take a buffer of the context that was not queried yet. It is not released until `busy` is false. */
 static struct buffer *take_unqueried(cl_context context)
 {
 	struct buffer *b;
@@ -132,7 +132,8 @@ static struct buffer *take_unqueried(cl_context context)
 	return b;
 }
 
-/* False: the device was too busy to answer. Another launch repeats the query. */
+/* Query the buffer's address and record the allocation. False: the device was busy; a later launch repeats the
+ * query. */
 static bool query_address(struct buffer *b, struct gpubpf_hook_device *device)
 {
 	struct gpubpf_allocation row = b->row;
@@ -195,7 +196,7 @@ static void after_fork_parent(void)
 	pthread_mutex_unlock(&lock);
 }
 
-/* The querying thread does not exist in the child. */
+/* In the child of a fork: no query is in progress, since its thread does not exist there. */
 static void after_fork_child(void)
 {
 	for (struct buffer *b = buffers; b; b = b->next)
@@ -249,13 +250,13 @@ CL_API_ENTRY void CL_API_CALL ocl_clSVMFree(cl_context context, void *memory)
 	ocl->clSVMFree(context, memory);
 }
 
-/* Removed at this call, since the runtime does not report when the queue executes it. */
+/* The allocations are removed at this call, since the runtime does not report when the queue executes it. */
 CL_API_ENTRY cl_int CL_API_CALL
 ocl_clEnqueueSVMFree(cl_command_queue queue, cl_uint n, void *memory[],
 		     void (CL_CALLBACK *done)(cl_command_queue, cl_uint, void *[], void *), void *user, cl_uint nwait,
 		     const cl_event *wait, cl_event *event)
 {
-	for (cl_uint i = 0; i < n && memory && !done; i++) /* with a callback, the program frees the memory itself */
+	for (cl_uint i = 0; i < n && memory && !done; i++) /* with a callback, the application frees the memory */
 		gpubpf_allocation_remove((uintptr_t)memory[i]);
 	return ocl->clEnqueueSVMFree(queue, n, memory, done, user, nwait, wait, event);
 }

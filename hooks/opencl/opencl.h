@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The OpenCL layer: argument adapters over hooks/launch/launch.h. The application uses the runtime's handles. For each
- * context, program and kernel the agent has a record, found by handle. A record lives as long as the runtime's object.
- * It counts the application's references and the references of other objects: kernels hold programs, programs hold
- * contexts. It leaves its table before the runtime may free the handle, because runtimes reuse handles.
+ * Shared declarations of the OpenCL layer, an adapter of hooks/launch/launch.h. The application uses the runtime's
+ * handles. For each context, program and kernel the agent has a record, found by handle. A record lives as long as the
+ * runtime's object. It counts the application's references and those of other objects: kernels hold programs, programs
+ * hold contexts. The agent removes a record from its table before the runtime may free the handle, because runtimes
+ * reuse handles.
  */
 #ifndef GPUBPF_HOOKS_OPENCL_H
 #define GPUBPF_HOOKS_OPENCL_H
@@ -34,7 +35,7 @@ extern const cl_icd_dispatch *ocl; /* platform.c: the next layer, or the loader 
 
 extern struct gpubpf_records ocl_contexts, ocl_programs, ocl_kernels;
 
-/* Extension calls that set a pointer argument; all have the same signature. */
+/* Extensions with a call that sets a pointer argument; these calls have the same signature. */
 enum ocl_pointer_call {
 	OCL_MEM_POINTER_INTEL,        /* cl_intel_unified_shared_memory */
 	OCL_DEVICE_POINTER_EXT,       /* cl_ext_buffer_device_address */
@@ -44,9 +45,9 @@ enum ocl_pointer_call {
 typedef cl_int (CL_API_CALL *ocl_set_pointer_fn)(cl_kernel, cl_uint, const void *);
 extern const char *const ocl_pointer_names[OCL_POINTER_CALLS];
 
-/* command_buffer.c: calls of cl_khr_command_buffer that concern kernels */
+/* command_buffer.c: number of calls of cl_khr_command_buffer that the layer intercepts */
 enum { OCL_BUFFER_CALLS = 6 };
-/* part of cl_khr_command_buffer_multi_device; Debian's headers lack it */
+/* clRemapCommandBufferKHR of cl_khr_command_buffer_multi_device, which Debian's headers lack */
 typedef cl_command_buffer_khr (CL_API_CALL *ocl_remap_fn)(cl_command_buffer_khr, cl_bool, cl_uint,
 							  const cl_command_queue *, cl_uint,
 							  const cl_mutable_command_khr *, cl_mutable_command_khr *,
@@ -56,7 +57,7 @@ extern const struct ocl_extension_call {
 	void *ours;
 } ocl_buffer_calls[OCL_BUFFER_CALLS];
 
-/* memory.c: the allocating and freeing calls of cl_intel_unified_shared_memory */
+/* memory.c: calls of cl_intel_unified_shared_memory that allocate and free */
 enum { OCL_USM_CALLS = 5 };
 extern const struct ocl_extension_call ocl_usm_calls[OCL_USM_CALLS];
 struct ocl_usm {
@@ -67,7 +68,7 @@ struct ocl_usm {
 	cl_int (CL_API_CALL *blocking_free)(cl_context, void *);
 };
 
-/* platform.c: functions that the dispatch table does not contain */
+/* platform.c: a platform's extension functions, which the dispatch table does not contain */
 struct ocl_platform {
 	struct ocl_platform *next;
 	cl_platform_id id;
@@ -86,7 +87,8 @@ struct ocl_platform {
 
 struct ocl_platform *ocl_platform_get(cl_platform_id id);
 struct ocl_platform *ocl_platform_of(cl_device_id device);
-uint32_t ocl_device_ordinal(cl_device_id device); /* over all platforms; a sub-device has its parent's number */
+/* device number for users, counted over all platforms; a sub-device has its parent's number */
+uint32_t ocl_device_ordinal(cl_device_id device);
 
 /* context.c */
 struct ocl_device {
@@ -107,26 +109,27 @@ struct ocl_context *ocl_context_hold(cl_context handle); /* adds a reference; NU
 void ocl_context_put(cl_context handle);
 struct gpubpf_hook_device *ocl_context_device(struct ocl_context *context, cl_device_id device);
 cl_uint ocl_context_references(cl_context handle);
-/* Count references that the agent's own objects added since there were `before`. */
+/* Count the references to the context that objects of the agent added since the count was `before`. Returns how
+ * many. */
 int ocl_context_count_held(struct ocl_context *context, cl_uint before);
 
-/* image.c: the inputs of a program; immutable and shared */
-#define OCL_CWD_MAX 256             /* including the NUL: the session's limit */
+/* image.c: the inputs of a program; immutable, shared by reference count */
+#define OCL_CWD_MAX 256             /* bytes of a folder's path, including the NUL; the session's limit */
 
 struct ocl_code {
 	atomic_uint refs;
-	enum gpubpf_image_kind kind;  /* OPENCL_C, SPIRV, OPENCL_BINARY (uses `key`), OPENCL_PARTS */
+	enum gpubpf_image_kind kind;  /* OPENCL_C, SPIRV, OPENCL_BINARY (has a key), OPENCL_PARTS */
 	void *data;
 	size_t size;
 	char *options;
-	char *cwd;                    /* folder and time of the build; NULL and 0: not built here */
+	char *cwd;                    /* folder and (built_ns) time of the build; NULL and 0: not built yet */
 	uint64_t built_ns;
 	struct gpubpf_hook_header *headers;
 	uint32_t nheaders;
 	struct ocl_code **parts;      /* inputs of clLinkProgram */
 	uint32_t nparts;
 	char key[65];                 /* SHA-256 of a binary from the application */
-	const char *reason;           /* static text: why it cannot be probed */
+	const char *reason;           /* static text: why kernels of this code cannot be probed; NULL: they can */
 };
 
 struct ocl_code *ocl_code_new(enum gpubpf_image_kind kind, const void *data, size_t size, const char *options);
@@ -137,7 +140,7 @@ int ocl_code_image(const struct ocl_code *code, struct gpubpf_hook_image *image)
 void ocl_code_image_put(struct gpubpf_hook_image *image);
 
 /* program.c */
-struct ocl_build {                    /* newest first */
+struct ocl_build {                    /* a recorded build; in a list, newest first */
 	struct ocl_build *next;
 	cl_device_id *devices;        /* NULL: all devices of the program */
 	cl_uint ndevices;
@@ -149,22 +152,23 @@ struct ocl_program {
 	cl_context context_handle;
 	struct ocl_context *context;
 	pthread_mutex_t lock;         /* protects the members below */
-	struct ocl_code *code;        /* as created; NULL: created by clLinkProgram */
+	struct ocl_code *code;        /* as at the program's creation; NULL: created by clLinkProgram */
 	struct ocl_build *builds;
 	struct gpubpf_hook_program *hook;
-	/* names of the hook's kernels, separated by ';'. Queried when the hook is created: Intel's runtime does not
+	/* names of the program's kernels, separated by ';'. Queried when `hook` is created: Intel's runtime does not
 	 * answer after the application has released the program. */
 	char *names;
 	cl_device_id *devices;
 	cl_uint ndevices;
-	struct gpubpf_hook_device *only; /* set if the program has one device */
+	struct gpubpf_hook_device *only; /* the program's device, if it has only one */
 };
 
 struct ocl_program *ocl_program_new(cl_program handle, cl_context context, struct ocl_code *code);
 void ocl_program_release(cl_program handle);  /* drop one reference */
 void ocl_program_note_build(struct ocl_program *program, cl_uint ndevices, const cl_device_id *devices,
-		       struct ocl_code *code); /* takes over a reference to `code` */
-/* Save a copy of the recorded builds, and restore it; the latter takes over the copy. */
+		       struct ocl_code *code); /* takes ownership of a reference to `code` */
+/* ocl_program_builds() returns a copy of the recorded builds. ocl_program_restore_builds() takes ownership of the copy
+ * and puts it back. */
 struct ocl_build *ocl_program_builds(struct ocl_program *program);
 void ocl_program_restore_builds(struct ocl_program *program, struct ocl_build *builds);
 void ocl_builds_drop(struct ocl_build *builds);
@@ -180,7 +184,7 @@ struct ocl_code *ocl_binary_parse(const void *bytes, size_t size); /* parses a c
 
 /* kernel.c */
 struct ocl_arg {
-	/* from OCL_ARG_POINTER on: plus a value of enum ocl_pointer_call */
+	/* OCL_ARG_POINTER + a value of enum ocl_pointer_call: set by that extension's call */
 	enum { OCL_ARG_UNSET, OCL_ARG_VALUE, OCL_ARG_NULL, OCL_ARG_SVM, OCL_ARG_POINTER } how;
 	uint32_t version;
 	size_t size;
@@ -202,7 +206,7 @@ struct ocl_kernel {
 	struct gpubpf_record object;
 	struct ocl_program *program;
 	struct gpubpf_hook_kernel *hook;
-	bool recorded;                /* its arguments are recorded; false after a failed allocation */
+	bool recorded;                /* all its arguments are recorded; false after a failed allocation */
 	pthread_mutex_t lock;         /* serializes launches of a twin, which share the kernel's arguments */
 	cl_uint nargs;
 	struct ocl_arg *args;
@@ -213,9 +217,9 @@ struct ocl_kernel {
 struct ocl_twin {
 	cl_kernel handle;
 	struct ocl_kernel *kernel;
-	uint32_t *applied;            /* version of each argument as set on the twin */
+	uint32_t *applied;            /* [nargs] ocl_arg.version that is set on the twin */
 	uint32_t info_applied;
-	void **svm;                   /* [nsvm] the agent's SVM, which the kernel must declare */
+	void **svm;                   /* [nsvm] the agent's SVM, which must be declared to the runtime */
 	uint32_t nsvm;
 };
 
@@ -226,7 +230,8 @@ void ocl_args_free(struct ocl_kernel *kernel);
 cl_int ocl_args_apply(struct ocl_twin *twin); /* the caller holds the kernel's lock */
 extern const ocl_set_pointer_fn ocl_pointer_calls[OCL_POINTER_CALLS]; /* the agent's functions */
 
-/* memory.c: before a twin's launch, query buffer addresses if a program on the device uses them */
+/* memory.c: ocl_memory_query_addresses() queries the addresses of the context's buffers before a twin's launch, if a
+ * program on the device looks up allocations. */
 void ocl_memory_init(void);
 void ocl_memory_query_addresses(struct ocl_context *context, struct gpubpf_hook_device *device);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The next layer below, its platforms with their extension functions, and the numbers of their devices. */
+/* The dispatch table of the next layer, its platforms with their extension functions, and the numbers of devices. */
 #include "opencl.h"
 
 #include <stdlib.h>
@@ -49,7 +49,7 @@ struct ocl_platform *ocl_platform_get(cl_platform_id id)
 	*(void **)&p->buffer_record = extension_function(id, "clCommandNDRangeKernelKHR");
 	*(void **)&p->buffer_enqueue = extension_function(id, "clEnqueueCommandBufferKHR");
 	pthread_mutex_lock(&lock);
-	p->next = platforms; /* a duplicate from a race is harmless */
+	p->next = platforms; /* two threads may add the same platform, which is harmless */
 	platforms = p;
 	pthread_mutex_unlock(&lock);
 	return p;

@@ -75,7 +75,8 @@ static bool same_devices(const struct ocl_build *b, cl_uint n, const cl_device_i
 	return b->ndevices == n && (!n || !memcmp(b->devices, devices, n * sizeof(*devices)));
 }
 
-/* A build for all devices replaces all earlier ones; one for some devices replaces that for the same devices. */
+/* Remove the builds that a new one replaces. A build for all devices replaces all. A build for some devices replaces
+ * one for the same devices. */
 static void replace_builds(struct ocl_program *p, cl_uint n, const cl_device_id *devices)
 {
 	struct ocl_build **at = &p->builds;
@@ -123,7 +124,7 @@ void ocl_program_note_build(struct ocl_program *p, cl_uint n, const cl_device_id
 	replace_builds(p, n, devices);
 	b->next = p->builds;
 	p->builds = b;
-	before = p->hook; /* its twins belong to the earlier build */
+	before = p->hook; /* the launch path's program; its twins belong to the previous build */
 	p->hook = NULL;
 	pthread_mutex_unlock(&p->lock);
 	gpubpf_hook_program_destroy(before);
@@ -227,7 +228,7 @@ struct gpubpf_hook_device *ocl_program_device(struct ocl_program *p, cl_command_
 	return ocl_context_device(p->context, device);
 }
 
-/* Concatenate all strings (OpenCL 5.8.1: length 0 means up to the NUL). */
+/* The code of a program from source: all strings, concatenated (OpenCL 5.8.1: length 0 means up to the NUL). */
 static struct ocl_code *source_code(cl_uint count, const char **strings, const size_t *lengths)
 {
 	struct ocl_code *code;
@@ -271,8 +272,8 @@ CL_API_ENTRY cl_program CL_API_CALL ocl_clCreateProgramWithIL(cl_context context
 	return p;
 }
 
-/* Only the runtime of the context's platform may create it. The function pointer that the application got from a
- * platform is valid only for that platform's contexts. */
+/* The layer's clCreateProgramWithILKHR for all platforms. It calls the function of the context's platform: a function
+ * that a platform returned is valid only for that platform's contexts. */
 cl_program CL_API_CALL ocl_create_il_khr(cl_context context, const void *il, size_t size, cl_int *error)
 {
 	struct ocl_context *c = ocl_context_hold(context);

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HEADER 5 /* words, section 2.3 */
+#define HEADER 5 /* words of the header, section 2.3 */
 
-/* the words of a module; callers check that an index is in range */
+/* a SPIR-V module as words; callers check that an index is in range */
 struct module {
 	unsigned char *bytes;
 	size_t nwords;
@@ -32,8 +32,8 @@ static void set_word(struct module *m, size_t at, uint32_t w)
 	memcpy(m->bytes + 4 * at, &w, 4);
 }
 
-/* The next instruction with this opcode, from *at up to the first function. Returns its number of words, or 0 if
- * there is none. */
+/* Find the next instruction with this opcode, from word *at up to the first function, and set *at to it. Returns its
+ * number of words, or 0 if there is none. */
 static size_t find_insn(const struct module *m, size_t *at, uint32_t op)
 {
 	while (*at < m->nwords) {
@@ -49,7 +49,8 @@ static size_t find_insn(const struct module *m, size_t *at, uint32_t op)
 	return 0;
 }
 
-/* Values narrower than a word are padded; two-word values store the low word first (section 2.2.1). */
+/* Store a value in an instruction's literal. Values narrower than a word are padded; values of two words have the low
+ * word first (section 2.2.1). */
 static bool set_number(struct module *m, size_t at, size_t n, size_t size, const void *value)
 {
 	unsigned char padded[8] = {0};
@@ -83,7 +84,7 @@ static bool set_constant(struct module *m, uint32_t id, size_t size, const void 
 	return false;
 }
 
-/* Set all constants with this decoration, since compilers may have made copies. */
+/* Set all constants with this SpecId, since compilers may have copied a constant. */
 static bool specialize(struct module *m, uint32_t spec, size_t size, const void *value)
 {
 	size_t found = 0, n;
@@ -98,7 +99,7 @@ static bool specialize(struct module *m, uint32_t spec, size_t size, const void 
 	return found;
 }
 
-/* A copy of the code with this value of the constant; NULL: out of memory. */
+/* Copy the code and set the value of the constant there; NULL: out of memory. */
 static struct ocl_code *specialized_copy(const struct ocl_code *from, cl_uint spec, size_t size, const void *value,
 					 bool built)
 {
@@ -110,7 +111,7 @@ static struct ocl_code *specialized_copy(const struct ocl_code *from, cl_uint sp
 	code->reason = from->reason;
 	m = (struct module){ .bytes = code->data, .nwords = code->size / 4 };
 	m.swapped = m.nwords > HEADER && word(&m, 0) != SpvMagicNumber;
-	if (built) /* Intel's CPU runtime keeps the first build's values, contrary to the standard */
+	if (built) /* Intel's CPU runtime still uses the first build's values, contrary to the standard */
 		code->reason =
 			"the program sets specialization constants after a build, which runtimes handle differently";
 	else if (m.nwords <= HEADER || word(&m, 0) != SpvMagicNumber || !specialize(&m, spec, size, value))

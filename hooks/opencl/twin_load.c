@@ -60,7 +60,7 @@ static int load(struct gpubpf_hook_device *device, void *adapter_program, enum g
 		const void *data, size_t size, const char *options, void **module, struct gpubpf_reason *why)
 {
 	const struct gpubpf_device_open *how = gpubpf_hook_device_open_params(device);
-	struct ocl_context *context = gpubpf_records_find(&ocl_contexts, how->context); /* the device keeps it alive */
+	struct ocl_context *context = gpubpf_records_find(&ocl_contexts, how->context); /* the device keeps the context alive */
 	cl_device_id handle = how->handle;
 	const unsigned char *binary = data;
 	struct module *m;
@@ -108,7 +108,7 @@ static cl_uint extra_args(uint32_t flags)
 	       !!(flags & GPUBPF_TWIN_ARG_PID);
 }
 
-/* The twin must take exactly the kernel's arguments plus the extra ones. */
+/* Refuse the twin unless the runtime reports exactly the kernel's arguments plus the extra ones for it. */
 static int check_args(struct ocl_twin *t, uint32_t params, uint32_t flags, struct gpubpf_reason *why)
 {
 	cl_uint has = 0, want = t->kernel->nargs + extra_args(flags);
@@ -121,7 +121,7 @@ static int check_args(struct ocl_twin *t, uint32_t params, uint32_t flags, struc
 	return -EINVAL;
 }
 
-/* Find the memory of maps outside the arena. */
+/* Find the SVM of maps outside the arena, which the twin accesses without an argument. */
 static int find_svm(struct ocl_twin *t, struct gpubpf_hook_device *device)
 {
 	uint32_t n = gpubpf_hook_device_memory(device, GPUBPF_PLACE_SVM, NULL, 0);
@@ -130,7 +130,7 @@ static int find_svm(struct ocl_twin *t, struct gpubpf_hook_device *device)
 	if (n && !t->svm)
 		return -ENOMEM;
 	t->nsvm = gpubpf_hook_device_memory(device, GPUBPF_PLACE_SVM, t->svm, n);
-	t->info_applied = t->nsvm ? UINT32_MAX : 0; /* forces the list to be applied */
+	t->info_applied = t->nsvm ? UINT32_MAX : 0; /* no valid version: the first launch sets the SVM list */
 	return 0;
 }
 
