@@ -26,7 +26,8 @@ struct lz_group_size { /* ze_group_size_t of the specification, since 1.14 */
 struct lz_driver {
 	const void *library;               /* load address of the driver's library; NULL: unused slot */
 	struct gpubpf_ze_api api;          /* functions that the agent calls */
-	struct {                           /* the driver's functions that the agent replaces; NULL: the driver or loader has none */
+	/* the driver's functions that the agent replaces; NULL: the driver or its loader does not support it */
+	struct {
 #define LZ_CALL(table, member, parameters, arguments) ze_result_t (ZE_APICALL *table##member)(parameters);
 #include "calls.def"
 #undef LZ_CALL
@@ -136,7 +137,7 @@ struct lz_list {
 	ze_context_handle_t context;
 	ze_device_handle_t device;
 	uint32_t ordinal;                  /* ordinal of the list's command queue group */
-	bool immediate, waits;             /* appending launches; waits: the append call returns after the launch's end */
+	bool immediate, waits;             /* appending launches; waits: and returns after its end */
 	ze_command_list_handle_t aside;    /* arguments.c: list that is never executed, or NULL */
 	struct gpubpf_hook_record **records;
 	uint32_t n, room;

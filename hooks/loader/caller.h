@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #define PROC_SIZE 300              /* bytes of a path in /proc */
-#define PASSED LONG_MIN            /* result: the Linux kernel handles the call afterwards; this code does not see its result */
+#define PASSED LONG_MIN            /* the Linux kernel handles the call afterwards, with an unknown result */
 
 /* one call of bpf(2) */
 struct call {

@@ -16,7 +16,7 @@
 #include "core/wire/checks.h"
 #include "environ.h"
 
-#define HIGH_FD 200                /* lowest number of this descriptor: programs use small numbers and close unknown ones */
+#define HIGH_FD 200                /* lowest number: programs use small ones and close unknown ones */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int connection = -1;

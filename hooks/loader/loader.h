@@ -31,7 +31,7 @@
 #include "caller.h"
 #include "core/wire/loader.h"
 
-#define PMU_TYPE 0x6770            /* PMU type of emulated kprobes; libbpf reads it from a file (file.c) and passes it */
+#define PMU_TYPE 0x6770            /* PMU type of emulated kprobes, which libbpf reads (file.c) and passes */
 #define FIELD_END(field) (offsetof(union bpf_attr, field) + sizeof(((union bpf_attr *)0)->field))
 
 /* A command of bpf(2), with the path of a session's socket, that no kernel knows. It returns 0 if that session's

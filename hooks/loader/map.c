@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Maps: they are kernel maps until a GPU program refers to them (map_adopt.c). */
+/* Commands on maps. The Linux kernel creates them; when a GPU program refers to a map, the session adopts it
+ * (map_adopt.c). */
 #include "loader.h"
 
 #include <errno.h>
@@ -7,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define FIRST_OWN_TYPE 1500    /* of include/gpubpf/map_types.def */
+#define FIRST_OWN_TYPE 1500    /* first type in include/gpubpf/map_types.def */
 
 #define SHARED_TYPE 1504
 
@@ -51,8 +52,8 @@ int session_map_create_requested(const union bpf_attr *attr, uint32_t like)
 	return fd;
 }
 
-/* An array that Linux kernel programs can share is created in the kernel, like all maps that no GPU program refers
- * to yet. */
+/* Create an array that kernel programs can share with GPU programs. The kernel creates it, like all maps to which no
+ * GPU program refers yet. */
 static long create_shared(const struct call *c)
 {
 	union bpf_attr attr = c->attr;
@@ -99,8 +100,8 @@ long map_create(struct call *c)
 	if (ret != -EPERM)
 		return ret;
 	ours = session_map_create_requested(&c->attr, 0);
-	/* no session; for a type of gpubpf's this is also the session's answer, as for a type that loaders cannot
-	 * read */
+	/* -EOPNOTSUPP: no session, so return the kernel's result. For a type of gpubpf's it is the session's answer:
+	 * loaders cannot create that type. */
 	return ours == -EOPNOTSUPP && c->attr.map_type < FIRST_OWN_TYPE ? ret : ours;
 }
 
@@ -111,7 +112,7 @@ static bool returns_data(uint32_t cmd)
 	return cmd != BPF_MAP_UPDATE_ELEM && cmd != BPF_MAP_DELETE_ELEM;
 }
 
-/* A value is passed in by an update, or by a look-up without keys (a bloom filter). */
+/* Does the command pass a value to the map? An update does, and a look-up in a map without keys (a bloom filter). */
 static bool has_value(struct handle map, uint32_t cmd)
 {
 	return cmd == BPF_MAP_UPDATE_ELEM || (cmd == BPF_MAP_LOOKUP_ELEM && !map.key);
@@ -145,7 +146,7 @@ int map_put(struct handle map, const void *key, const void *value)
 	return session_map_elem(map, BPF_MAP_UPDATE_ELEM, key, (void *)(uintptr_t)value, BPF_ANY);
 }
 
-/* Replace the descriptor in a value by its object's number. 0 or -EBADF. */
+/* Replace the descriptor in a value by the session's number of its object. 0 or -EBADF. */
 static int replace_fd_by_number(struct handle map, uint8_t *value)
 {
 	uint32_t number;
@@ -219,7 +220,7 @@ long map_freeze(struct call *c)
 
 /* -- batches -- */
 
-/* Copy bytes of an answer to the caller's pointer. */
+/* Copy a part of an answer, of at most `room` bytes, to the caller's memory at `pointer`. */
 static int copy_answer(struct answer *a, uint64_t pointer, size_t room)
 {
 	size_t size;
@@ -244,7 +245,7 @@ static int read_caller_bytes(struct gpubpf_writer *w, bool wanted, uint64_t from
 	return 0;
 }
 
-/* The position of a batch is 4 bytes in the caller's buffer, whatever the key size. */
+/* Write the request for a batch. The batch's position is 4 bytes in the caller's buffer, for every key size. */
 static int put_batch(struct call *c, struct handle map, struct gpubpf_writer *w)
 {
 	bool puts = c->cmd == BPF_MAP_UPDATE_BATCH, keys = puts || c->cmd == BPF_MAP_DELETE_BATCH;

@@ -50,7 +50,8 @@ static int copy_all(int from, struct handle to)
 	return err;
 }
 
-/* Does the type hold a value per CPU? Kernel and session may count different CPUs, so the values start at zero. */
+/* Does the map type hold a value per CPU? Its values start at zero in the session, which may count other CPUs than the
+ * kernel. */
 static bool has_copies(uint32_t asked)
 {
 	enum {
@@ -73,7 +74,7 @@ static bool has_copies(uint32_t asked)
 	return false;
 }
 
-/* Can the session use the map's pages, so that kernel programs, loader and GPU share one memory? */
+/* Can the session use the kernel map's pages, so that kernel programs, loader and GPU share one memory? */
 static bool is_shareable(int fd, const struct bpf_map_info *info)
 {
 	return info->type == BPF_MAP_TYPE_ARRAY && info->map_flags & BPF_F_MMAPABLE && !(info->map_flags & BPF_F_RDONLY_PROG) &&
@@ -92,7 +93,7 @@ static int copy_contents(int from, int to, const struct bpf_map_info *info)
 	return err || !is_frozen(from) ? err : session_map_freeze(map.id);
 }
 
-/* The session number of its BTF; 0: none, or unavailable. *own as in btf_adopt(). */
+/* The session's number of the map's BTF; 0: none, or unavailable. *own as in btf_adopt(). */
 static uint32_t btf_of(const struct bpf_map_info *info, int *own)
 {
 	union bpf_attr id = { .btf_id = info->btf_id };
@@ -104,7 +105,7 @@ static uint32_t btf_of(const struct bpf_map_info *info, int *own)
 	return btf > 0 ? (uint32_t)btf : 0;
 }
 
-/* Has a loader mapped the kernel's ring buffer? mapped: report that this caller just did. */
+/* Has a loader mapped kernel ring buffer `id`? mapped: first report that this caller does. */
 static bool is_ring_mapped(uint32_t id, bool mapped)
 {
 	struct gpubpf_writer w = {0};
@@ -118,8 +119,8 @@ static bool is_ring_mapped(uint32_t id, bool mapped)
 	return read;
 }
 
-/* Records must arrive together with records of kernel programs. The kernel map stays in use, with a session map for
- * it. */
+/* Does the kernel map stay in use after adoption? A loader reads there the records of kernel programs, so those of GPU
+ * programs must arrive there too. */
 static bool stays_in_kernel(const struct bpf_map_info *info)
 {
 	if (info->type == BPF_MAP_TYPE_RINGBUF)
@@ -127,7 +128,7 @@ static bool stays_in_kernel(const struct bpf_map_info *info)
 	return info->type == BPF_MAP_TYPE_PERF_EVENT_ARRAY && atomic_load(&caller_state()->kernel_buffers);
 }
 
-/* Keep the kernel map, with a session map next to it. -EINVAL for a read-only map, for which a copy suffices. */
+/* Create a session map for a kernel map that stays in use. -EINVAL for a read-only map, for which a copy suffices. */
 static int make_shadow(int fd, const struct bpf_map_info *info, const union bpf_attr *attr, uint32_t btf)
 {
 	if (is_frozen(fd) || info->map_flags & BPF_F_RDONLY_PROG)
@@ -174,7 +175,7 @@ static int create_from_info(int fd, const struct bpf_map_info *info)
 	return ours;
 }
 
-/* The kernel's number of the map behind a caller's descriptor; 0: not a map. */
+/* The kernel's number of the map behind descriptor `fd` (text) of the caller; 0: not a map. */
 static uint32_t map_id(const char *fd)
 {
 	char name[32], path[PROC_SIZE], line[128];
@@ -209,7 +210,8 @@ static int replace_all(uint32_t id, int ours)
 	return err;
 }
 
-/* The session map that the kernel map has become before, in any process. */
+/* Find the session map for a kernel map that the session has adopted before, from any process: a descriptor or
+ * -errno. */
 static int lookup_adopted(uint32_t was, bool *stays_kernel)
 {
 	struct gpubpf_writer w = {0};
@@ -276,7 +278,7 @@ int map_info(int fd, struct bpf_map_info *info)
 
 	memset(info, 0, sizeof(*info));
 	err = kernel_bpf(BPF_OBJ_GET_INFO_BY_FD, &attr, FIELD_END(info));
-	return !err && !info->max_entries ? -EBADF : (int)err; /* for example a program */
+	return !err && !info->max_entries ? -EBADF : (int)err; /* the descriptor is no map, for example a program */
 }
 
 void note_ring_mapped(int fd)
@@ -325,9 +327,10 @@ void note_map_consumer(int fd)
 		caller_return_fd(theirs);
 }
 
-#define HIGH_FD 200                /* as in client.c */
+#define HIGH_FD 200                /* lowest number, as in client.c */
 
-/* Keep it open for the life of this process: nothing else refers to it before its program is loaded. */
+/* Leave the session map's descriptor open until this process ends: no other object refers to the map before its program
+ * is loaded. */
 static void keep_open(int ours, uint32_t id)
 {
 	static _Atomic uint32_t last;

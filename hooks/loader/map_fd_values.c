@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Maps of maps and of programs. Their values are descriptors on update and numbers on look-up. A map that holds a
- * session object is a session map. The Linux kernel does not report what the elements of such a map are like, so the
- * session is informed at its creation.
+ * Maps of maps and of programs. Loaders pass descriptors as values on update, and get numbers on look-up. A map that
+ * holds a session object is a session map. The Linux kernel does not report what the elements of a map of maps are
+ * like, so this code sends that to the session when the map is created.
  */
 #include "loader.h"
 
@@ -43,7 +43,7 @@ static void send_inner_info(int outer, int inner)
 	answer_close(&a);
 }
 
-/* If its elements are like a session map, it is created in the session at once. */
+/* Create a map of maps. If its elements are like a session map, the session creates it at once, else the kernel. */
 long map_create_of_maps(struct call *c)
 {
 	int inner = (int)c->attr.inner_map_fd, own;
@@ -88,7 +88,7 @@ bool adopt_for_value(int map, uint64_t value)
 
 /* -- adoption of a kernel map -- */
 
-/* The number of the element for a key; 0: none. */
+/* The number in the map's value for the key; 0: none. */
 static uint32_t lookup_element_id(int from, const void *key)
 {
 	uint32_t id = 0;
@@ -97,7 +97,7 @@ static uint32_t lookup_element_id(int from, const void *key)
 	return kernel_bpf(BPF_MAP_LOOKUP_ELEM, &attr, FIELD_END(flags)) < 0 ? 0 : id;
 }
 
-/* The session map for the kernel map with this number: its descriptor or -errno. */
+/* Adopt the kernel map with this number: a descriptor of the session map or -errno. */
 static int adopt_element(uint32_t id)
 {
 	union bpf_attr attr = { .map_id = id };
@@ -154,7 +154,7 @@ struct copying {
 	bool progs;
 };
 
-/* The session does not know a kernel program and refuses it with the reason. */
+/* Copy one element to the session map. The session refuses a kernel program, with the reason. */
 static int copy_element(void *arg, const void *key, uint32_t id)
 {
 	const struct copying *c = arg;

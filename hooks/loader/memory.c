@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Session descriptors can be mapped and polled like kernel descriptors. The session provides the memory on mmap. For
- * polling they are pipes, which hold a byte while a record is unread. */
+/* Callers can map and poll session descriptors like kernel descriptors. The session provides the memory for mmap(2). A
+ * descriptor that can be polled is a pipe, which holds a byte while a record is unread. */
 #include "loader.h"
 
 #include <errno.h>
@@ -28,7 +28,8 @@ static long map_at(const struct range *r, int lent)
 	return caller_mmap((const long[6]){ r->at, r->size, r->prot, MAP_SHARED_VALIDATE | MAP_FIXED, lent, (long)r->offset });
 }
 
-/* Map the last `twice` bytes of the file twice in a row, so that no record is split. */
+/* Map the file up to `end`, and its last `twice` bytes (a ring) once more after it, so that every record is
+ * contiguous. */
 static long map_twice(struct range r, int flags, int lent, uint64_t end, uint64_t twice)
 {
 	uint64_t first = r.offset < end ? end - r.offset : 0, size = (uint64_t)r.size;
@@ -51,7 +52,8 @@ static long map_twice(struct range r, int flags, int lent, uint64_t end, uint64_
 	return is_error(err) ? err : at;
 }
 
-/* MAP_SHARED_VALIDATE equals MAP_SHARED here, but a supervisor's filter does not intercept it. */
+/* Map the memory of the answer in the caller. MAP_SHARED_VALIDATE has the same effect as MAP_SHARED, but the
+ * supervisor's filter does not intercept it. */
 static long map_answer(struct answer *a, const long arg[6])
 {
 	struct range r = { arg[0], arg[1], (int)arg[2], (uint64_t)arg[5] };
@@ -75,7 +77,8 @@ static long map_answer(struct answer *a, const long arg[6])
 	return ret;
 }
 
-/* The session provides all memory that loaders map. A map without such memory gets the kernel's error. */
+/* The number of the session map behind a descriptor that the caller maps; 0: none. A session map without memory to map
+ * gets the kernel's error. */
 static uint32_t session_map_id(int fd)
 {
 	struct handle h = handle_of(fd, GPUBPF_BPF_MAP);
@@ -83,7 +86,7 @@ static uint32_t session_map_id(int fd)
 	return h.id ? h.id : handle_of(fd, GPUBPF_BPF_BUFFER).id;
 }
 
-/* -- writable mappings of callers: a map cannot be frozen meanwhile -- */
+/* -- writable mappings of callers: while one exists, the map cannot be frozen -- */
 
 #define MAX_WRITTEN 256u
 
@@ -91,7 +94,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct written {
 	uint32_t map;                  /* 0: unused */
 	long at;
-	char process[PROC_SIZE];       /* path of its list of mappings */
+	char process[PROC_SIZE];       /* path of the /proc file with the process's mappings */
 } written[MAX_WRITTEN];
 static uint32_t next_written;
 
@@ -104,7 +107,7 @@ static void record_writable(uint32_t map, long at)
 	pthread_mutex_unlock(&lock);
 }
 
-/* Is the map still mapped there, writable? */
+/* Does the process still have a writable mapping of the map? */
 static bool is_still_mapped(const struct written *w)
 {
 	FILE *f = fopen(w->process, "re");
@@ -163,7 +166,7 @@ bool session_mmap(const long arg[6], long *result)
 	return true;
 }
 
-/* No reader consumes the byte, so a poller is woken by each new byte, not as long as one is there. */
+/* Session pipes must be polled edge-triggered: no reader consumes the byte, so only a new byte may wake a poller. */
 bool is_session_pipe(int fd)
 {
 	return handle_of(fd, GPUBPF_BPF_MAP).pipe || handle_of(fd, GPUBPF_BPF_BUFFER).id;

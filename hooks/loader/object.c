@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* -- numbers: kernel objects first -- */
+/* -- enumeration by number: kernel objects come first -- */
 
 static enum gpubpf_bpf_kind kind_of(int cmd)
 {
@@ -42,8 +42,8 @@ static int next_session_id(struct call *c, uint32_t after)
 	return err;
 }
 
-/* An adopted map has a session number, and is listed once. The enumeration skips the kernel map, which the session
- * may keep next to its own. */
+/* The next kernel object, except adopted maps: an adopted map is listed once, under its session number, although its
+ * kernel map may still exist. */
 static long next_kernel_id(struct call *c)
 {
 	union bpf_attr attr = c->attr;
@@ -63,7 +63,7 @@ static long next_kernel_id(struct call *c)
 
 long next_id(struct call *c)
 {
-	bool theirs = c->attr.start_id < GPUBPF_BPF_FIRST_ID || c->attr.start_id >= INT_MAX; /* the kernel refuses it */
+	bool theirs = c->attr.start_id < GPUBPF_BPF_FIRST_ID || c->attr.start_id >= INT_MAX; /* INT_MAX: it refuses */
 	long ret = theirs ? next_kernel_id(c) : -ENOENT, ours;
 
 	if (ret != -ENOENT && ret != -EPERM)
@@ -99,7 +99,7 @@ static int copy_out(uint64_t pointer, uint64_t room, const void *data, size_t si
 	return pointer ? caller_write(pointer, data, size < room ? size : room) : 0;
 }
 
-/* Fill the buffers in the caller's struct, and set lengths to the available sizes. */
+/* Fill the buffers to which the caller's struct points, and set the lengths in `info` to the available sizes. */
 static int fill_prog(struct bpf_prog_info *info, const struct bpf_prog_info *asked, const void *insns, size_t size,
 		     const uint32_t *maps, size_t maps_size)
 {
@@ -172,7 +172,8 @@ bool kernel_map(int fd, struct bpf_map_info *info)
 	return !err;
 }
 
-/* A loader such as libbpf queries the array before it opens buffers for it. */
+/* Note whether the perf array that the caller queried is the session's: loaders such as libbpf then open buffers for
+ * it. */
 static void set_perf_array_owner(bool ours)
 {
 	atomic_store(&caller_state()->next_array_is_session, ours);
@@ -241,7 +242,7 @@ static int copy_btf(int fd)
 	void *data = NULL;
 
 	if (!err && (!size || size > GPUBPF_BPF_MAX))
-		err = -EBADF; /* for example a map */
+		err = -EBADF; /* the descriptor is no BTF, for example a map */
 	if (!err && !(data = malloc(size)))
 		err = -ENOMEM;
 	if (!err) {

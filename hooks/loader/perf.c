@@ -11,7 +11,8 @@
 #include "core/wire/name.h"
 
 #define KPROBE_PMU "/sys/bus/event_source/devices/kprobe/type"
-/* bytes of the longest name with a kprobe's prefix, plus one more, which the session refuses */
+/* bytes for the longest name with a kprobe's prefix and one character more: so the session sees and refuses longer
+ * names */
 #define FUNCTION_MAX (GPUBPF_WHOLE_NAME_SIZE + sizeof(GPUBPF_KPROBE_GPU) - 1)
 
 uint32_t kernel_pmu(const char *type, uint32_t *known)
@@ -26,7 +27,7 @@ uint32_t kernel_pmu(const char *type, uint32_t *known)
 	return *known;
 }
 
-/* The Linux kernel's PMU type of kprobes, or PMU_TYPE without kprobes. */
+/* The kernel's PMU type of kprobes; PMU_TYPE if the kernel has none. */
 static uint32_t kprobe_type(void)
 {
 	static uint32_t known;
@@ -46,20 +47,21 @@ static int open_session_probe(const char *function, const struct perf_event_attr
 	return request_handle(GPUBPF_BPF_PERF_OPEN, &w, -1);
 }
 
-/* The kernel does not know the function, or does not permit the call. */
+/* Does the result mean that the kernel does not know the function, or does not permit the call? */
 static bool is_refusal(long ret)
 {
 	return ret == -ENOENT || ret == -EINVAL || ret == -EPERM || ret == -EACCES || ret == -EADDRNOTAVAIL;
 }
 
-/* A record buffer whose array is not known yet: it belongs to the array that the caller queried last. */
+/* Is it a perf buffer (PERF_COUNT_SW_BPF_OUTPUT)? The call does not name its array: it belongs to the array that the
+ * caller queried last. */
 static bool is_buffer(const struct perf_event_attr *attr)
 {
 	return attr->type == PERF_TYPE_SOFTWARE && attr->config == PERF_COUNT_SW_BPF_OUTPUT &&
 	       attr->sample_type == PERF_SAMPLE_RAW;
 }
 
-/* Read as much as the caller's size says; a size of 0 means the first version of the struct. */
+/* Read the caller's attribute, of the size that it contains; 0 means the size of the first version. */
 static int read_attr(uint64_t from, struct perf_event_attr *attr)
 {
 	uint32_t size;
@@ -77,7 +79,8 @@ static long pass_call(const long arg[6])
 	return pass_perf(arg, NULL, NULL);
 }
 
-/* After a GPU program is loaded, a function that the Linux kernel refuses names a GPU kernel. */
+/* Open a kprobe. If the caller has loaded a GPU program and the kernel refuses the function, its name is taken as that
+ * of a GPU kernel. */
 static long open_kprobe(const long arg[6], const struct perf_event_attr *attr)
 {
 	char function[FUNCTION_MAX + 1];
@@ -205,7 +208,7 @@ static int do_request(uint32_t id, unsigned long request, long arg)
 	}
 }
 
-/* Records of a GPU also go to kernel buffers, which accept none once they are disabled: flush earlier ones before. */
+/* Before a kernel buffer is disabled: flush the GPU's records to it, since it accepts none afterwards. */
 static void flush_kernel_buffers(unsigned long request)
 {
 	if ((uint32_t)request == PERF_EVENT_IOC_DISABLE && atomic_load(&caller_state()->kernel_buffers) &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pinned session objects, in the session's folder, which loaders take for a BPF file system. */
+/* Pins session objects in the session's folder, which looks like a BPF file system to loaders. */
 #include "loader.h"
 
 #include <errno.h>
@@ -13,10 +13,9 @@
 
 #include "environ.h"
 
-#define PATH_FD (1u << 14)         /* BPF_F_PATH_FD, of Linux 6.5 */
+#define PATH_FD (1u << 14)         /* BPF_F_PATH_FD, since Linux 6.5 */
 
-/* Is the caller's path inside the session's folder, or the folder itself? `is` gets the absolute path in this
- * process. */
+/* Is the caller's path the session's folder or inside it? `is` receives the absolute path, as this process sees it. */
 static bool is_within(const char *path, char is[PATH_MAX])
 {
 	char pins[GPUBPF_BPF_PINS_SIZE], folder[PATH_MAX], here[PATH_MAX];
@@ -32,7 +31,7 @@ static bool is_within(const char *path, char is[PATH_MAX])
 	return !strncmp(is, folder, n) && (!is[n] || is[n] == '/');
 }
 
-/* The absolute path of a new name; false: its folder is not the session's. */
+/* Write the absolute path of a new file to `whole`. False: its folder is not the session's. */
 static bool absolute_name(const char *path, char *whole, size_t size)
 {
 	const char *slash = strrchr(path, '/');
@@ -69,7 +68,7 @@ static uint32_t pinnable_id(int fd)
 	return id;
 }
 
-/* A map that is pinned there becomes a session map. */
+/* Pin an object. The session adopts a map that is pinned in its folder. */
 long obj_pin(struct call *c)
 {
 	uint32_t id = pinnable_id((int)c->attr.bpf_fd);
@@ -86,7 +85,7 @@ long obj_pin(struct call *c)
 	if (!id)
 		return pass(c);
 	if (!within)
-		return -EPERM; /* as outside a BPF file system */
+		return -EPERM; /* same errno as the kernel's outside a BPF file system */
 	gpubpf_put_u32(&w, id);
 	gpubpf_put_str(&w, whole);
 	err = ask(GPUBPF_BPF_PIN, &w, &a);
@@ -94,7 +93,7 @@ long obj_pin(struct call *c)
 	return err;
 }
 
-/* The session map for the name of an adopted kernel map, or -errno. */
+/* If `path` is the kernel's pin of an adopted map, returns a descriptor of the session map; else -errno. */
 static int session_map_for_pin(const char *path)
 {
 	union bpf_attr attr = { 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs: decides which are for a GPU, and loads them. */
+/* Commands on programs. Decides which programs are for a GPU; the session loads these. */
 #include "loader.h"
 
 #include <errno.h>
@@ -12,14 +12,15 @@
 #define MAX_LOG_SIZE (16u << 20)   /* bytes of log that a loader gets, libbpf's maximum */
 #define LICENSE_MAX 128            /* bytes that the Linux kernel reads */
 #define FIRST_OWN_HELPER 501       /* first number in include/gpubpf/helpers.def */
-#define LAST_OWN_HELPER 999        /* reserved up to here; libbpf uses 195896080 for unresolved calls */
+#define LAST_OWN_HELPER 999        /* last number reserved for gpubpf; libbpf uses 195896080 for unresolved calls */
 #define MAX_KERNEL_MAPS 1024       /* limit of map references in a kernel program */
 #define MAX_TRIVIAL_INSNS 6        /* instructions of a program with which libbpf probes kernel features */
 
-/* A call with copies of its inputs: decisions use the data that is sent later. */
+/* A BPF_PROG_LOAD call with copies of its inputs. Decisions and the request use the same copies, since the caller may
+ * change the originals. */
 struct program {
 	struct call *c;
-	struct bpf_insn *insns;        /* n instructions */
+	struct bpf_insn *insns;        /* [n] instructions */
 	uint32_t n;
 };
 
@@ -32,7 +33,7 @@ static bool calls_own_helper(const struct program *p)
 	return false;
 }
 
-/* A program that sets r0, or stores to a map value, and exits. */
+/* Does the program only set r0 or store to a map value, and exit? libbpf loads such programs to probe features. */
 static bool is_trivial(const struct program *p)
 {
 	static const uint8_t codes[] = {
@@ -81,7 +82,7 @@ static bool names_map(const struct bpf_insn *insn)
 		insn->src_reg == BPF_PSEUDO_MAP_IDX || insn->src_reg == BPF_PSEUDO_MAP_IDX_VALUE);
 }
 
-/* Read the descriptor, which may be an index into fd_array: 0, -EPROTO as in the kernel, or -EFAULT. */
+/* Read the map descriptor of an instruction, directly or from fd_array: 0, -EPROTO as in the kernel, or -EFAULT. */
 static int map_fd_of(const struct call *c, const struct bpf_insn *insn, int *fd)
 {
 	*fd = insn->imm;
@@ -100,7 +101,7 @@ static void set_map(struct bpf_insn *insn, int32_t map)
 	insn->src_reg = value ? BPF_PSEUDO_MAP_VALUE : BPF_PSEUDO_MAP_FD;
 }
 
-/* Replace map descriptors by session numbers; this adopts the maps. */
+/* Replace map descriptors in instructions by session numbers. The session adopts kernel maps among them. */
 static int replace_map_fds(const struct program *p)
 {
 	int64_t map;
@@ -121,7 +122,8 @@ static int replace_map_fds(const struct program *p)
 
 /* -- GPU programs -- */
 
-/* Convert records of any size to records of `want` bytes, truncated or zero-padded. */
+/* Write the caller's n records of `have` bytes (func_info, line_info) as records of `want` bytes, truncated or padded
+ * with zeros. */
 static int put_records(struct gpubpf_writer *w, uint64_t from, uint32_t n, uint32_t have, uint32_t want)
 {
 	char *dst, *src = NULL;
@@ -207,8 +209,8 @@ static long load_session_program(const struct program *p)
 /* -- kernel programs, which may refer to adopted maps -- */
 
 struct borrowed {
-	int fd[MAX_KERNEL_MAPS];       /* owned, to be closed */
-	int lent[MAX_KERNEL_MAPS];     /* borrowed from the caller */
+	int fd[MAX_KERNEL_MAPS];       /* descriptors of this process, to be closed */
+	int lent[MAX_KERNEL_MAPS];     /* descriptors borrowed from the caller, to be returned */
 	uint32_t n, nlent;
 };
 
@@ -231,7 +233,7 @@ static bool calls_pop(const struct program *p)
 	return false;
 }
 
-/* Kernel programs that consume values of a queue: values must go to the kernel's queue. */
+/* Report to the session which queues the kernel program pops: GPU programs must push to the kernel's queue then. */
 static void report_consumers(const struct program *p)
 {
 	int fd;
@@ -241,7 +243,8 @@ static void report_consumers(const struct program *p)
 			note_map_consumer(fd);
 }
 
-/* Replace session maps by their kernel counterparts, if there are any. The kernel refuses other session maps. */
+/* Replace session maps in the instructions by the kernel maps that stand in for them. The kernel refuses session maps
+ * without one. */
 static void replace_session_maps(const struct program *p, struct borrowed *b)
 {
 	for (uint32_t i = 0; i < p->n && b->n < MAX_KERNEL_MAPS && b->nlent < MAX_KERNEL_MAPS; i++) {
@@ -260,11 +263,12 @@ static void replace_session_maps(const struct program *p, struct borrowed *b)
 	}
 }
 
-/* Known size of the attribute: a pointer or descriptor of the caller must not reach the kernel as one of this
- * process. The log's true size follows the last member; the kernel writes it. */
+/* Bytes of the attribute that this code knows. It passes no more: unknown members may be pointers or descriptors of the
+ * caller, which the kernel would take as those of this process. The last known member is the log's true size, which the
+ * kernel writes. */
 #define KNOWN_ATTR_SIZE (FIELD_END(core_relo_rec_size) + sizeof(uint32_t))
 
-/* Copies in this process's memory of the data that an attribute points to. */
+/* Copies, in this process, of the data to which an attribute points. */
 struct copies {
 	char license[LICENSE_MAX];
 	void *part[4];
@@ -335,7 +339,8 @@ static int copy_program(const struct program *p, union bpf_attr *attr, struct co
 	return err ? err : copy_log(copies, attr);
 }
 
-/* Copy back the log and its size, which the kernel writes after the members that headers declare. */
+/* Copy the log, and its true size, back to the caller. The kernel writes the size after the members that headers
+ * declare. */
 static void copy_result_out(const struct call *c, union bpf_attr attr, size_t known)
 {
 	const char *log = (const char *)(uintptr_t)attr.log_buf;
@@ -369,7 +374,7 @@ static long load_with_kernel_maps(const struct program *asked)
 		return -ENOMEM;
 	memcpy(p.insns, asked->insns, p.n * sizeof(*p.insns));
 	replace_session_maps(&p, &b);
-	ret = copy_program(&p, &attr, &copies); /* copies all referenced data, or fails */
+	ret = copy_program(&p, &attr, &copies); /* copies all data to which the attribute points */
 	if (!ret) {
 		ret = kernel_bpf(BPF_PROG_LOAD, &attr, known);
 		copy_result_out(p.c, attr, known);
@@ -386,7 +391,7 @@ static long load_with_kernel_maps(const struct program *asked)
 	return ret;
 }
 
-/* -- both kinds -- */
+/* -- GPU and kernel programs -- */
 
 static long load_program(const struct program *p)
 {
@@ -422,7 +427,7 @@ long prog_load(struct call *c)
 
 long prog_test_run(struct call *c)
 {
-	/* ENOTSUPP, which only the kernel defines */
+	/* -ENOTSUPP (524), which only kernel headers define */
 	return handle_of((int)c->attr.test.prog_fd, GPUBPF_BPF_PROG).id ? -524 : pass(c);
 }
 

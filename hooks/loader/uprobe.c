@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Uprobes. They belong to the Linux kernel until a GPU program is attached; then the function names a GPU kernel. A
- * loader first opens the event and later sets the program. This file keeps the place of the last event, identified by
- * its number (PERF_EVENT_IOC_ID) whatever descriptor the caller uses.
+ * Uprobes. A uprobe is the Linux kernel's until a GPU program is attached to it; then the probed function's name is
+ * that of a GPU kernel. A loader first opens the event and later sets the program. This file remembers file and offset
+ * of the event opened last, and recognizes the event by its number (PERF_EVENT_IOC_ID), since the caller may duplicate
+ * its descriptor.
  */
 #include "core/wire/files/open_file.h"
 #include "loader.h"
@@ -17,8 +18,8 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
-	uint64_t event;                /* its number; 0: none */
-	int file;                      /* the probed file; owned */
+	uint64_t event;                /* number of the event opened last; 0: none */
+	int file;                      /* descriptor of the probed file; closed here */
 	uint64_t offset;
 	bool returns;
 } last = { 0, -1, 0, false };
@@ -42,7 +43,7 @@ bool is_uprobe(const struct perf_event_attr *attr)
 	return attr->type >= PERF_TYPE_MAX && attr->type == uprobe_type() && attr->uprobe_path;
 }
 
-/* Open the file that the caller names; -1: not a readable file. */
+/* Open the file whose path is at `name` in the caller; -1: not a readable file. */
 static int open_probed_file(uint64_t name)
 {
 	char given[PATH_MAX], path[PATH_MAX];

@@ -60,7 +60,8 @@ static int load(struct gpubpf_hook_device *device, void *adapter_program, enum g
 		const void *data, size_t size, const char *options, void **module, struct gpubpf_reason *why)
 {
 	const struct gpubpf_device_open *how = gpubpf_hook_device_open_params(device);
-	struct ocl_context *context = gpubpf_records_find(&ocl_contexts, how->context); /* the device keeps the context alive */
+	/* the record stays valid: the device keeps the context alive */
+	struct ocl_context *context = gpubpf_records_find(&ocl_contexts, how->context);
 	cl_device_id handle = how->handle;
 	const unsigned char *binary = data;
 	struct module *m;

@@ -31,14 +31,14 @@ static long set_errno(long ret)
 	return -1;
 }
 
-/* Return the result of a handled call: errno changes only on failure. */
+/* Return the result of a handled call as libc does. errno keeps its value `before` unless the call failed. */
 static long set_errno_on_failure(long ret, int before)
 {
 	errno = before;
 	return set_errno(ret);
 }
 
-/* System calls are allowed in signal handlers, but this code allocates: block signals meanwhile. */
+/* Block signals while a call is handled: signal handlers may make system calls, and this code allocates memory. */
 static void block_signals(sigset_t *before)
 {
 	sigset_t all;
@@ -63,7 +63,7 @@ static long handle_call(long nr, const long arg[6])
 	return ret;
 }
 
-/* A caller may pass fewer than six arguments. The others are whatever the registers hold, as with libc's function. */
+/* Reads six arguments even if the caller passes fewer; the rest are register values without meaning, as in libc. */
 EXPORT long syscall(long nr, ...)
 {
 	int before = errno;
@@ -147,7 +147,7 @@ EXPORT int statfs(const char *path, struct statfs *buf)
 
 EXPORT int statfs64(const char *path, struct statfs64 *buf)
 {
-	return statfs(path, (struct statfs *)buf); /* identical on the supported platforms */
+	return statfs(path, (struct statfs *)buf); /* both structs are identical on the supported platforms */
 }
 
 typedef FILE *(*fopen_fn)(const char *path, const char *mode);
@@ -162,7 +162,7 @@ static FILE *open_file(const char *name, const char *path, const char *mode)
 	return text ? fmemopen((void *)(uintptr_t)text, strlen(text), "r") : f;
 }
 
-/* bcc reads by open(2) the files that libbpf reads by fopen(3). */
+/* Open an emulated file. bcc reads by open(2) the files that libbpf reads by fopen(3). */
 static int open_emulated(const char *path)
 {
 	const char *text = emulated_file(path);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs run by a loader, for example by a shell, in which the library cannot be loaded: gpubpf-supervise runs them
- * in the same process. This code may run between vfork(2) and exec, so it does not allocate.
+ * Interposes exec. If the library cannot be loaded in the program that a process runs (a shell, for example, runs a
+ * static one), the process runs gpubpf-supervise with that program instead. This code may run between vfork(2) and
+ * exec, so it allocates no memory.
  */
 #include "hooks/loader/loader.h"
 
@@ -25,8 +26,8 @@ typedef int (*execvpe_fn)(const char *name, char *const argv[], char *const envp
 typedef int (*spawn_fn)(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attr,
 			char *const argv[], char *const envp[]);
 
-static char supervisor[PATH_MAX];  /* "": not found */
-static execvpe_fn next_execvpe;    /* libc's functions */
+static char supervisor[PATH_MAX];  /* path of gpubpf-supervise; "": not found */
+static execvpe_fn next_execvpe;    /* libc's exec functions */
 static spawn_fn next_spawn, next_spawnp;
 
 static void find_supervisor(void)
@@ -48,7 +49,8 @@ static void find_supervisor(void)
 		strcpy(supervisor, GPUBPF_LIBEXECDIR "/gpubpf-supervise");
 }
 
-/* Resolve before any fork: a child could wait for a lock of a thread that does not exist there. */
+/* Look up libc's functions before any fork: in a child, dlsym() could wait for a lock whose holder does not exist
+ * there. */
 __attribute__((constructor)) static void prepare(void)
 {
 	next_execvpe = (execvpe_fn)dlsym(RTLD_NEXT, "execvpe");
@@ -66,7 +68,7 @@ static bool names_session(char *const envp[])
 	return false;
 }
 
-/* Does it need supervision, and is not supervised yet? */
+/* Does the program need a supervisor, and has this process none yet? */
 static bool needs_supervision(const char *file, char *const envp[])
 {
 	int before = errno;
@@ -87,7 +89,7 @@ static size_t count(char *const argv[])
 	return n;
 }
 
-/* `with` has n + 3 entries. */
+/* Write the arguments of gpubpf-supervise to with[n + 3]: file and argv[n]. */
 static void prepend_supervisor(char **with, const char *file, char *const argv[], size_t n)
 {
 	with[0] = supervisor;
@@ -96,7 +98,7 @@ static void prepend_supervisor(char **with, const char *file, char *const argv[]
 	with[n + 2] = NULL;
 }
 
-/* Returns only on failure. */
+/* Execute gpubpf-supervise with the program. Returns only on failure. */
 static void run_supervised(const char *file, char *const argv[], char *const envp[])
 {
 	size_t n = count(argv);
@@ -128,7 +130,7 @@ EXPORT int execvpe(const char *name, char *const argv[], char *const envp[])
 
 	if (count(argv) && gpubpf_reach_find(name, loader_env_path(), file) && needs_supervision(file, envp))
 		run_supervised(file, argv, envp);
-	return next_execvpe(name, argv, envp); /* which also runs scripts by a shell */
+	return next_execvpe(name, argv, envp); /* execvpe(3) also runs scripts without #! by a shell */
 }
 
 EXPORT int execvp(const char *name, char *const argv[])

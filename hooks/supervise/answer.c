@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Handles the calls by the code that libgpubpf-bpf.so also uses. */
+/* Handles intercepted calls by the code of hooks/loader, which libgpubpf-bpf.so also uses. */
 #include "supervise.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include "hooks/loader/environ.h"
 #include "hooks/loader/loader.h"
 
-#define FIRST_BELL_FD 1024         /* first descriptor number for epoll_ctl(2) calls by the supervisor */
+#define FIRST_BELL_FD 1024         /* numbers from this one on are for epoll_ctl(2) calls by the supervisor */
 
 static const __u64 *args(const struct notice *n)
 {
@@ -65,7 +65,8 @@ long answer_mmap(struct notice *n)
 	return session_mmap(own, &result) ? result : PASSED;
 }
 
-/* An epoll identifies an entry by the file and its number in the calling process, so each call uses the same number. */
+/* Call epoll_ctl(2) for a session pipe of the caller. An epoll identifies an entry by the file and its number in the
+ * calling process, so each call for the same entry must use the same number here. */
 static long bell_ctl(int epoll, int op, int fd, struct epoll_event *event)
 {
 	int theirs = caller_borrow(epoll), file = caller_borrow(fd),
@@ -83,7 +84,7 @@ static long bell_ctl(int epoll, int op, int fd, struct epoll_event *event)
 	return ret;
 }
 
-/* Only one thread at a time uses such a number. */
+/* Handle epoll_ctl(2). Under a lock, since only one thread at a time may use such a number. */
 long answer_epoll_ctl(struct notice *n)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operations of hooks/loader/caller.h for a waiting thread of another process. */
+/* struct caller_ops (hooks/loader/caller.h) for a waiting thread of another process. */
 #include "supervise.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* A process with the filter; valid until its pidfd reports the end. */
+/* A process that has the filter. The record is valid until the process's pidfd reports its end. */
 struct process {
 	struct process *next;
 	pid_t id;
@@ -35,7 +35,7 @@ bool notice_is_valid(void)
 
 /* -- processes -- */
 
-/* The number after a name in /proc/PID/status; 0: not found. */
+/* The number on the line of a name in /proc/PID/status; 0: not found. */
 static uint64_t read_status(pid_t id, const char *name, int base)
 {
 	char path[64], line[256];
@@ -80,7 +80,7 @@ static struct process *find(pid_t id)
 	return NULL;
 }
 
-/* A new process inherits the state that its parent has now. */
+/* Add a process. It inherits the state that its parent has now. */
 static struct process *add(pid_t id)
 {
 	const struct process *parent = find((pid_t)read_status(id, "PPid:", 10));
@@ -154,14 +154,15 @@ bool caller_has_all_rights(uint64_t *effective)
 	static uint64_t ours;
 
 	if (!ours)
-		ours = read_status(getpid(), "CapEff:", 16) | 1ull << 63; /* bit 63: the value is known */
+		ours = read_status(getpid(), "CapEff:", 16) | 1ull << 63; /* bit 63 marks it as read */
 	*effective = read_status((pid_t)now->call->pid, "CapEff:", 16);
 	return !(ours & ~(1ull << 63) & ~*effective);
 }
 
 /* -- memory -- */
 
-/* Report only for loaders. Other programs may hide their memory and need nothing from the supervisor. */
+/* Report that the caller's memory cannot be read, but only for loaders: other programs may hide their memory and need
+ * nothing from the supervisor. */
 static void report_unreadable(void)
 {
 	static bool said;
@@ -183,8 +184,8 @@ static ssize_t copy_memory(void *own, uint64_t theirs, size_t size, bool to_them
 	return n;
 }
 
-/* The kernel copies whole pages, so the result may be partial. After a kill, it may even be memory of another
- * process. */
+/* Copy from the caller's memory. The kernel may copy only a part, up to the end of a page. If the caller was killed,
+ * the bytes may even be those of another process. */
 static int served_read(void *to, uint64_t from, size_t size)
 {
 	if (!size)
@@ -199,7 +200,7 @@ static int served_write(uint64_t to, const void *from, size_t size)
 	return notice_is_valid() && copy_memory((void *)(uintptr_t)from, to, size, true) == (ssize_t)size ? 0 : -EFAULT;
 }
 
-/* Page by page: the next page need not be mapped. */
+/* Copy a string page by page: the page after the string's end may be unmapped. */
 static int served_text(char *to, uint64_t from, size_t room)
 {
 	const size_t page = 4096;
@@ -272,7 +273,7 @@ static int served_lend(int fd)
 
 static int served_path(const char *path, char out[PATH_MAX])
 {
-	/* /proc/self of the supervisor is another process */
+	/* /proc/self must mean the caller, not the supervisor */
 	const char *own = !strncmp(path, "/proc/self/", 11) ? path + 11 : NULL;
 	int n = own ? snprintf(out, PATH_MAX, "/proc/%d/%s", (int)now->call->pid, own) :
 		      snprintf(out, PATH_MAX, "/proc/%d/%s/%s", (int)now->call->pid, path[0] == '/' ? "root" : "cwd", path);

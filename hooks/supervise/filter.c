@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The seccomp filter: selects the calls that wait for the supervisor. */
+/* The seccomp filter of supervised processes: selects the calls that wait for the supervisor. */
 #include "supervise.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define MAX_INSNS 128              /* maximum instructions */
+#define MAX_INSNS 128              /* instructions of the filter */
 #ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
 #define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1ul << 5)
 #endif
@@ -39,7 +39,7 @@ static void emit_return(struct program *p, uint32_t verdict)
 	emit(p, BPF_RET | BPF_K, verdict, 0, 0);
 }
 
-/* The kernel uses 32 bits of the request, too. */
+/* Select the ioctl(2) requests of perf events. The test compares 32 bits of the request, as the kernel does. */
 static void emit_perf_requests(struct program *p)
 {
 	static const uint32_t requests[] = {
@@ -55,7 +55,8 @@ static void emit_perf_requests(struct program *p)
 	emit_return(p, SECCOMP_RET_USER_NOTIF);
 }
 
-/* Only MAP_SHARED: mappings that the supervisor makes in the caller use MAP_SHARED_VALIDATE. */
+/* Select mmap(2) with MAP_SHARED only: mappings that the supervisor makes in the caller use MAP_SHARED_VALIDATE and
+ * must not wait. */
 static void emit_shared_files(struct program *p)
 {
 	emit_load_arg(p, 3);
@@ -65,7 +66,7 @@ static void emit_shared_files(struct program *p)
 	emit_return(p, SECCOMP_RET_USER_NOTIF);
 }
 
-/* A block that always returns, preceded by a jump over it. */
+/* Emit a jump for other call numbers, and the block for call `nr`, which always returns. */
 static void emit_call(struct program *p, uint32_t nr, enum select select)
 {
 	unsigned int at = p->n;
@@ -103,8 +104,8 @@ static int install(const struct sock_fprog *prog, unsigned long flags)
 	return (int)kernel_call(SYS_seccomp, (const long[6]){ SECCOMP_SET_MODE_FILTER, (long)(SECCOMP_FILTER_FLAG_NEW_LISTENER | flags), (long)prog });
 }
 
-/* Since Linux 5.19 signals need not interrupt a waiting thread, which would then repeat the call. Go's runtime sends
- * many. */
+/* Install the filter with SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV if the kernel has it (since Linux 5.19). Then signals
+ * do not interrupt a waiting thread, which would have to repeat the call; Go's runtime sends many signals. */
 static int install_newest(const struct sock_fprog *prog)
 {
 	int fd = install(prog, SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV);
@@ -121,7 +122,7 @@ int filter_install(const char **why)
 	build_filter(&p);
 	prog.len = (unsigned short)p.n;
 	fd = install_newest(&prog);
-	if (fd == -EACCES) { /* without CAP_SYS_ADMIN: its child programs cannot gain rights */
+	if (fd == -EACCES) { /* no CAP_SYS_ADMIN: set no_new_privs; FILE's programs cannot gain rights */
 		if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 			return -errno;
 		fd = install_newest(&prog);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mmap(2) in the caller. A mapping may become two mappings, or one of another file, and only the caller can make them.
- * The supervisor stops the waiting thread by ptrace(2), makes it execute these calls, and resumes it with their result.
- * This happens only a few times at a loader's start. It conflicts with debuggers, since only one tracer can stop a
- * thread.
+ * Makes mmap(2) calls in the caller. One mmap(2) of the caller may become two mappings, or a mapping of another file,
+ * and only the caller can make these. The supervisor stops the waiting thread by ptrace(2), makes it execute these
+ * calls, and resumes it with their result. This happens only a few times at a loader's start. It conflicts with
+ * debuggers, since only one tracer can stop a thread.
  */
 #include "supervise.h"
 
@@ -20,8 +20,8 @@
 #define SYSCALL_STOP (SIGTRAP | 0x80)
 
 static __thread struct {
-	struct user_regs_struct regs;  /* registers at the stop, after its call */
-	uint64_t signals;              /* its blocked signals */
+	struct user_regs_struct regs;  /* registers of the thread at its stop, after the call */
+	uint64_t signals;              /* signals that the thread blocks */
 	pid_t id;
 	bool gone;
 } tracee;
@@ -31,7 +31,7 @@ static long trace(int request, unsigned long address, void *data)
 	return kernel_call(SYS_ptrace, (const long[6]){ request, tracee.id, (long)address, (long)data });
 }
 
-/* The thread stops, or was killed. */
+/* Wait until the thread stops. An error: it was killed. */
 static int wait_for_stop(int *status)
 {
 	pid_t id;
@@ -43,7 +43,8 @@ static int wait_for_stop(int *status)
 	return tracee.gone ? -ESRCH : 0;
 }
 
-/* End its call with an error. It then leaves the kernel and stops before anything else. */
+/* Answer the thread's call with an error, so that the thread leaves the kernel. It then stops before it runs other
+ * code. */
 static void end_call(const struct notice *n)
 {
 	struct seccomp_notif_resp resp = { .id = n->call->id, .error = -EAGAIN };
@@ -73,7 +74,8 @@ static int stop(struct notice *n)
 	return 0;
 }
 
-/* Run to its next system call stop; SIGSTOP cannot be blocked and stays pending until it is resumed. */
+/* Let the thread run to its next system call stop. A SIGSTOP, which cannot be blocked, stays pending until the thread
+ * is resumed. */
 static int run_to_syscall(void)
 {
 	int status;
@@ -93,7 +95,7 @@ static long run_syscall(long nr, const long arg[6])
 		return -ESRCH;
 	regs.rip -= CALL_SIZE;
 	regs.rax = (unsigned long)nr;
-	regs.orig_rax = ~0ul; /* suppress a restart of the call */
+	regs.orig_rax = ~0ul; /* the kernel must not restart the interrupted call */
 	regs.rdi = (unsigned long)arg[0];
 	regs.rsi = (unsigned long)arg[1];
 	regs.rdx = (unsigned long)arg[2];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * FILE runs in this process, so its parent sees the expected process id, signals and exit status. The supervisor has no
- * waiting parent and ends with the last process that has the filter.
+ * Runs FILE in this process, so that the parent sees the process id, signals and exit status of FILE. The supervisor
+ * is a separate process without a waiting parent. It ends with the last process that has the filter.
  */
 #include "supervise.h"
 
@@ -34,7 +34,7 @@ void say_once(bool *said, const char *text)
 		dprintf(STDERR_FILENO, "gpubpf: %s\n", text);
 }
 
-/* Before Linux 5.9 a supervisor cannot install descriptors in the caller. */
+/* Is the kernel 5.9 or newer? Older ones cannot install descriptors in the caller (SECCOMP_IOCTL_NOTIF_ADDFD). */
 static bool kernel_is_new(void)
 {
 	unsigned int major = 0, minor = 0;
@@ -50,7 +50,8 @@ static bool is_supervised(void)
 	return !kernel_call(SYS_bpf, (const long[6]){ SUPERVISED, (long)session, (long)strlen(session) + 1 });
 }
 
-/* -- the listener is sent over a socket; the supervisor first sends its process id -- */
+/* -- FILE's process sends the filter's listener to the supervisor over a socket; before, the supervisor sends its
+ * process id -- */
 
 static int send_listener(int sock, int fd)
 {
@@ -89,18 +90,18 @@ static int receive_listener(int sock)
 
 /* -- the supervisor -- */
 
-/* Release everything of FILE's except standard error. */
+/* In the supervisor: close all descriptors inherited from FILE's process except standard error and the socket. */
 static void release_descriptors(int sock)
 {
 	int null = open("/dev/null", O_RDWR);
 
-	sock = fcntl(sock, F_DUPFD, STDERR_FILENO + 1); /* standard descriptors may have been closed */
+	sock = fcntl(sock, F_DUPFD, STDERR_FILENO + 1); /* above the standard numbers, which may be closed */
 	dup2(null, STDIN_FILENO);
 	dup2(null, STDOUT_FILENO);
 	dup2(sock, STDERR_FILENO + 1);
 	close_range(STDERR_FILENO + 2, ~0u, 0);
 	if (chdir("/") < 0)
-		return; /* keep the folder */
+		return; /* stay in the working directory */
 }
 
 static void supervise(int sock)
@@ -121,7 +122,8 @@ static void supervise(int sock)
 	serve(listener);
 }
 
-/* Returns FILE's end of a socket, or -errno. A double fork reparents the supervisor. */
+/* Start the supervisor by a double fork, so that FILE's process is not its parent. Returns the end of a socket for
+ * FILE's process, or -errno. */
 static int start_supervisor(void)
 {
 	int sock[2], status;
@@ -129,7 +131,7 @@ static int start_supervisor(void)
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sock) < 0)
 		return -errno;
-	between = (pid_t)kernel_call(SYS_clone, (const long[6]){0}); /* no exit signal: FILE must not get a SIGCHLD */
+	between = (pid_t)kernel_call(SYS_clone, (const long[6]){0}); /* no exit signal: FILE must get no SIGCHLD */
 	if (!between) {
 		close(sock[0]);
 		if (!fork())
@@ -142,7 +144,7 @@ static int start_supervisor(void)
 	return sock[0];
 }
 
-/* 0, or -errno and *why */
+/* Install the filter and pass its listener to the supervisor. 0, or -errno and *why. */
 static int start_supervision(const char **why)
 {
 	int sock = start_supervisor(), listener;
@@ -151,10 +153,10 @@ static int start_supervision(const char **why)
 	*why = "the supervisor's process cannot be started";
 	if (sock < 0 || read(sock, &who, sizeof(who)) != sizeof(who))
 		return -EAGAIN;
-	prctl(PR_SET_PTRACER, who, 0, 0, 0); /* allow access under Yama */
+	prctl(PR_SET_PTRACER, who, 0, 0, 0); /* let the supervisor read memory and use ptrace(2) under Yama */
 	listener = filter_install(why);
 	if (listener >= 0 && send_listener(sock, listener) < 0)
-		_exit(EXIT_FAILURE); /* no process would answer */
+		_exit(EXIT_FAILURE); /* the filter is installed, but no supervisor would answer */
 	if (listener >= 0)
 		close(listener);
 	close(sock);

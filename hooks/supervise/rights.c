@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Predicts the Linux kernel's answers. The supervisor does not see the result of a call that it passes on. Where the
- * result decides who handles the call, it queries the kernel first. It queries object numbers, which are the same for
- * all processes, and the permission to create maps and programs.
+ * Predicts the Linux kernel's answers. The supervisor does not see the result of a call that it passes on. If the
+ * result decides whether the session or the kernel handles the call, the supervisor queries the kernel first. It can
+ * query object numbers, which are the same for all processes, and the permission to create maps and programs.
  */
 #include "supervise.h"
 
@@ -17,7 +17,7 @@
 #define BIT(cap) (1ull << (cap))
 #define MAY_LOAD (BIT(CAP_BPF) | BIT(CAP_SYS_ADMIN))
 #define MAY_PROBE (BIT(CAP_PERFMON) | BIT(CAP_SYS_ADMIN))
-/* the known part of the attribute */
+/* bytes of the attribute that this code knows, for MAP_CREATE and for the GET_NEXT_ID commands */
 #define MAP_END (offsetof(union bpf_attr, map_extra) + sizeof(((union bpf_attr *)0)->map_extra))
 #define NEXT_ID_END (offsetof(union bpf_attr, next_id) + sizeof(uint32_t))
 
@@ -41,7 +41,7 @@ long served_bpf(int cmd, const void *attr, size_t size)
 	return direct_bpf(cmd, attr, size);
 }
 
-/* Try to create a map of that type and size, without referenced objects. */
+/* Try to create a map of this type and size in the supervisor, without BTF or other referenced objects. */
 static long try_map(union bpf_attr attr)
 {
 	long fd;
@@ -86,8 +86,8 @@ static bool refuses_everyone(void)
 	return refuses_us;
 }
 
-/* Without capabilities, permission depends on the type. A trial by the supervisor is conclusive only if it has no
- * more capabilities than the caller. */
+/* Would the kernel refuse the map to the caller? Without capabilities, permission depends on the map type. A trial by
+ * the supervisor shows it only if the supervisor has no more capabilities than the caller. */
 static bool refuses(const struct call *c)
 {
 	uint64_t effective;
@@ -129,7 +129,7 @@ long served_pass(struct call *c)
 	return PASSED;
 }
 
-/* Are there nonzero bytes after the known attribute? */
+/* Are there nonzero bytes after the members that this code knows? */
 static bool has_unknown_bytes(const struct call *c)
 {
 	const uint8_t *attr = (const uint8_t *)&c->attr;
@@ -140,7 +140,8 @@ static bool has_unknown_bytes(const struct call *c)
 	return c->size > sizeof(c->attr);
 }
 
-/* Only its creator can report what its elements are like. */
+/* Create a map of maps in the supervisor if possible: only the creator can tell the session what its elements are
+ * like. */
 long served_pass_map_of(struct call *c)
 {
 	long ret = served_pass(c);
@@ -167,11 +168,12 @@ long served_pass_unknown(int cmd, uint64_t attr, unsigned int size)
 	return PASSED;
 }
 
-/* Once a GPU program may be attached to it, create it here, where its number is known, from the caller's arguments. */
+/* Open a uprobe. If a GPU program may be attached to it later, the supervisor opens it with the caller's arguments,
+ * since it must know the event's number. */
 long served_pass_uprobe(const long arg[6], const struct perf_event_attr *asked)
 {
 	char given[PATH_MAX], path[PATH_MAX];
-	int pid = (int)arg[1], group = (int)arg[3]; /* only the low half of a register is the argument */
+	int pid = (int)arg[1], group = (int)arg[3]; /* these arguments are the low 32 bits of registers */
 	struct perf_event_attr attr = *asked;
 	uint64_t effective;
 	long fd;
@@ -185,7 +187,7 @@ long served_pass_uprobe(const long arg[6], const struct perf_event_attr *asked)
 	return fd < 0 ? PASSED : fd; /* the caller's own call will fail alike */
 }
 
-/* Create a kprobe and close it, as a test. */
+/* Find out whether the kernel refuses a kprobe: create one and close it. */
 long served_pass_perf(const long arg[6], const struct perf_event_attr *asked, const char *function)
 {
 	struct perf_event_attr attr;

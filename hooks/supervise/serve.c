@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Receives notifications in a few threads: a request to the session may take long and must not delay others'
- * mappings. */
+/* Receives notifications in a few threads: a request to the session may take long and must not delay calls of other
+ * processes. */
 #include "supervise.h"
 
 #include <errno.h>
@@ -36,8 +36,8 @@ static void send_result(struct notice *n, struct seccomp_notif_resp *resp, long 
 	ioctl(n->listener, SECCOMP_IOCTL_NOTIF_SEND, resp);
 }
 
-/* Close this process's descriptor before the caller resumes, so that an object ends with the caller's last
- * descriptor. Therefore the two steps are not combined (SECCOMP_ADDFD_FLAG_SEND). */
+/* Install a descriptor in the caller, close it here, and then send the answer. The caller resumes only after the close,
+ * so that an object ends with the caller's last descriptor. SECCOMP_ADDFD_FLAG_SEND would answer before the close. */
 static void send_file(struct notice *n, struct seccomp_notif_resp *resp, int fd)
 {
 	struct seccomp_notif_addfd add = { .id = n->call->id, .srcfd = (uint32_t)fd, .newfd_flags = O_CLOEXEC };

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * gpubpf-supervise FILE ARG0 [ARG]... runs FILE in this process. Some system calls of FILE and its children cannot be
- * interposed by a library (static programs, Go). A separate process handles these by seccomp user notification, without
- * privileges or ptrace(2) stops. Calls for a GPU go to the session (hooks/loader), all others to the Linux kernel.
+ * interposed by a library (static programs, Go). A separate process handles these by seccomp user notification,
+ * without privileges or ptrace(2) stops. Calls for a GPU go to the session (hooks/loader), all others to the Linux
+ * kernel.
  *
  *   main.c starts FILE and the supervisor, calls.def lists intercepted calls and their handlers.
  *   filter.c has the seccomp filter, answer.c handles the calls, serve.c has the threads that receive notifications.
@@ -22,12 +23,12 @@
 
 #include "hooks/loader/caller.h"
 
-/* One notification during its handling. */
+/* A notification that a thread of the supervisor handles. */
 struct notice {
 	int listener;
 	struct seccomp_notif *call;
-	struct process *process;       /* looked up on first use */
-	bool stopped;                  /* by inject.c, which also writes the result */
+	struct process *process;       /* the caller's process; looked up on first use */
+	bool stopped;                  /* inject.c has stopped the thread and also writes the result */
 	bool is_file;                  /* the result is a descriptor of this process, to be installed in the caller */
 };
 
@@ -46,9 +47,9 @@ void serve(int listener);
 /* caller.c */
 extern __thread struct notice *now;
 bool notice_is_valid(void);
-int process_pidfd(void);           /* or -errno */
+int process_pidfd(void);           /* pidfd of the caller's process, or -errno */
 void process_release(struct notice *n); /* after the notification was answered */
-/* Does the caller have at least this process's capabilities? *effective gets its capability mask. */
+/* Does the caller have at least this process's capabilities? *effective receives the caller's capability mask. */
 bool caller_has_all_rights(uint64_t *effective);
 bool caller_shares_pid_namespace(void); /* are process ids the same in the caller's namespace? */
 
@@ -62,7 +63,7 @@ long served_bpf(int cmd, const void *attr, size_t size);
 long served_mmap(const long arg[6]);
 void served_close_lent(int lent);
 
-/* caller.c: all of them */
+/* caller.c: all operations for supervised callers */
 extern const struct caller_ops caller_served;
 
 /* inject.c: resume the thread with this result of its call */

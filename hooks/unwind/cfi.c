@@ -6,7 +6,7 @@
 
 #define MAX_CFI_INSNS 4096 /* CFI instructions per function */
 #define MAX_SAVED_ROWS 8   /* depth of DW_CFA_remember_state */
-#define DWARF_REGISTERS 32 /* DWARF register numbers that are mapped */
+#define DWARF_REGISTERS 32 /* DWARF register numbers below this are accepted */
 
 /* pointer encodings: low four bits give the format, the next three the base */
 enum { ENC_ABSOLUTE = 0x00, ENC_UDATA4 = 0x03, ENC_SDATA4 = 0x0b, ENC_SDATA8 = 0x0c, ENC_FROM_HERE = 0x10, ENC_FROM_HEADER = 0x30 };
@@ -55,7 +55,7 @@ static uint64_t get_leb(struct bytes *b, bool is_signed)
 	return is_signed && byte & 0x40 ? v | ~0ull << shift : v;
 }
 
-/* An offset that fits into a row. */
+/* Read an offset times `factor`; it must fit into a row's 32 bits. */
 static int32_t get_offset(struct bytes *b, bool is_signed, int64_t factor)
 {
 	int64_t v = (int64_t)get_leb(b, is_signed);
@@ -98,7 +98,7 @@ static uint64_t get_pointer(struct bytes *b, uint8_t encoding, uint64_t header)
 	return 0;
 }
 
-/* A length-prefixed part of the range, with a four-byte length. */
+/* The bytes after the four-byte length at `at`, as many as it says. */
 static struct bytes get_sized_part(struct cfi_range range, uint64_t at)
 {
 	struct bytes b = { at, range.to, at < range.from || at > range.to };
@@ -112,11 +112,11 @@ static struct bytes get_sized_part(struct cfi_range range, uint64_t at)
 
 /* -- rows -- */
 
-struct cie {                       /* fields shared by entries of functions (a CIE) */
+struct cie {                       /* CIE: the fields that the entries (FDE) of several functions share */
 	uint64_t code_align;
 	int64_t data_align;
 	uint8_t encoding;
-	bool has_aug_size;         /* entries have augmentation data with a size */
+	bool has_aug_size;         /* FDEs have augmentation data, with a size before it */
 	struct bytes steps;
 };
 
@@ -124,10 +124,10 @@ struct walk {
 	const struct cie *cie;
 	struct cfi_row row, first, saved[MAX_SAVED_ROWS];
 	uint32_t nsaved;
-	uint64_t place;            /* current location of the CFI program */
+	uint64_t place;            /* code address for which the row is valid so far */
 };
 
-/* The register's number in this file; CFI_REGISTERS for one that calls do not preserve. */
+/* The CFI_ number of a DWARF register; CFI_REGISTERS: one that calls do not preserve. */
 static uint8_t number(uint64_t dwarf)
 {
 	static const uint8_t numbers[DWARF_REGISTERS] = {
@@ -138,7 +138,8 @@ static uint8_t number(uint64_t dwarf)
 	return dwarf < DWARF_REGISTERS && numbers[dwarf] ? numbers[dwarf] - 1 : CFI_REGISTERS;
 }
 
-/* CFI_REGISTERS: an untracked register, as in the prologue of a function that realigns its stack. */
+/* Read the base register of a CFA rule. CFI_REGISTERS: a register that is not tracked, as in the prologue of a function
+ * that realigns its stack. */
 static uint8_t get_base(struct bytes *b)
 {
 	uint8_t base = number(get_leb(b, false));
@@ -162,7 +163,7 @@ static void restore(struct walk *w, uint64_t dwarf)
 		w->row.reg[reg] = w->first.reg[reg];
 }
 
-/* Supported expressions: a register plus an offset, optionally dereferenced. */
+/* Read a DWARF expression. Supported are a register plus an offset, and the word in memory there (*loaded). */
 static bool get_expression(struct bytes *b, uint8_t *base, int32_t *offset, bool *loaded)
 {
 	uint64_t size = get_leb(b, false), end = b->at + size, op;
@@ -267,7 +268,7 @@ static void run_extended_insn(struct walk *w, struct bytes *b, uint8_t op)
 	}
 }
 
-/* Execute instructions up to the place. False: unsupported instruction. */
+/* Execute CFI instructions up to code address `place`. False: an instruction is not supported. */
 static bool run_insns(struct walk *w, struct bytes b, uint64_t place)
 {
 	for (uint32_t i = 0; i < MAX_CFI_INSNS && b.at < b.end && !b.bad && w->place <= place; i++) {
@@ -309,7 +310,7 @@ static void get_augmentation(struct cie *c, struct bytes *b, const char *augment
 		else if (*augmentation == 'P')
 			get_pointer(b, (uint8_t)get(b, 1) & 0x7f, 0);
 		else
-			b->bad = true; /* a signal frame, or an unknown augmentation */
+			b->bad = true; /* 'S' (a signal frame), or an unknown augmentation: not supported */
 	}
 	b->bad |= b->at > end;
 	b->at = end;
@@ -330,14 +331,14 @@ static bool get_cie(struct cfi_range range, uint64_t at, struct cie *c)
 	b.bad |= id || (version != 1 && version != 3) || (augmentation[0] && augmentation[0] != 'z') ||
 		 c->code_align > 16 ||
 		 c->data_align > 16 || c->data_align < -16;
-	b.bad |= (version == 1 ? get(&b, 1) : get_leb(&b, false)) != 16; /* the return address register */
+	b.bad |= (version == 1 ? get(&b, 1) : get_leb(&b, false)) != 16; /* 16: return address */
 	if (augmentation[0] && !b.bad)
 		get_augmentation(c, &b, augmentation);
 	c->steps = b;
 	return !b.bad;
 }
 
-/* The row for `place` in the function that begins at `from`. */
+/* Compute the row for `place` in the function that begins at `from`, from its instructions b. */
 static bool walk_to(struct walk *w, uint64_t from, struct bytes b, uint64_t place)
 {
 	w->row.base = CFI_REGISTERS;
@@ -349,7 +350,7 @@ static bool walk_to(struct walk *w, uint64_t from, struct bytes b, uint64_t plac
 	return run_insns(w, b, place) && w->row.base != CFI_REGISTERS;
 }
 
-/* The walk is too large for the stack of a launching thread. */
+/* Computes the row with a struct walk that is not on the stack: it is too large for the stack of a launching thread. */
 static bool get_row(const struct cie *cie, uint64_t from, struct bytes b, uint64_t place, struct cfi_row *row)
 {
 	struct walk *w = calloc(1, sizeof(*w));
@@ -384,7 +385,7 @@ static bool get_entry(struct cfi_range range, uint64_t at, uint64_t place, struc
 	return !b.bad && place >= from && place - from < size && get_row(&cie, from, b, place, row);
 }
 
-/* The header is followed by a sorted table of pairs of 4-byte values: start of a function, and its entry. */
+/* Binary search in the table after the header: sorted pairs of 4-byte values, the start of a function and its FDE. */
 bool cfi_find(struct cfi_range range, uint64_t header, uint64_t place, struct cfi_row *row)
 {
 	struct bytes b = { header, range.to, header < range.from || header > range.to };

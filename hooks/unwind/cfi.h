@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cfi.c: reads in .eh_frame where the caller's registers are saved at a code address (DWARF 5, 6.4; Linux Standard
- * Base, 10.6). Covers the callee-saved registers of x86-64. Every read stays inside the range that the caller passes.
+ * cfi.c: finds in .eh_frame where a function has saved its caller's registers, for a code address in the function
+ * (DWARF 5, 6.4; Linux Standard Base, 10.6). Covers the callee-saved registers of x86-64. Every read stays inside the
+ * range that is passed.
  */
 #ifndef GPUBPF_HOOKS_CFI_H
 #define GPUBPF_HOOKS_CFI_H
@@ -13,13 +14,14 @@
 enum { CFI_RBX, CFI_RBP, CFI_R12, CFI_R13, CFI_R14, CFI_R15, CFI_RETURN, CFI_REGISTERS, CFI_RSP };
 
 struct cfi_where {
-	/* same register; lost; in memory at CFA or register + offset */
+	/* in the register itself; not recoverable; in memory at CFA + offset; in memory at register `base` + offset */
 	enum { CFI_SAME, CFI_LOST, CFI_AT_CFA, CFI_AT_REGISTER } how;
-	uint8_t base;              /* for CFI_AT_REGISTER */
+	uint8_t base;              /* base register of CFI_AT_REGISTER */
 	int32_t offset;
 };
 
-/* The canonical frame address (CFA): a register plus an offset, or the word in memory there. */
+/* How to restore the caller's frame. Base and offset give the canonical frame address (CFA): the sum, or the word in
+ * memory there. */
 struct cfi_row {
 	uint8_t base;              /* CFI_RSP, or a register below CFI_RETURN */
 	bool loaded;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Numbers of the stacks that launch kernels, as assigned by the session (maps/host/stacks.h). The agent requests the number
- * of a new stack once. The wait counts against --wait. Where waiting is forbidden, later launches get the number.
+ * Numbers of host stacks that launch kernels, as the session assigns them (maps/host/stacks.h). The agent requests the
+ * number of a new stack once. The wait uses the --wait budget. If the launch may not wait, later launches of the same
+ * stack get the number.
  */
 #include "stacks.h"
 #include "hooks/client/client.h"
@@ -24,15 +25,15 @@
 struct slot {
 	uint64_t hash;                     /* 0: free */
 	uint32_t number;
-	bool answered, has_waiter;         /* waited: a thread waits for the answer */
+	bool answered, has_waiter;         /* has_waiter: a thread waits for the answer */
 	struct gpubpf_request *request;    /* NULL: answered, or the request failed */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct slot slots[SLOTS];
-static uint64_t slots_epoch; /* gpubpf_unwind_unloaded() when the slots were filled */
+static uint64_t slots_epoch; /* value of gpubpf_unwind_unloaded() when the slots were filled */
 
-/* Find the stack's slot, or take one over for it. Slots with a pending request are not taken over. */
+/* Find the stack's slot, or reuse another stack's slot for it, but none with a pending request. */
 static struct slot *find_slot(uint64_t hash)
 {
 	struct slot *victim = NULL;
@@ -59,7 +60,7 @@ static void reset_if_unloaded(uint64_t unloaded)
 	slots_epoch = unloaded;
 	for (uint32_t i = 0; i < SLOTS; i++)
 		if (slots[i].request)
-			slots[i].hash = 1; /* matches no stack; freed when its answer arrives */
+			slots[i].hash = 1; /* matches no stack; the slot is reused after its answer arrives */
 		else
 			slots[i] = (struct slot){ 0 };
 }
@@ -120,7 +121,7 @@ static void wait_for_answer(struct slot *s)
 	s->has_waiter = false;
 }
 
-/* Another thread waits for the same answer. */
+/* Wait until the thread that waits for this slot's answer has it. */
 static void wait_for_other(const struct slot *s, uint64_t hash)
 {
 	const struct timespec nap = { .tv_nsec = 50000 };

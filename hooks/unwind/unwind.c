@@ -10,16 +10,16 @@
 #include "hooks/process/agent_thread.h"
 #include "cfi.h"
 
-#define CACHE_SIZE 1024    /* places with cached rows; a power of two */
-#define MAX_FRAMES 512     /* including frames of this library and skipped ones */
+#define CACHE_SIZE 1024    /* code addresses with cached rows; a power of two */
+#define MAX_FRAMES 512     /* per stack, including frames of this library and skipped ones */
 
 struct frame {
 	uint64_t place, sp;
 	uint64_t reg[CFI_RETURN];
-	uint32_t known;            /* bit i: reg[i] is valid */
+	uint32_t known;            /* bit i: reg[i] has the caller's value */
 };
 
-struct limits {                    /* bounds of the thread's stack, which can be read without a system call */
+struct limits {                    /* bounds of the thread's stack, inside which reads need no system call */
 	uint64_t from, to;
 	bool may_call;             /* system calls are allowed */
 };
@@ -33,13 +33,13 @@ struct known {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct known cache[CACHE_SIZE];
-static uint64_t cached_of;         /* gpubpf_unwind_unloaded() when the cache was filled */
+static uint64_t cached_of;         /* value of gpubpf_unwind_unloaded() when the cache was filled */
 
 /* -- loaded files -- */
 
 struct search {
 	uint64_t place;
-	bool code;                 /* it is code of a loaded file */
+	bool code;                 /* the address is code of a loaded file */
 	struct known *known;
 };
 
@@ -57,7 +57,7 @@ uint64_t gpubpf_unwind_unloaded(void)
 	return n;
 }
 
-/* Find the segment that contains the address and has the flag (readable or executable). */
+/* Find the segment that contains the address and has the flag (PF_R or PF_X). */
 static bool find_segment(const struct dl_phdr_info *info, uint64_t address, uint32_t flag, struct cfi_range *range)
 {
 	for (int i = 0; i < info->dlpi_phnum; i++) {
@@ -72,7 +72,7 @@ static bool find_segment(const struct dl_phdr_info *info, uint64_t address, uint
 	return false;
 }
 
-/* A thread that unloads files waits until this has returned. */
+/* Callback of dl_iterate_phdr(): a thread that unloads files waits until it has returned. */
 static int search_file(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct search *s = arg;
@@ -141,7 +141,8 @@ struct measuring {
 	struct limits *limits;
 };
 
-/* For the initial thread the C library reads /proc/self/maps, with 2 KiB of stack. */
+/* Find the bounds of a thread's stack. For the initial thread the C library reads /proc/self/maps, which takes 2 KiB of
+ * stack. */
 static void measure_stack(void *arg)
 {
 	const struct measuring *m = arg;
@@ -165,7 +166,8 @@ static struct limits stack_limits(uint64_t sp, bool may_call)
 	return sp >= limits.from && sp < limits.to ? limits : (struct limits){ .may_call = may_call };
 }
 
-/* Read a stack word above the present frame. For a stack that is not the thread's own the kernel checks the address. */
+/* Read a stack word above frame f. If it is not on the thread's own stack, a system call reads it, which checks the
+ * address. */
 static bool load_word(const struct limits *limits, const struct frame *f, uint64_t address, uint64_t *word)
 {
 	struct iovec to = { word, 8 }, from = { (void *)address, 8 };
@@ -189,7 +191,7 @@ static bool get_register(const struct frame *f, uint8_t base, uint64_t *v)
 	return true;
 }
 
-/* Restore a register of the caller; false clears its bit in `known`. */
+/* Restore a register of the caller of f. False: unknown; the caller clears its bit in `known`. */
 static bool recover(const struct limits *limits, const struct frame *f, const struct cfi_where *where, uint64_t cfa, uint64_t *v)
 {
 	uint64_t base;
@@ -226,7 +228,7 @@ static bool step_by_row(const struct limits *limits, struct frame *f, const stru
 	return true;
 }
 
-/* Take the register as a frame pointer if the return address there is code. */
+/* Step to the caller with rbp as frame pointer. False: the word that would be the return address is not code. */
 static bool step_by_pointer(const struct limits *limits, struct frame *f)
 {
 	struct frame up = { .known = 1 << CFI_RBP };
@@ -277,7 +279,8 @@ uint32_t gpubpf_unwind(uint64_t *address, uint32_t room, bool may_call)
 	bool out = false;
 
 	for (uint32_t i = 0; i < MAX_FRAMES && n < room; i++) {
-		/* a call may be the last instruction of its function */
+		/* for a return address look up the address before it: a call may be the last instruction of its
+		 * function */
 		struct known known = find(f.place - !!i, unloaded);
 
 		if (!(known.how == BY_ROW ? step_by_row(&limits, &f, &known.row) : step_by_pointer(&limits, &f)) || !f.place)
