@@ -66,7 +66,7 @@ struct gpubpf_hook_program {
 	uint32_t generation;
 	pthread_mutex_t lock;
 	pthread_cond_t cond;
-	struct gpubpf_twin_module *sets;
+	struct gpubpf_twin_module *modules;
 	bool closed;                                /* the last owner is gone: no twin module stays loaded */
 	char *_Atomic kernels;                      /* all kernel names, separated by ';', or NULL before the query */
 };
@@ -78,10 +78,10 @@ struct gpubpf_hook_program {
  */
 struct gpubpf_hook_binding {
 	struct gpubpf_hook_binding *next;
-	const struct gpubpf_twin_module *set;          /* NULL: out of memory, or too many modules */
+	const struct gpubpf_twin_module *module;    /* NULL: out of memory, or too many modules */
 	void *twin;                                 /* NULL: refused */
 	uint32_t twin_flags;
-	bool listed;                                /* no twin: no attached program has a place in the kernel */
+	bool has_no_place;                          /* no twin: no attached program has a place in the kernel */
 	char reason[240];
 	uint32_t nlinks, links[];                   /* indices of the plan's links whose patterns match this kernel */
 };
@@ -97,16 +97,16 @@ struct gpubpf_dispatch_entry {
 	atomic_uint_fast64_t plan;                  /* plan generation of `binding`; GPUBPF_NO_PLAN: none yet */
 	_Atomic(struct gpubpf_hook_binding *) binding; /* NULL: nothing is attached to the kernel */
 	struct gpubpf_hook_binding *bindings;       /* all bindings; protected by the kernel's lock */
-	atomic_bool ahead, unused;                  /* no launch since a prefetch; and the prefetch waited */
-	atomic_bool aside;                          /* an agent thread is refreshing the binding */
+	atomic_bool is_prefetched, is_unused;       /* not launched since a prefetch; and the prefetch waited */
+	atomic_bool is_refreshing;                  /* an agent thread is refreshing the binding */
 	atomic_uint registers;                      /* register limit of its twin, per GPU thread; 0: no limit */
-	bool wide;                                  /* no twin within a register limit could be built; kernel's lock */
+	bool limit_unreachable;                     /* no twin within a register limit can be built; kernel's lock */
 };
 
 /* Does a launch get a twin now? */
-static inline bool gpubpf_entry_has_twin(const struct gpubpf_dispatch_entry *choice)
+static inline bool gpubpf_entry_has_twin(const struct gpubpf_dispatch_entry *dispatch)
 {
-	const struct gpubpf_hook_binding *b = atomic_load_explicit(&choice->binding, memory_order_acquire);
+	const struct gpubpf_hook_binding *b = atomic_load_explicit(&dispatch->binding, memory_order_acquire);
 
 	return b && b->twin;
 }
@@ -114,14 +114,14 @@ static inline bool gpubpf_entry_has_twin(const struct gpubpf_dispatch_entry *cho
 struct gpubpf_hook_kernel {
 	struct gpubpf_hook_program *program;
 	void *adapter;
-	atomic_bool wanted;                         /* the plan, or an earlier plan, has a pattern that matches it */
+	atomic_bool is_matched;                     /* the plan, or an earlier plan, has a pattern that matches it */
 	atomic_bool gone;                           /* the application released it; adapter handles are invalid */
 	atomic_uint refs;
 	uint32_t generation;
 	pthread_mutex_t lock;
-	_Atomic(struct gpubpf_dispatch_entry *) choices;
+	_Atomic(struct gpubpf_dispatch_entry *) dispatches;
 	char name[GPUBPF_NAME_SIZE];                /* name as the session knows it; gpubpf_name_short() */
-	char whole[];                               /* full name */
+	char full_name[];
 };
 
 /*
@@ -129,16 +129,16 @@ struct gpubpf_hook_kernel {
  * long as the user allows (--wait); otherwise it only binds twins that are already built. True: the plan matches this
  * kernel, or cannot be read now.
  */
-bool gpubpf_twin_refresh_binding(struct gpubpf_dispatch_entry *choice, bool may_wait);
+bool gpubpf_twin_refresh_binding(struct gpubpf_dispatch_entry *dispatch, bool may_wait);
 /* Send the request for the twins and return. So the session learns of all twins even if the program exits soon (gpubpf
  * prepare). */
-void gpubpf_twin_request(struct gpubpf_dispatch_entry *choice);
+void gpubpf_twin_request(struct gpubpf_dispatch_entry *dispatch);
 /* Make launches run the original if the entry's twin still contains a detached program. The caller calls it when the
  * next twin was not ready within its time limit. */
-void gpubpf_twin_drop_detached(struct gpubpf_dispatch_entry *choice);
+void gpubpf_twin_drop_detached(struct gpubpf_dispatch_entry *dispatch);
 /* Twins must use at most `registers` registers per GPU thread to fit: invalidate the binding unless its twin already
  * has that limit or a lower one, or no twin could be built within a limit. */
-void gpubpf_twin_limit_registers(struct gpubpf_dispatch_entry *choice, uint32_t registers);
+void gpubpf_twin_limit_registers(struct gpubpf_dispatch_entry *dispatch, uint32_t registers);
 void gpubpf_twin_modules_destroy(struct gpubpf_hook_program *program);
 /* Unload the modules of the program's twins. */
 void gpubpf_twin_modules_unload(struct gpubpf_hook_program *program);
@@ -151,7 +151,7 @@ void gpubpf_hook_kernel_put(struct gpubpf_hook_kernel *kernel);
  * hooks/launch/async_twins.c: start an agent thread that refreshes the binding. Never waits. False: no thread could be
  * started; a later launch may try again.
  */
-bool gpubpf_agent_job_start(struct gpubpf_dispatch_entry *choice);
+bool gpubpf_agent_job_start(struct gpubpf_dispatch_entry *dispatch);
 /* Is the calling thread an agent thread that builds twins? Its waits do not use the --wait budget. It waits in slices,
  * each until gpubpf_agent_job_slice_end(), while gpubpf_agent_job_may_continue(). */
 bool gpubpf_is_agent_thread(void);

@@ -118,7 +118,7 @@ static bool any_running(void)
 	return any;
 }
 
-/* Copy one device during a hold (hold.c), while no launch is in progress. */
+/* Copy one device during a hold (hooks/launch/hold.c), while no launch is in progress. */
 static enum gpubpf_held pull_held(struct gpubpf_hook_device *d, uint64_t deadline)
 {
 	uint64_t now = gpubpf_now_ns(), left;

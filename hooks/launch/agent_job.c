@@ -33,7 +33,7 @@ bool gpubpf_agent_job_is_over(const struct gpubpf_hook_kernel *kernel)
 
 bool gpubpf_agent_job_may_continue(void)
 {
-	return !gpubpf_agent_job_is_over(current_job->choice->kernel) && current_job->generation == gpubpf_plan_generation() &&
+	return !gpubpf_agent_job_is_over(current_job->dispatch->kernel) && current_job->generation == gpubpf_plan_generation() &&
 	       gpubpf_session_enabled() &&
 	       gpubpf_now_ns() < current_job->until_ns;
 }
@@ -45,13 +45,13 @@ uint64_t gpubpf_agent_job_slice_end(void)
 
 bool gpubpf_agent_job_use_device(void)
 {
-	struct gpubpf_hook_kernel *kernel = current_job ? current_job->choice->kernel : NULL;
+	struct gpubpf_hook_kernel *kernel = current_job ? current_job->dispatch->kernel : NULL;
 	bool uses;
 
 	if (!kernel)
 		return true;
 	pthread_mutex_lock(&kernel->lock);
-	uses = !gpubpf_agent_job_is_over(kernel) && gpubpf_hook_device_use(current_job->choice->device);
+	uses = !gpubpf_agent_job_is_over(kernel) && gpubpf_hook_device_use(current_job->dispatch->device);
 	pthread_mutex_unlock(&kernel->lock);
 	return uses;
 }
@@ -59,7 +59,7 @@ bool gpubpf_agent_job_use_device(void)
 void gpubpf_agent_job_leave_device(void)
 {
 	if (current_job)
-		gpubpf_hook_device_leave(current_job->choice->device);
+		gpubpf_hook_device_leave(current_job->dispatch->device);
 }
 
 bool gpubpf_agent_job_use_kernel(void)
@@ -68,8 +68,8 @@ bool gpubpf_agent_job_use_kernel(void)
 		return false;
 	if (!current_job)
 		return true;
-	pthread_mutex_lock(&current_job->choice->kernel->lock);
-	if (!gpubpf_agent_job_is_over(current_job->choice->kernel))
+	pthread_mutex_lock(&current_job->dispatch->kernel->lock);
+	if (!gpubpf_agent_job_is_over(current_job->dispatch->kernel))
 		return true;
 	gpubpf_agent_job_leave_kernel();
 	return false;
@@ -79,6 +79,6 @@ void gpubpf_agent_job_leave_kernel(void)
 {
 	if (!current_job)
 		return;
-	pthread_mutex_unlock(&current_job->choice->kernel->lock);
+	pthread_mutex_unlock(&current_job->dispatch->kernel->lock);
 	gpubpf_agent_job_leave_device();
 }

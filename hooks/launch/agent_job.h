@@ -6,7 +6,7 @@
 #include "hooks/agent.h"
 
 struct gpubpf_agent_job {
-	struct gpubpf_dispatch_entry *choice;
+	struct gpubpf_dispatch_entry *dispatch;
 	uint64_t generation, until_ns;
 };
 

@@ -19,9 +19,9 @@
 
 static atomic_uint threads;
 
-static bool is_current(const struct gpubpf_dispatch_entry *choice)
+static bool is_current(const struct gpubpf_dispatch_entry *dispatch)
 {
-	return atomic_load_explicit(&choice->plan, memory_order_acquire) == gpubpf_plan_generation();
+	return atomic_load_explicit(&dispatch->plan, memory_order_acquire) == gpubpf_plan_generation();
 }
 
 /* Pause for PAUSE_NS; end earlier if the kernel is gone or the plan has changed. */
@@ -30,61 +30,62 @@ static void pause_before_retry(const struct gpubpf_agent_job *a)
 	const struct timespec nap = { .tv_nsec = NAP_NS };
 	uint64_t until = gpubpf_now_ns() + PAUSE_NS;
 
-	while (!gpubpf_agent_job_is_over(a->choice->kernel) && a->generation == gpubpf_plan_generation() && gpubpf_now_ns() < until)
+	while (!gpubpf_agent_job_is_over(a->dispatch->kernel) && a->generation == gpubpf_plan_generation() &&
+	       gpubpf_now_ns() < until)
 		nanosleep(&nap, NULL);
 }
 
 static void refresh_until_current(struct gpubpf_agent_job *a)
 {
-	struct gpubpf_dispatch_entry *choice = a->choice;
+	struct gpubpf_dispatch_entry *dispatch = a->dispatch;
 	uint64_t limit = gpubpf_session_wait_ms() * 1000000ull;
 
 	limit = limit > MAKE_NS ? limit : MAKE_NS;
 	do {
 		a->generation = gpubpf_plan_generation();
 		a->until_ns = gpubpf_now_ns() + limit;
-		gpubpf_twin_refresh_binding(choice, true);
-		if (!is_current(choice) && gpubpf_now_ns() >= a->until_ns)
-			gpubpf_twin_drop_detached(choice);
-		if (!is_current(choice))
+		gpubpf_twin_refresh_binding(dispatch, true);
+		if (!is_current(dispatch) && gpubpf_now_ns() >= a->until_ns)
+			gpubpf_twin_drop_detached(dispatch);
+		if (!is_current(dispatch))
 			pause_before_retry(a);
-	} while (!gpubpf_agent_job_is_over(choice->kernel) && !is_current(choice) && a->generation != gpubpf_plan_generation());
+	} while (!gpubpf_agent_job_is_over(dispatch->kernel) && !is_current(dispatch) && a->generation != gpubpf_plan_generation());
 }
 
 static void *run(void *arg)
 {
-	struct gpubpf_agent_job a = { .choice = arg };
+	struct gpubpf_agent_job a = { .dispatch = arg };
 
 	gpubpf_agent_job_begin(&a);
 	refresh_until_current(&a);
 	gpubpf_agent_job_end();
-	atomic_store(&a.choice->aside, false);
-	gpubpf_hook_kernel_put(a.choice->kernel);
+	atomic_store(&a.dispatch->is_refreshing, false);
+	gpubpf_hook_kernel_put(a.dispatch->kernel);
 	gpubpf_ref_was_counted(atomic_fetch_sub(&threads, 1));
 	return NULL;
 }
 
-static bool start(struct gpubpf_dispatch_entry *choice)
+static bool start(struct gpubpf_dispatch_entry *dispatch)
 {
 	if (atomic_fetch_add(&threads, 1) < MAX_THREADS && !gpubpf_devices_are_exiting()) {
-		gpubpf_hook_kernel_hold(choice->kernel);
-		if (!gpubpf_thread_start(run, choice))
+		gpubpf_hook_kernel_hold(dispatch->kernel);
+		if (!gpubpf_thread_start(run, dispatch))
 			return true;
-		gpubpf_hook_kernel_put(choice->kernel);
+		gpubpf_hook_kernel_put(dispatch->kernel);
 	}
 	atomic_fetch_sub(&threads, 1);
 	return false;
 }
 
-bool gpubpf_agent_job_start(struct gpubpf_dispatch_entry *choice)
+bool gpubpf_agent_job_start(struct gpubpf_dispatch_entry *dispatch)
 {
 	bool works = false;
 
-	if (!atomic_compare_exchange_strong(&choice->aside, &works, true))
+	if (!atomic_compare_exchange_strong(&dispatch->is_refreshing, &works, true))
 		return true;
-	if (start(choice))
+	if (start(dispatch))
 		return true;
-	atomic_store(&choice->aside, false);
+	atomic_store(&dispatch->is_refreshing, false);
 	return false;
 }
 

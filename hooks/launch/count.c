@@ -79,7 +79,7 @@ void gpubpf_count_links(const uint32_t *links, uint32_t n)
 
 void gpubpf_count_time(const struct gpubpf_hook_launch *l)
 {
-	struct gpubpf_kernel_row *k = l->choice->entry->shared;
+	struct gpubpf_kernel_row *k = l->dispatch->entry->shared;
 	uint32_t weight = l->number < TIMED_INTERVAL ? 1 : TIMED_INTERVAL;
 
 	if (!gpubpf_launch_is_timed(l))

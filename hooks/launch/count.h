@@ -13,8 +13,8 @@ static inline bool gpubpf_generation_is_inherited(uint32_t generation)
 
 /* kernel.c: number of unused entries: a prefetch waited for the twin, and no launch has used it since */
 int gpubpf_entries_unused(void);
-void gpubpf_entry_note_unused(struct gpubpf_dispatch_entry *choice);
-void gpubpf_entry_note_used(struct gpubpf_dispatch_entry *choice);
+void gpubpf_entry_note_unused(struct gpubpf_dispatch_entry *dispatch);
+void gpubpf_entry_note_used(struct gpubpf_dispatch_entry *dispatch);
 
 /* count.c */
 bool gpubpf_launch_is_inherited(const struct gpubpf_hook_launch *l);

@@ -56,7 +56,7 @@ int gpubpf_hook_kernel_create(struct gpubpf_hook_program *program, void *adapter
 	if (!k)
 		return -ENOMEM;
 	gpubpf_name_short(name, strlen(name), k->name);
-	strcpy(k->whole, name);
+	strcpy(k->full_name, name);
 	k->program = program;
 	k->adapter = adapter_kernel;
 	k->generation = gpubpf_session_generation();
@@ -70,12 +70,12 @@ int gpubpf_hook_kernel_create(struct gpubpf_hook_program *program, void *adapter
 
 bool gpubpf_hook_kernel_is_matched(const struct gpubpf_hook_kernel *kernel)
 {
-	return atomic_load_explicit(&kernel->wanted, memory_order_relaxed);
+	return atomic_load_explicit(&kernel->is_matched, memory_order_relaxed);
 }
 
 const char *gpubpf_hook_kernel_name(const struct gpubpf_hook_kernel *kernel)
 {
-	return kernel->whole;
+	return kernel->full_name;
 }
 
 static void free_bindings(const struct gpubpf_hook_ops *ops, struct gpubpf_hook_binding *b)
@@ -98,11 +98,11 @@ void gpubpf_hook_kernel_hold(struct gpubpf_hook_kernel *kernel)
 
 static void free_kernel(struct gpubpf_hook_kernel *kernel)
 {
-	struct gpubpf_dispatch_entry *choice, *next;
+	struct gpubpf_dispatch_entry *dispatch, *next;
 
-	for (choice = kernel->choices; choice; choice = next) {
-		next = choice->next;
-		free(choice);
+	for (dispatch = kernel->dispatches; dispatch; dispatch = next) {
+		next = dispatch->next;
+		free(dispatch);
 	}
 	pthread_mutex_destroy(&kernel->lock);
 	free(kernel);
@@ -124,15 +124,15 @@ int gpubpf_entries_unused(void)
 	return atomic_load(&unused);
 }
 
-void gpubpf_entry_note_unused(struct gpubpf_dispatch_entry *choice)
+void gpubpf_entry_note_unused(struct gpubpf_dispatch_entry *dispatch)
 {
-	if (!atomic_exchange(&choice->unused, true))
+	if (!atomic_exchange(&dispatch->is_unused, true))
 		atomic_fetch_add(&unused, 1);
 }
 
-void gpubpf_entry_note_used(struct gpubpf_dispatch_entry *choice)
+void gpubpf_entry_note_used(struct gpubpf_dispatch_entry *dispatch)
 {
-	if (atomic_exchange(&choice->unused, false))
+	if (atomic_exchange(&dispatch->is_unused, false))
 		atomic_fetch_sub(&unused, 1);
 }
 
@@ -140,11 +140,11 @@ void gpubpf_entry_note_used(struct gpubpf_dispatch_entry *choice)
 static void release_bindings(struct gpubpf_hook_kernel *kernel)
 {
 	atomic_store(&kernel->gone, true);
-	for (struct gpubpf_dispatch_entry *choice = kernel->choices; choice; choice = choice->next) {
-		gpubpf_entry_note_used(choice);
-		free_bindings(kernel->program->ops, choice->bindings);
-		choice->bindings = NULL;
-		choice->binding = NULL;
+	for (struct gpubpf_dispatch_entry *dispatch = kernel->dispatches; dispatch; dispatch = dispatch->next) {
+		gpubpf_entry_note_used(dispatch);
+		free_bindings(kernel->program->ops, dispatch->bindings);
+		dispatch->bindings = NULL;
+		dispatch->binding = NULL;
 	}
 }
 

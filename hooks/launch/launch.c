@@ -16,38 +16,38 @@
 static struct gpubpf_dispatch_entry *find_entry(struct gpubpf_hook_kernel *kernel,
 					     const struct gpubpf_hook_device *device)
 {
-	struct gpubpf_dispatch_entry *choice;
+	struct gpubpf_dispatch_entry *dispatch;
 
-	choice = atomic_load_explicit(&kernel->choices, memory_order_acquire);
-	while (choice && choice->device != device)
-		choice = choice->next;
-	return choice;
+	dispatch = atomic_load_explicit(&kernel->dispatches, memory_order_acquire);
+	while (dispatch && dispatch->device != device)
+		dispatch = dispatch->next;
+	return dispatch;
 }
 
 /* ahead: the entry is for a prefetch. The kernel is not launched yet, so reports do not list it. */
 static struct gpubpf_dispatch_entry *add_entry(struct gpubpf_hook_kernel *kernel, struct gpubpf_hook_device *device,
 					    bool ahead)
 {
-	struct gpubpf_dispatch_entry *choice;
+	struct gpubpf_dispatch_entry *dispatch;
 
 	pthread_mutex_lock(&kernel->lock);
-	choice = find_entry(kernel, device);
-	if (!choice && (choice = calloc(1, sizeof(*choice)))) {
-		choice->kernel = kernel;
-		choice->device = device;
-		choice->plan = GPUBPF_NO_PLAN;
-		choice->ahead = ahead;
-		choice->entry = gpubpf_kernel_entry(kernel->name, device->ops->backend, device->ordinal, !ahead);
-		choice->next = kernel->choices;
-		if (choice->entry) {
-			atomic_store_explicit(&kernel->choices, choice, memory_order_release);
+	dispatch = find_entry(kernel, device);
+	if (!dispatch && (dispatch = calloc(1, sizeof(*dispatch)))) {
+		dispatch->kernel = kernel;
+		dispatch->device = device;
+		dispatch->plan = GPUBPF_NO_PLAN;
+		dispatch->is_prefetched = ahead;
+		dispatch->entry = gpubpf_kernel_entry(kernel->name, device->ops->backend, device->ordinal, !ahead);
+		dispatch->next = kernel->dispatches;
+		if (dispatch->entry) {
+			atomic_store_explicit(&kernel->dispatches, dispatch, memory_order_release);
 		} else {
-			free(choice);
-			choice = NULL;
+			free(dispatch);
+			dispatch = NULL;
 		}
 	}
 	pthread_mutex_unlock(&kernel->lock);
-	return choice;
+	return dispatch;
 }
 
 /* --first N: probe only the first N probeable launches. */
@@ -63,26 +63,26 @@ static bool is_within_first(struct gpubpf_kernel_entry *entry)
 }
 
 /* Does the entry match the current plan? */
-static bool is_current(const struct gpubpf_dispatch_entry *choice)
+static bool is_current(const struct gpubpf_dispatch_entry *dispatch)
 {
-	return atomic_load_explicit(&choice->plan, memory_order_acquire) == gpubpf_plan_generation();
+	return atomic_load_explicit(&dispatch->plan, memory_order_acquire) == gpubpf_plan_generation();
 }
 
 /* Refresh the binding. Counts the time as waiting time in the kernel table, not as cost of the hook. Repeats if
  * launches of other threads changed the register limit meanwhile. True: the entry matches the plan. */
-static bool refresh_timed(struct gpubpf_dispatch_entry *choice, uint64_t *waited)
+static bool refresh_timed(struct gpubpf_dispatch_entry *dispatch, uint64_t *waited)
 {
 	uint64_t from = gpubpf_now_ns();
 	bool wanted, current;
 	uint32_t registers;
 
 	do {
-		registers = atomic_load(&choice->registers);
-		wanted = gpubpf_twin_refresh_binding(choice, true);
-		current = is_current(choice);
-	} while (!current && atomic_load(&choice->registers) != registers);
+		registers = atomic_load(&dispatch->registers);
+		wanted = gpubpf_twin_refresh_binding(dispatch, true);
+		current = is_current(dispatch);
+	} while (!current && atomic_load(&dispatch->registers) != registers);
 	*waited = wanted ? gpubpf_now_ns() - from : 0;
-	gpubpf_kernel_table_add(&choice->entry->shared->wait_ns, *waited);
+	gpubpf_kernel_table_add(&dispatch->entry->shared->wait_ns, *waited);
 	return current;
 }
 
@@ -102,7 +102,7 @@ static uint64_t pid_tgid(void)
 /* Refresh the binding in a runtime callback, where waiting is forbidden. False: the twin is not built yet. */
 static bool refresh_in_callback(struct gpubpf_hook_launch *l)
 {
-	if (!gpubpf_twin_refresh_binding(l->choice, false) || is_current(l->choice) || gpubpf_entry_has_twin(l->choice))
+	if (!gpubpf_twin_refresh_binding(l->dispatch, false) || is_current(l->dispatch) || gpubpf_entry_has_twin(l->dispatch))
 		return true;
 	l->miss = GPUBPF_MISS_CALLBACK;
 	gpubpf_log_once("kernel %s: launched in an event callback, which must not wait for its twin; it runs "
@@ -111,29 +111,30 @@ static bool refresh_in_callback(struct gpubpf_hook_launch *l)
 }
 
 /* Hand the refresh to an agent thread. */
-static void refresh_async(struct gpubpf_dispatch_entry *choice)
+static void refresh_async(struct gpubpf_dispatch_entry *dispatch)
 {
-	if (atomic_load_explicit(&choice->plan, memory_order_relaxed) == GPUBPF_NO_PLAN && !atomic_load(&choice->aside))
-		gpubpf_twin_request(choice);
-	gpubpf_agent_job_start(choice);
+	if (atomic_load_explicit(&dispatch->plan, memory_order_relaxed) == GPUBPF_NO_PLAN && !atomic_load(&dispatch->is_refreshing))
+		gpubpf_twin_request(dispatch);
+	gpubpf_agent_job_start(dispatch);
 }
 
 /* The launch may not wait for the plan's twin: an agent thread builds it. Meanwhile launches run the entry's present
  * twin. False: it has none. */
 static bool use_present_twin(struct gpubpf_hook_launch *l)
 {
-	bool wanted = atomic_load_explicit(&l->choice->aside, memory_order_relaxed) || gpubpf_twin_refresh_binding(l->choice, false);
+	bool wanted = atomic_load_explicit(&l->dispatch->is_refreshing, memory_order_relaxed) ||
+		      gpubpf_twin_refresh_binding(l->dispatch, false);
 
-	if (!wanted || is_current(l->choice))
+	if (!wanted || is_current(l->dispatch))
 		return true;
-	refresh_async(l->choice);
-	return gpubpf_entry_has_twin(l->choice);
+	refresh_async(l->dispatch);
+	return gpubpf_entry_has_twin(l->dispatch);
 }
 
 /* A launch may wait for the first twin of its kernel, but not for twins of later plans. */
-static bool may_wait(const struct gpubpf_dispatch_entry *choice)
+static bool may_wait(const struct gpubpf_dispatch_entry *dispatch)
 {
-	return atomic_load_explicit(&choice->plan, memory_order_relaxed) == GPUBPF_NO_PLAN && gpubpf_wait_budget_is_left();
+	return atomic_load_explicit(&dispatch->plan, memory_order_relaxed) == GPUBPF_NO_PLAN && gpubpf_wait_budget_is_left();
 }
 
 /* False: the launch has no twin; l->miss has the reason. */
@@ -143,7 +144,7 @@ static bool refresh_binding(struct gpubpf_hook_launch *l, uint64_t *waited)
 
 	if (gpubpf_hook_callbacks)
 		return refresh_in_callback(l);
-	refreshed = may_wait(l->choice) ? refresh_timed(l->choice, waited) : use_present_twin(l);
+	refreshed = may_wait(l->dispatch) ? refresh_timed(l->dispatch, waited) : use_present_twin(l);
 	if (!refreshed)
 		l->miss = GPUBPF_MISS_LATE;
 	return refreshed;
@@ -174,13 +175,13 @@ static void set_twin(struct gpubpf_hook_launch *l, const struct gpubpf_hook_bind
 /* Use the twin of the current plan, or record why the launch has no twin. */
 static void select_twin(struct gpubpf_hook_launch *l)
 {
-	const struct gpubpf_hook_binding *binding = atomic_load_explicit(&l->choice->binding, memory_order_acquire);
+	const struct gpubpf_hook_binding *binding = atomic_load_explicit(&l->dispatch->binding, memory_order_acquire);
 
 	if (!binding)
 		l->miss = GPUBPF_MISS_UNATTACHED;
 	else if (!binding->twin)
-		l->miss = binding->listed ? GPUBPF_MISS_NO_PLACE : GPUBPF_MISS_REFUSED;
-	else if (!is_within_first(l->choice->entry))
+		l->miss = binding->has_no_place ? GPUBPF_MISS_NO_PLACE : GPUBPF_MISS_REFUSED;
+	else if (!is_within_first(l->dispatch->entry))
 		l->miss = GPUBPF_MISS_FIRST;
 	else
 		set_twin(l, binding);
@@ -189,7 +190,7 @@ static void select_twin(struct gpubpf_hook_launch *l)
 /* Choose the original (with l->miss) or a twin. Returns the time that the launch waited, in ns. */
 static uint64_t choose_kernel(struct gpubpf_hook_launch *l)
 {
-	struct gpubpf_dispatch_entry *choice = l->choice;
+	struct gpubpf_dispatch_entry *dispatch = l->dispatch;
 	uint64_t waited = 0;
 
 	if (!gpubpf_session_enabled()) {
@@ -200,17 +201,17 @@ static uint64_t choose_kernel(struct gpubpf_hook_launch *l)
 		l->miss = GPUBPF_MISS_SAMPLED;
 		return 0;
 	}
-	if (is_current(choice) || refresh_binding(l, &waited))
+	if (is_current(dispatch) || refresh_binding(l, &waited))
 		select_twin(l);
 	return waited;
 }
 
 /* The first launch of a prefetched kernel. */
-static void note_first_launch(struct gpubpf_dispatch_entry *choice)
+static void note_first_launch(struct gpubpf_dispatch_entry *dispatch)
 {
-	gpubpf_entry_note_used(choice);
-	gpubpf_kernel_table_note_launched(choice->entry);
-	atomic_store_explicit(&choice->ahead, false, memory_order_relaxed);
+	gpubpf_entry_note_used(dispatch);
+	gpubpf_kernel_table_note_launched(dispatch->entry);
+	atomic_store_explicit(&dispatch->is_prefetched, false, memory_order_relaxed);
 }
 
 void gpubpf_hook_launch_begin(struct gpubpf_hook_launch *l)
@@ -222,7 +223,7 @@ void gpubpf_hook_launch_begin(struct gpubpf_hook_launch *l)
 	l->followed = false;
 	l->spent_ns = 0;
 	l->miss = GPUBPF_MISS_UNATTACHED;
-	l->choice = NULL;
+	l->dispatch = NULL;
 	l->binding = NULL;
 	l->inherited = NULL;
 	if (gpubpf_launch_is_inherited(l)) {
@@ -230,15 +231,15 @@ void gpubpf_hook_launch_begin(struct gpubpf_hook_launch *l)
 		l->inherited = gpubpf_kernel_entry(k->name, l->device->ops->backend, l->device->ordinal, true);
 		return;
 	}
-	l->choice = find_entry(k, l->device);
-	if (!l->choice && !(l->choice = add_entry(k, l->device, false)))
+	l->dispatch = find_entry(k, l->device);
+	if (!l->dispatch && !(l->dispatch = add_entry(k, l->device, false)))
 		return;
-	if (atomic_load_explicit(&l->choice->ahead, memory_order_relaxed))
-		note_first_launch(l->choice);
-	l->number = atomic_fetch_add_explicit(&l->choice->entry->number, 1, memory_order_relaxed);
+	if (atomic_load_explicit(&l->dispatch->is_prefetched, memory_order_relaxed))
+		note_first_launch(l->dispatch);
+	l->number = atomic_fetch_add_explicit(&l->dispatch->entry->number, 1, memory_order_relaxed);
 	if (gpubpf_launch_is_timed(l))
 		from = gpubpf_now_ns();
-	if (atomic_load_explicit(&l->choice->binding, memory_order_relaxed) || !is_current(l->choice))
+	if (atomic_load_explicit(&l->dispatch->binding, memory_order_relaxed) || !is_current(l->dispatch))
 		waited = choose_kernel(l);
 	if (from)
 		l->spent_ns = gpubpf_now_ns() - from - waited;
@@ -248,26 +249,27 @@ void gpubpf_hook_launch_begin(struct gpubpf_hook_launch *l)
  * few. */
 void gpubpf_hook_kernel_prefetch(struct gpubpf_hook_kernel *kernel, struct gpubpf_hook_device *device)
 {
-	struct gpubpf_dispatch_entry *choice;
+	struct gpubpf_dispatch_entry *dispatch;
 	uint64_t waited = 0;
 
 	if (!gpubpf_session_enabled() || gpubpf_hook_callbacks || gpubpf_generation_is_inherited(kernel->generation) ||
-	    gpubpf_generation_is_inherited(device->generation) || gpubpf_entries_unused() >= MAX_UNUSED || !gpubpf_plan_matches_now(kernel->whole))
+	    gpubpf_generation_is_inherited(device->generation) || gpubpf_entries_unused() >= MAX_UNUSED ||
+	    !gpubpf_plan_matches_now(kernel->full_name))
 		return;
-	choice = find_entry(kernel, device);
-	if (!choice && !(choice = add_entry(kernel, device, true)))
+	dispatch = find_entry(kernel, device);
+	if (!dispatch && !(dispatch = add_entry(kernel, device, true)))
 		return;
-	if (!is_current(choice) && may_wait(choice))
-		refresh_timed(choice, &waited);
+	if (!is_current(dispatch) && may_wait(dispatch))
+		refresh_timed(dispatch, &waited);
 	if (waited > MIN_WAIT_NS)
-		gpubpf_entry_note_unused(choice);
-	if (!is_current(choice))
-		refresh_async(choice);
+		gpubpf_entry_note_unused(dispatch);
+	if (!is_current(dispatch))
+		refresh_async(dispatch);
 }
 
 static void end_inherited(const struct gpubpf_hook_launch *l)
 {
-	enum gpubpf_miss miss = gpubpf_miss_reason(l->kernel->whole);
+	enum gpubpf_miss miss = gpubpf_miss_reason(l->kernel->full_name);
 
 	if (miss == GPUBPF_MISS_UNSUPPORTED)
 		gpubpf_log_once("process %d launches kernels that its parent made before the fork; they run "
@@ -286,9 +288,9 @@ void gpubpf_hook_launch_end(struct gpubpf_hook_launch *l, enum gpubpf_hook_outco
 		return;
 	if (l->inherited)
 		end_inherited(l);
-	if (!l->choice)
+	if (!l->dispatch)
 		return;
-	k = l->choice->entry->shared;
+	k = l->dispatch->entry->shared;
 	if (l->twin && outcome == GPUBPF_LAUNCHED) {
 		gpubpf_kernel_table_add(&k->probed, 1);
 		gpubpf_kernel_table_add(&k->launches, 1);
@@ -323,14 +325,14 @@ static bool take_narrower_twin(struct gpubpf_hook_launch *l)
 	if (l->followed)
 		gpubpf_ref_was_counted(atomic_fetch_sub(&l->device->running, 1)); /* the first twin never started */
 	l->followed = false;
-	gpubpf_twin_limit_registers(l->choice, l->registers);
-	if (!is_current(l->choice) && !gpubpf_wait_budget_is_left())
-		gpubpf_agent_job_start(l->choice);
-	else if (!is_current(l->choice))
-		refresh_timed(l->choice, &waited);
-	if (!is_current(l->choice))
+	gpubpf_twin_limit_registers(l->dispatch, l->registers);
+	if (!is_current(l->dispatch) && !gpubpf_wait_budget_is_left())
+		gpubpf_agent_job_start(l->dispatch);
+	else if (!is_current(l->dispatch))
+		refresh_timed(l->dispatch, &waited);
+	if (!is_current(l->dispatch))
 		return false;
-	binding = atomic_load_explicit(&l->choice->binding, memory_order_acquire);
+	binding = atomic_load_explicit(&l->dispatch->binding, memory_order_acquire);
 	if (!binding || !binding->twin || binding == l->binding)
 		return false;
 	set_twin(l, binding);

@@ -175,7 +175,7 @@ struct gpubpf_hook_launch {
 	 * twin would fit; 0: none */
 	uint32_t registers;
 	/* private to the launch path */
-	struct gpubpf_dispatch_entry *choice;
+	struct gpubpf_dispatch_entry *dispatch;
 	const struct gpubpf_hook_binding *binding; /* binding that holds the twin */
 	/* not NULL: the parent of a fork created the kernel or device, so this process only counts the launch here */
 	struct gpubpf_kernel_entry *inherited;

@@ -30,7 +30,7 @@ static struct gpubpf_hook_record *create_record(const struct gpubpf_hook_launch 
 						const char *reason)
 {
 	uint32_t n = binding ? binding->nlinks : 0;
-	size_t size = sizeof(struct gpubpf_hook_record) + n * sizeof(uint32_t) + strlen(l->kernel->whole) + 1;
+	size_t size = sizeof(struct gpubpf_hook_record) + n * sizeof(uint32_t) + strlen(l->kernel->full_name) + 1;
 	struct gpubpf_kernel_entry *entry = gpubpf_launch_is_inherited(l) ? NULL :
 		gpubpf_kernel_entry(l->kernel->name, l->device->ops->backend, l->device->ordinal, true);
 	struct gpubpf_hook_record *r = entry ? calloc(1, size) : NULL;
@@ -47,7 +47,7 @@ static struct gpubpf_hook_record *create_record(const struct gpubpf_hook_launch 
 	r->nlinks = n;
 	if (n)
 		memcpy(r->links, binding->links, n * sizeof(*r->links));
-	strcpy(name_of(r), l->kernel->whole);
+	strcpy(name_of(r), l->kernel->full_name);
 	return r;
 }
 
@@ -70,14 +70,14 @@ struct gpubpf_hook_record *gpubpf_hook_launch_record(struct gpubpf_hook_launch *
 		gpubpf_ref_was_counted(atomic_fetch_sub(&l->device->running, 1)); /* the twin starts later */
 	if (outcome == GPUBPF_LAUNCH_FAILED)
 		return NULL;
-	if (l->choice)
+	if (l->dispatch)
 		gpubpf_count_time(l);
 	r = create_record(l, l->twin && outcome == GPUBPF_LAUNCHED ? l->binding : NULL, reason);
 	if (r)
 		r->state = GPUBPF_KERNEL_WAITING;
 	/* the plan has no twin for the kernel: a plain launch would miss for the same reason, so report that one */
-	if (r && l->choice && !l->twin && !is_transient_miss(l)) {
-		r->plan = atomic_load_explicit(&l->choice->plan, memory_order_acquire);
+	if (r && l->dispatch && !l->twin && !is_transient_miss(l)) {
+		r->plan = atomic_load_explicit(&l->dispatch->plan, memory_order_acquire);
 		r->miss = l->miss;
 	}
 	return r;

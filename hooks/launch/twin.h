@@ -18,14 +18,14 @@ struct gpubpf_twin_module {
 	struct gpubpf_hook_device *device;
 	uint32_t nlinks, *links;   /* indices of the links whose programs the twins contain */
 	uint32_t registers;        /* register limit per GPU thread; 0: no limit */
-	char *wanted;              /* names of matching kernels, separated by ';' */
+	char *kernel_names;        /* names of matching kernels, separated by ';' */
 	enum { SET_NEW, SET_BUSY, SET_REQUESTED, SET_LOADED, SET_REFUSED } state; /* protected by the program's lock */
 	struct gpubpf_request *request;
 	struct gpubpf_twin_answer answer;
-	struct gpubpf_reason before;  /* why the runtime refused an earlier form of the twin (PTX, machine code) */
+	struct gpubpf_reason form_reason; /* why the runtime refused an earlier form of the twin (PTX, machine code) */
 	uint32_t unloadable;       /* twin kinds that the runtime failed to load: 1 << enum gpubpf_image_kind */
 	uint64_t identity;         /* the adapter's identity of the image that was sent */
-	void *module;
+	void *handle;              /* the adapter's handle of the loaded module, or NULL */
 	uint64_t load_ns;  /* duration of the module load; added to its first kernel's row, then 0 */
 	struct gpubpf_reason why;
 };
@@ -34,7 +34,7 @@ struct gpubpf_twin_module {
  * kernels, separated by ';' */
 struct gpubpf_plan_subset {
 	uint32_t *links, nlinks;
-	char *wanted;
+	char *kernel_names;
 };
 
 /* Copy the next name of a list separated by ';' to `name`, which has GPUBPF_WHOLE_NAME_SIZE bytes. Returns the rest of
@@ -49,31 +49,31 @@ int gpubpf_twin_select_links(const struct gpubpf_plan *plan, const char *kernels
 /* Stores the reason unless *why already has one, and returns err. */
 int gpubpf_twin_set_reason(struct gpubpf_reason *why, int err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* Takes ownership of `links` and `wanted`, both malloc'd. NULL: out of memory, or too many modules; then the caller
- * keeps them. The caller holds the program's lock. */
+/* Takes ownership of `links` and `kernel_names`, both malloc'd. NULL: out of memory, or too many modules; then the
+ * caller keeps them. The caller holds the program's lock. */
 struct gpubpf_twin_module *gpubpf_twin_module_get_or_create(struct gpubpf_hook_program *program,
 							 struct gpubpf_hook_device *device, uint32_t registers,
-							 uint32_t *links, uint32_t nlinks, char *wanted);
+							 uint32_t *links, uint32_t nlinks, char *kernel_names);
 
-/* twin_request.c: 0, or -errno and set->why. -EAGAIN: too many pending requests; a later launch may try again. */
-int gpubpf_twin_send_request(struct gpubpf_twin_module *set, const char *kernel);
+/* twin_request.c: 0, or -errno and module->why. -EAGAIN: too many pending requests; a later launch may try again. */
+int gpubpf_twin_send_request(struct gpubpf_twin_module *module, const char *kernel);
 
-/* twin_load.c: 0, or -errno and set->why. -EAGAIN: set->unloadable has grown; request another form. */
-int gpubpf_twin_load(struct gpubpf_twin_module *set);
+/* twin_load.c: 0, or -errno and module->why. -EAGAIN: module->unloadable has grown; request another form. */
+int gpubpf_twin_load(struct gpubpf_twin_module *module);
 
 /* twin_steps.c: the caller holds the program's lock, which is dropped during the work and the waits. */
 /* Send the request (next: SET_REQUESTED) or load the answer (SET_LOADED). Other threads see SET_BUSY meanwhile. */
-void gpubpf_twin_run_step(struct gpubpf_twin_module *set, int next, const char *kernel);
-void gpubpf_twin_wait_while_busy(struct gpubpf_twin_module *set);
-/* Wait for the answer to set->request, then load it. Another thread may do so meanwhile and send another request. */
-void gpubpf_twin_wait_for_answer(struct gpubpf_twin_module *set, const char *kernel);
+void gpubpf_twin_run_step(struct gpubpf_twin_module *module, int next, const char *kernel);
+void gpubpf_twin_wait_while_busy(struct gpubpf_twin_module *module);
+/* Wait for the answer to module->request, then load it. Another thread may do so meanwhile and send another request. */
+void gpubpf_twin_wait_for_answer(struct gpubpf_twin_module *module, const char *kernel);
 
 /* twin_binding.c */
 /* Bind the entry to its kernel's twin in the module, or to the refusal. Without may_wait only to a binding that
  * exists. False: repeat with the entry's new register limit: a launch lowered it, or no twin within it could be built
  * (limit 0). */
-bool gpubpf_twin_bind_entry(struct gpubpf_dispatch_entry *choice, const struct gpubpf_plan *plan,
-			    struct gpubpf_twin_module *set, uint32_t registers, bool may_wait);
-void gpubpf_twin_clear_binding(struct gpubpf_dispatch_entry *choice, const struct gpubpf_plan *plan, bool may_wait);
+bool gpubpf_twin_bind_entry(struct gpubpf_dispatch_entry *dispatch, const struct gpubpf_plan *plan,
+			    struct gpubpf_twin_module *module, uint32_t registers, bool may_wait);
+void gpubpf_twin_clear_binding(struct gpubpf_dispatch_entry *dispatch, const struct gpubpf_plan *plan, bool may_wait);
 
 #endif

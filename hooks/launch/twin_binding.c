@@ -13,26 +13,26 @@
 
 #include "core/wire/checks.h"
 
-static const struct gpubpf_twin_entry *find_entry(const struct gpubpf_twin_module *set, const char *name)
+static const struct gpubpf_twin_entry *find_entry(const struct gpubpf_twin_module *module, const char *name)
 {
-	for (uint32_t i = 0; i < set->answer.n; i++)
-		if (!strcmp(set->answer.entries[i].name, name))
-			return &set->answer.entries[i];
+	for (uint32_t i = 0; i < module->answer.n; i++)
+		if (!strcmp(module->answer.entries[i].name, name))
+			return &module->answer.entries[i];
 	return NULL;
 }
 
-static void show_code(struct gpubpf_dispatch_entry *choice, const struct gpubpf_hook_binding *binding)
+static void show_code(struct gpubpf_dispatch_entry *dispatch, const struct gpubpf_hook_binding *binding)
 {
-	const struct gpubpf_hook_ops *ops = choice->kernel->program->ops;
+	const struct gpubpf_hook_ops *ops = dispatch->kernel->program->ops;
 	uint32_t before = 0, after = 0;
 
 	if (ops->twin_compiled_by)
-		__atomic_store_n(&choice->entry->shared->compiled_by, ops->twin_compiled_by(binding->twin), __ATOMIC_RELAXED);
+		__atomic_store_n(&dispatch->entry->shared->compiled_by, ops->twin_compiled_by(binding->twin), __ATOMIC_RELAXED);
 	if (!ops->twin_registers)
 		return;
 	ops->twin_registers(binding->twin, &before, &after);
-	__atomic_store_n(&choice->entry->shared->regs_before, before, __ATOMIC_RELAXED);
-	__atomic_store_n(&choice->entry->shared->regs_after, after, __ATOMIC_RELAXED);
+	__atomic_store_n(&dispatch->entry->shared->regs_before, before, __ATOMIC_RELAXED);
+	__atomic_store_n(&dispatch->entry->shared->regs_after, after, __ATOMIC_RELAXED);
 }
 
 static void refuse(struct gpubpf_hook_binding *b, const char *reason)
@@ -41,32 +41,33 @@ static void refuse(struct gpubpf_hook_binding *b, const char *reason)
 }
 
 /* Stores the reason. If the runtime failed to load an earlier form (PTX, machine code), puts that reason first. */
-static void refuse_set(struct gpubpf_hook_binding *b, const struct gpubpf_twin_module *set, const char *reason)
+static void refuse_module(struct gpubpf_hook_binding *b, const struct gpubpf_twin_module *module, const char *reason)
 {
-	if (set->before.text[0])
-		snprintf(b->reason, sizeof(b->reason), "%.120s; %.110s", set->before.text, reason);
+	if (module->form_reason.text[0])
+		snprintf(b->reason, sizeof(b->reason), "%.120s; %.110s", module->form_reason.text, reason);
 	else
 		refuse(b, reason);
 }
 
 /* Create this kernel's twin from the loaded module. */
-static void make_twin(struct gpubpf_dispatch_entry *choice, struct gpubpf_twin_module *set, struct gpubpf_hook_binding *b)
+static void make_twin(struct gpubpf_dispatch_entry *dispatch, struct gpubpf_twin_module *module,
+		      struct gpubpf_hook_binding *b)
 {
-	const struct gpubpf_twin_entry *entry = find_entry(set, choice->kernel->name);
+	const struct gpubpf_twin_entry *entry = find_entry(module, dispatch->kernel->name);
 	bool nothing = entry && !entry->twin[0] && !entry->reason[0];
 	struct gpubpf_hook_twin what;
 	struct gpubpf_reason why = {0};
 	int err;
 
-	b->listed = nothing && !set->before.text[0]; /* no attached program has a place in it */
+	b->has_no_place = nothing && !module->form_reason.text[0]; /* no attached program has a place in it */
 	if (!entry || !entry->twin[0]) {
-		refuse_set(b, set, !entry ? "the session did not find this kernel in the program" :
-				   nothing && !b->listed ? "its other form has no place that an attached program uses" :
+		refuse_module(b, module, !entry ? "the session did not find this kernel in the program" :
+				   nothing && !b->has_no_place ? "its other form has no place that an attached program uses" :
 					   entry->reason);
 		return;
 	}
 	what = (struct gpubpf_hook_twin){ entry->twin, entry->id, entry->nparams, entry->flags };
-	err = set->program->ops->twin_kernel(set->module, &what, choice->kernel->adapter, &b->twin, &why);
+	err = module->program->ops->twin_kernel(module->handle, &what, dispatch->kernel->adapter, &b->twin, &why);
 	if (err < 0) {
 		gpubpf_twin_set_reason(&why, err, "the runtime failed to create the twin: %s", strerror(-err));
 		b->twin = NULL;
@@ -74,69 +75,71 @@ static void make_twin(struct gpubpf_dispatch_entry *choice, struct gpubpf_twin_m
 		return;
 	}
 	b->twin_flags = entry->flags;
-	gpubpf_kernel_table_add(&choice->entry->shared->load_ns,
-				__atomic_exchange_n(&set->load_ns, 0, __ATOMIC_RELAXED));
+	gpubpf_kernel_table_add(&dispatch->entry->shared->load_ns,
+				__atomic_exchange_n(&module->load_ns, 0, __ATOMIC_RELAXED));
 }
 
-static struct gpubpf_hook_binding *find_binding(const struct gpubpf_dispatch_entry *choice, const struct gpubpf_twin_module *set)
+static struct gpubpf_hook_binding *find_binding(const struct gpubpf_dispatch_entry *dispatch,
+						const struct gpubpf_twin_module *module)
 {
-	struct gpubpf_hook_binding *b = choice->bindings;
+	struct gpubpf_hook_binding *b = dispatch->bindings;
 
-	gpubpf_assert_held(&choice->kernel->lock);
-	while (b && b->set != set)
+	gpubpf_assert_held(&dispatch->kernel->lock);
+	while (b && b->module != module)
 		b = b->next;
 	return b;
 }
 
 /* Find or create the entry's binding for the module, a twin or a refusal. The caller holds the kernel's lock. */
-static struct gpubpf_hook_binding *get_or_create_binding(struct gpubpf_dispatch_entry *choice, struct gpubpf_twin_module *set,
+static struct gpubpf_hook_binding *get_or_create_binding(struct gpubpf_dispatch_entry *dispatch,
+							 struct gpubpf_twin_module *module,
 							 const struct gpubpf_plan *plan)
 {
-	struct gpubpf_hook_binding *b = find_binding(choice, set);
+	struct gpubpf_hook_binding *b = find_binding(dispatch, module);
 
 	if (b || !(b = calloc(1, sizeof(*b) + plan->n * sizeof(*b->links))))
 		return b;
-	b->set = set;
-	b->nlinks = gpubpf_plan_links(plan, choice->kernel->whole, b->links);
-	if (!set)
+	b->module = module;
+	b->nlinks = gpubpf_plan_links(plan, dispatch->kernel->full_name, b->links);
+	if (!module)
 		refuse(b, "out of memory, or it was probed with too many combinations of programs; make the "
 			  "application load it again");
-	else if (set->state == SET_LOADED)
-		make_twin(choice, set, b);
+	else if (module->state == SET_LOADED)
+		make_twin(dispatch, module, b);
 	else
-		refuse_set(b, set, set->why.text);
-	b->next = choice->bindings;
-	choice->bindings = b;
+		refuse_module(b, module, module->why.text);
+	b->next = dispatch->bindings;
+	dispatch->bindings = b;
 	return b;
 }
 
-static void show_state(struct gpubpf_dispatch_entry *choice, const struct gpubpf_hook_binding *b)
+static void show_state(struct gpubpf_dispatch_entry *dispatch, const struct gpubpf_hook_binding *b)
 {
-	uint32_t state = __atomic_load_n(&choice->entry->shared->state, __ATOMIC_RELAXED);
+	uint32_t state = __atomic_load_n(&dispatch->entry->shared->state, __ATOMIC_RELAXED);
 
 	if (b && b->twin) {
-		show_code(choice, b);
-		gpubpf_kernel_table_set_state(choice->entry, GPUBPF_KERNEL_PROBED, NULL);
-	} else if (b && !b->listed) {
-		gpubpf_kernel_table_set_state(choice->entry, GPUBPF_KERNEL_REFUSED, b->reason);
+		show_code(dispatch, b);
+		gpubpf_kernel_table_set_state(dispatch->entry, GPUBPF_KERNEL_PROBED, NULL);
+	} else if (b && !b->has_no_place) {
+		gpubpf_kernel_table_set_state(dispatch->entry, GPUBPF_KERNEL_REFUSED, b->reason);
 	} else if (state != GPUBPF_KERNEL_SEEN && (b || state != GPUBPF_KERNEL_PROBED)) {
 		/* after a detach (b is NULL) a kernel that was probed keeps that state */
-		gpubpf_kernel_table_set_state(choice->entry, GPUBPF_KERNEL_SEEN, "");
+		gpubpf_kernel_table_set_state(dispatch->entry, GPUBPF_KERNEL_SEEN, "");
 	}
 }
 
 /* A graph that contains the previous twin continues to run it. */
-static void warn_of_graphs(const struct gpubpf_dispatch_entry *choice, const struct gpubpf_hook_binding *before)
+static void warn_of_graphs(const struct gpubpf_dispatch_entry *dispatch, const struct gpubpf_hook_binding *before)
 {
-	const struct gpubpf_hook_ops *ops = choice->kernel->program->ops;
+	const struct gpubpf_hook_ops *ops = dispatch->kernel->program->ops;
 
 	if (before && before->twin && ops->twin_kept && ops->twin_kept(before->twin))
 		gpubpf_log_once("kernel %s: its attached programs have changed; graphs or command lists that the "
 				 "program made before run it as it was then, until the program makes them again",
-				 choice->kernel->name);
+				 dispatch->kernel->name);
 }
 
-static bool contains_all_links(const struct gpubpf_hook_binding *some, const uint32_t *links, uint32_t n)
+static bool is_subset_of_links(const struct gpubpf_hook_binding *some, const uint32_t *links, uint32_t n)
 {
 	for (uint32_t i = 0; i < some->nlinks; i++)
 		if (!gpubpf_twin_contains_link(links, n, some->links[i]))
@@ -146,35 +149,35 @@ static bool contains_all_links(const struct gpubpf_hook_binding *some, const uin
 
 /* Does the kernel keep its previous twin? Yes if a newly attached program cannot be inserted, and no program of the
  * previous twin was detached. */
-static bool keeps_previous_twin(const struct gpubpf_dispatch_entry *choice, const struct gpubpf_hook_binding *before,
+static bool keeps_previous_twin(const struct gpubpf_dispatch_entry *dispatch, const struct gpubpf_hook_binding *before,
 				const struct gpubpf_hook_binding *b)
 {
-	if (!b || b->twin || b->listed || !before || !before->twin || !contains_all_links(before, b->links, b->nlinks))
+	if (!b || b->twin || b->has_no_place || !before || !before->twin || !is_subset_of_links(before, b->links, b->nlinks))
 		return false;
 	gpubpf_log_once("kernel %s: a newly attached program cannot be added (%s); the present twin stays in use "
-			 "without it", choice->kernel->name,
+			 "without it", dispatch->kernel->name,
 			 b->reason);
 	return true;
 }
 
 /* Make launches use b, unless the entry already has the binding of a newer plan. The caller holds the kernel's lock. */
-static void set_binding(struct gpubpf_dispatch_entry *choice, const struct gpubpf_plan *plan,
+static void set_binding(struct gpubpf_dispatch_entry *dispatch, const struct gpubpf_plan *plan,
 			struct gpubpf_hook_binding *b)
 {
-	uint64_t known = atomic_load(&choice->plan);
-	struct gpubpf_hook_binding *before = choice->binding;
+	uint64_t known = atomic_load(&dispatch->plan);
+	struct gpubpf_hook_binding *before = dispatch->binding;
 
-	gpubpf_assert_held(&choice->kernel->lock);
+	gpubpf_assert_held(&dispatch->kernel->lock);
 	if (known != GPUBPF_NO_PLAN && known >= plan->generation)
 		return;
-	if (keeps_previous_twin(choice, before, b))
+	if (keeps_previous_twin(dispatch, before, b))
 		b = before;
 	if (before != b || b || known == GPUBPF_NO_PLAN)
-		show_state(choice, b);
-	atomic_store_explicit(&choice->binding, b, memory_order_release);
-	atomic_store_explicit(&choice->plan, plan->generation, memory_order_release);
+		show_state(dispatch, b);
+	atomic_store_explicit(&dispatch->binding, b, memory_order_release);
+	atomic_store_explicit(&dispatch->plan, plan->generation, memory_order_release);
 	if (before != b && known != GPUBPF_NO_PLAN)
-		warn_of_graphs(choice, before);
+		warn_of_graphs(dispatch, before);
 }
 
 /* False: the application has released the kernel, or another thread holds the lock and the caller may not wait. */
@@ -188,37 +191,37 @@ static bool lock_kernel(struct gpubpf_hook_kernel *kernel, bool may_wait)
 	return false;
 }
 
-bool gpubpf_twin_bind_entry(struct gpubpf_dispatch_entry *choice, const struct gpubpf_plan *plan, struct gpubpf_twin_module *set,
-		       uint32_t registers, bool may_wait)
+bool gpubpf_twin_bind_entry(struct gpubpf_dispatch_entry *dispatch, const struct gpubpf_plan *plan,
+			    struct gpubpf_twin_module *module, uint32_t registers, bool may_wait)
 {
 	struct gpubpf_hook_binding *b = NULL;
 	bool wanted;
 
-	if (!lock_kernel(choice->kernel, may_wait))
+	if (!lock_kernel(dispatch->kernel, may_wait))
 		return true;
-	wanted = atomic_load(&choice->registers) == registers;
+	wanted = atomic_load(&dispatch->registers) == registers;
 	if (wanted)
-		b = may_wait ? get_or_create_binding(choice, set, plan) : find_binding(choice, set);
+		b = may_wait ? get_or_create_binding(dispatch, module, plan) : find_binding(dispatch, module);
 	if (wanted && registers && may_wait && (!b || !b->twin)) {
-		choice->wide = true;
-		atomic_store(&choice->registers, 0);
+		dispatch->limit_unreachable = true;
+		atomic_store(&dispatch->registers, 0);
 		wanted = false;
 	}
 	if (wanted && b)
-		set_binding(choice, plan, b);
-	pthread_mutex_unlock(&choice->kernel->lock);
+		set_binding(dispatch, plan, b);
+	pthread_mutex_unlock(&dispatch->kernel->lock);
 	return wanted || !may_wait;
 }
 
-void gpubpf_twin_clear_binding(struct gpubpf_dispatch_entry *choice, const struct gpubpf_plan *plan, bool may_wait)
+void gpubpf_twin_clear_binding(struct gpubpf_dispatch_entry *dispatch, const struct gpubpf_plan *plan, bool may_wait)
 {
-	if (!lock_kernel(choice->kernel, may_wait))
+	if (!lock_kernel(dispatch->kernel, may_wait))
 		return;
-	set_binding(choice, plan, NULL);
-	pthread_mutex_unlock(&choice->kernel->lock);
+	set_binding(dispatch, plan, NULL);
+	pthread_mutex_unlock(&dispatch->kernel->lock);
 }
 
-void gpubpf_twin_drop_detached(struct gpubpf_dispatch_entry *choice)
+void gpubpf_twin_drop_detached(struct gpubpf_dispatch_entry *dispatch)
 {
 	struct gpubpf_plan *plan = gpubpf_plan_read();
 	struct gpubpf_hook_binding *before;
@@ -226,28 +229,28 @@ void gpubpf_twin_drop_detached(struct gpubpf_dispatch_entry *choice)
 
 	if (!plan)
 		return;
-	n = gpubpf_plan_links(plan, choice->kernel->whole, links);
+	n = gpubpf_plan_links(plan, dispatch->kernel->full_name, links);
 	free(plan);
-	if (!lock_kernel(choice->kernel, true))
+	if (!lock_kernel(dispatch->kernel, true))
 		return;
-	before = choice->binding;
-	if (before && before->twin && !contains_all_links(before, links, n)) {
-		atomic_store_explicit(&choice->binding, NULL, memory_order_release);
+	before = dispatch->binding;
+	if (before && before->twin && !is_subset_of_links(before, links, n)) {
+		atomic_store_explicit(&dispatch->binding, NULL, memory_order_release);
 		gpubpf_log_once("kernel %s: a program was detached, and its twin without that program was not ready "
-				 "in time; it runs unprobed until then", choice->kernel->name);
+				 "in time; it runs unprobed until then", dispatch->kernel->name);
 	}
-	pthread_mutex_unlock(&choice->kernel->lock);
+	pthread_mutex_unlock(&dispatch->kernel->lock);
 }
 
-void gpubpf_twin_limit_registers(struct gpubpf_dispatch_entry *choice, uint32_t registers)
+void gpubpf_twin_limit_registers(struct gpubpf_dispatch_entry *dispatch, uint32_t registers)
 {
 	uint32_t known;
 
-	pthread_mutex_lock(&choice->kernel->lock);
-	known = atomic_load(&choice->registers);
-	if (!choice->wide && (!known || registers < known)) {
-		atomic_store(&choice->registers, registers);
-		atomic_store_explicit(&choice->plan, GPUBPF_NO_PLAN, memory_order_release);
+	pthread_mutex_lock(&dispatch->kernel->lock);
+	known = atomic_load(&dispatch->registers);
+	if (!dispatch->limit_unreachable && (!known || registers < known)) {
+		atomic_store(&dispatch->registers, registers);
+		atomic_store_explicit(&dispatch->plan, GPUBPF_NO_PLAN, memory_order_release);
 	}
-	pthread_mutex_unlock(&choice->kernel->lock);
+	pthread_mutex_unlock(&dispatch->kernel->lock);
 }

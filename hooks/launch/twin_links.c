@@ -47,14 +47,15 @@ int gpubpf_twin_select_links(const struct gpubpf_plan *plan, const char *kernels
 	uint32_t *matching = malloc((plan->n + 1) * sizeof(*matching)), n;
 	bool *used = name ? calloc(plan->n + 1, sizeof(*used)) : NULL;
 
-	*part = (struct gpubpf_plan_subset){ .links = malloc((plan->n + 1) * sizeof(*matching)), .wanted = malloc(strlen(kernels) + 2) };
-	end = part->wanted;
+	*part = (struct gpubpf_plan_subset){ .links = malloc((plan->n + 1) * sizeof(*matching)),
+					    .kernel_names = malloc(strlen(kernels) + 2) };
+	end = part->kernel_names;
 	for (const char *at = kernels; matching && used && part->links && end && (at = gpubpf_twin_next_name(at, name));) {
 		n = gpubpf_plan_links(plan, name, matching);
 		for (uint32_t i = 0; i < plan->n; i++)
 			used[i] |= gpubpf_twin_contains_link(matching, n, plan->entry[i].link);
 		if (n)
-			end = stpcpy(end == part->wanted ? end : stpcpy(end, ";"), name);
+			end = stpcpy(end == part->kernel_names ? end : stpcpy(end, ";"), name);
 	}
 	for (uint32_t i = 0; used && part->links && i < plan->n; i++)
 		if (used[i])
@@ -67,6 +68,6 @@ int gpubpf_twin_select_links(const struct gpubpf_plan *plan, const char *kernels
 		return 0;
 	}
 	free(part->links);
-	free(part->wanted);
+	free(part->kernel_names);
 	return -ENOMEM;
 }

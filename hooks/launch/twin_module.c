@@ -9,7 +9,7 @@
 
 #include "core/wire/checks.h"
 
-#define SETS_MAX 64 /* modules per program and device, that is, combinations of attached programs and register limits */
+#define MAX_MODULES 64 /* per program and device: combinations of attached programs and register limits */
 
 int gpubpf_twin_set_reason(struct gpubpf_reason *why, int err, const char *fmt, ...)
 {
@@ -23,87 +23,87 @@ int gpubpf_twin_set_reason(struct gpubpf_reason *why, int err, const char *fmt, 
 	return err;
 }
 
-static bool twin_module_matches(const struct gpubpf_twin_module *set, const struct gpubpf_hook_device *device,
+static bool twin_module_matches(const struct gpubpf_twin_module *module, const struct gpubpf_hook_device *device,
 				uint32_t registers, const uint32_t *links, uint32_t nlinks)
 {
-	return set->device == device && set->registers == registers && set->nlinks == nlinks &&
-	       !memcmp(set->links, links, nlinks * sizeof(*links));
+	return module->device == device && module->registers == registers && module->nlinks == nlinks &&
+	       !memcmp(module->links, links, nlinks * sizeof(*links));
 }
 
 struct gpubpf_twin_module *gpubpf_twin_module_get_or_create(struct gpubpf_hook_program *program,
 							 struct gpubpf_hook_device *device, uint32_t registers,
-							 uint32_t *links, uint32_t nlinks, char *wanted)
+							 uint32_t *links, uint32_t nlinks, char *kernel_names)
 {
-	struct gpubpf_twin_module *set;
+	struct gpubpf_twin_module *module;
 	uint32_t n = 0;
 
 	gpubpf_assert_held(&program->lock);
-	for (set = program->sets; set && !twin_module_matches(set, device, registers, links, nlinks); set = set->next)
-		n += set->device == device;
-	if (set) {
+	for (module = program->modules; module && !twin_module_matches(module, device, registers, links, nlinks); module = module->next)
+		n += module->device == device;
+	if (module) {
 		free(links);
-		free(wanted);
-		return set;
+		free(kernel_names);
+		return module;
 	}
-	set = n < SETS_MAX ? calloc(1, sizeof(*set)) : NULL;
-	if (!set)
+	module = n < MAX_MODULES ? calloc(1, sizeof(*module)) : NULL;
+	if (!module)
 		return NULL;
-	set->program = program;
-	set->device = device;
-	set->registers = registers;
-	set->links = links;
-	set->nlinks = nlinks;
-	set->wanted = wanted;
-	set->next = program->sets;
-	program->sets = set;
-	return set;
+	module->program = program;
+	module->device = device;
+	module->registers = registers;
+	module->links = links;
+	module->nlinks = nlinks;
+	module->kernel_names = kernel_names;
+	module->next = program->modules;
+	program->modules = module;
+	return module;
 }
 
-static void close_sets(void *arg)
+static void close_modules(void *arg)
 {
 	struct gpubpf_hook_program *program = arg;
 
 	pthread_mutex_lock(&program->lock);
 	program->closed = true;
-	for (struct gpubpf_twin_module *set = program->sets; set; set = set->next) {
-		if (!set->module || set->state == SET_BUSY)
+	for (struct gpubpf_twin_module *module = program->modules; module; module = module->next) {
+		if (!module->handle || module->state == SET_BUSY)
 			continue;
-		program->ops->twin_unload(set->module);
-		set->module = NULL;
+		program->ops->twin_unload(module->handle);
+		module->handle = NULL;
 	}
 	pthread_mutex_unlock(&program->lock);
 }
 
 void gpubpf_twin_modules_unload(struct gpubpf_hook_program *program)
 {
-	if (program->sets)
-		gpubpf_run_on_agent_thread(close_sets, program);
+	if (program->modules)
+		gpubpf_run_on_agent_thread(close_modules, program);
 }
 
 static void destroy_sets(void *arg)
 {
 	struct gpubpf_hook_program *program = arg;
-	struct gpubpf_twin_module *set, *next;
+	struct gpubpf_twin_module *module, *next;
 
-	for (set = program->sets; set; set = next) {
-		next = set->next;
-		gpubpf_request_drop(set->request);
-		gpubpf_twin_finish(&set->answer);
-		free(set->links);
-		free(set->wanted);
-		if (set->module)
-			program->ops->twin_unload(set->module);
-		free(set);
+	for (module = program->modules; module; module = next) {
+		next = module->next;
+		gpubpf_request_drop(module->request);
+		gpubpf_twin_finish(&module->answer);
+		free(module->links);
+		free(module->kernel_names);
+		if (module->handle)
+			program->ops->twin_unload(module->handle);
+		free(module);
 	}
 }
 
 static bool any_loaded(const struct gpubpf_hook_program *program)
 {
-	const struct gpubpf_twin_module *set = program->sets;
+	const struct gpubpf_twin_module *module = program->modules;
 
-	while (set && !set->module)
-		set = set->next;
-	return set;
+	while (module && !module->handle)
+		module = module->next;
+	return module;
 }
 
 void gpubpf_twin_modules_destroy(struct gpubpf_hook_program *program)

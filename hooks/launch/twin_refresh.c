@@ -19,7 +19,7 @@
 
 /* Was the kernel launched only by API calls for which gpubpf cannot use a twin? The row keeps that refusal until a twin
  * runs. */
-static bool is_refused_by_call(const struct gpubpf_kernel_row *k)
+static bool has_unsupported_launch(const struct gpubpf_kernel_row *k)
 {
 	return __atomic_load_n(&k->state, __ATOMIC_RELAXED) == GPUBPF_KERNEL_REFUSED &&
 	       __atomic_load_n(&k->missed[GPUBPF_MISS_UNSUPPORTED], __ATOMIC_RELAXED);
@@ -27,30 +27,30 @@ static bool is_refused_by_call(const struct gpubpf_kernel_row *k)
 
 /* Request the module's twins and load the answer, as far as the caller may wait. The caller holds the program's
  * lock. */
-static void refresh_module_once(struct gpubpf_dispatch_entry *choice, struct gpubpf_twin_module *set)
+static void refresh_module_once(struct gpubpf_dispatch_entry *dispatch, struct gpubpf_twin_module *module)
 {
-	const char *kernel = choice->kernel->whole;
+	const char *kernel = dispatch->kernel->full_name;
 
-	gpubpf_assert_held(&set->program->lock);
-	if (set->state < SET_LOADED && !gpubpf_entry_has_twin(choice) && !is_refused_by_call(choice->entry->shared))
-		gpubpf_kernel_table_set_state(choice->entry, GPUBPF_KERNEL_WAITING, NULL);
-	if (set->state == SET_NEW)
-		gpubpf_twin_run_step(set, SET_REQUESTED, kernel);
-	gpubpf_twin_wait_while_busy(set);
-	if (set->state == SET_REQUESTED)
-		gpubpf_twin_wait_for_answer(set, kernel);
-	gpubpf_twin_wait_while_busy(set);
+	gpubpf_assert_held(&module->program->lock);
+	if (module->state < SET_LOADED && !gpubpf_entry_has_twin(dispatch) && !has_unsupported_launch(dispatch->entry->shared))
+		gpubpf_kernel_table_set_state(dispatch->entry, GPUBPF_KERNEL_WAITING, NULL);
+	if (module->state == SET_NEW)
+		gpubpf_twin_run_step(module, SET_REQUESTED, kernel);
+	gpubpf_twin_wait_while_busy(module);
+	if (module->state == SET_REQUESTED)
+		gpubpf_twin_wait_for_answer(module, kernel);
+	gpubpf_twin_wait_while_busy(module);
 }
 
 /* Repeats with another form of the twin (PTX, machine code) each time the runtime fails to load one. */
-static void refresh_module(struct gpubpf_dispatch_entry *choice, struct gpubpf_twin_module *set)
+static void refresh_module(struct gpubpf_dispatch_entry *dispatch, struct gpubpf_twin_module *module)
 {
 	uint32_t known;
 
 	do {
-		known = set->unloadable;
-		refresh_module_once(choice, set);
-	} while (set->state < SET_LOADED && set->unloadable != known);
+		known = module->unloadable;
+		refresh_module_once(dispatch, module);
+	} while (module->state < SET_LOADED && module->unloadable != known);
 }
 
 /* Names of all kernels of the program, queried once. NULL: the adapter does not report them, so the program counts as
@@ -69,56 +69,56 @@ static const char *kernels_of(struct gpubpf_hook_program *program)
 
 /* Find or create the twin module for the links that match kernels of the program. With may_wait it is also requested
  * and loaded, as far as time allows. NULL: out of memory, or too many modules. */
-static struct gpubpf_twin_module *find_set(struct gpubpf_dispatch_entry *choice, const struct gpubpf_plan *plan,
+static struct gpubpf_twin_module *find_module(struct gpubpf_dispatch_entry *dispatch, const struct gpubpf_plan *plan,
 					uint32_t registers, bool may_wait)
 {
-	struct gpubpf_hook_program *program = choice->kernel->program;
+	struct gpubpf_hook_program *program = dispatch->kernel->program;
 	const char *kernels = kernels_of(program);
-	struct gpubpf_twin_module *set;
+	struct gpubpf_twin_module *module;
 	struct gpubpf_plan_subset part;
 
-	if (gpubpf_twin_select_links(plan, kernels ? kernels : choice->kernel->whole, &part) < 0)
+	if (gpubpf_twin_select_links(plan, kernels ? kernels : dispatch->kernel->full_name, &part) < 0)
 		return NULL;
 	pthread_mutex_lock(&program->lock);
-	set = gpubpf_twin_module_get_or_create(program, choice->device, registers, part.links, part.nlinks, part.wanted);
-	if (set && may_wait)
-		refresh_module(choice, set);
+	module = gpubpf_twin_module_get_or_create(program, dispatch->device, registers, part.links, part.nlinks, part.kernel_names);
+	if (module && may_wait)
+		refresh_module(dispatch, module);
 	pthread_mutex_unlock(&program->lock);
-	if (!set) {
+	if (!module) {
 		free(part.links);
-		free(part.wanted);
+		free(part.kernel_names);
 	}
-	return set;
+	return module;
 }
 
-static bool is_final(struct gpubpf_twin_module *set)
+static bool is_final(struct gpubpf_twin_module *module)
 {
 	bool made;
 
-	if (!set)
+	if (!module)
 		return true; /* no module can be created, so waiting does not help */
-	pthread_mutex_lock(&set->program->lock);
-	made = set->state == SET_LOADED || set->state == SET_REFUSED;
-	pthread_mutex_unlock(&set->program->lock);
+	pthread_mutex_lock(&module->program->lock);
+	made = module->state == SET_LOADED || module->state == SET_REFUSED;
+	pthread_mutex_unlock(&module->program->lock);
 	return made;
 }
 
 /* Binds the entry while the device is in use, since gpubpf_twin_bind_entry() calls the runtime. False: as that
  * function. */
-static bool bind_on_device(struct gpubpf_dispatch_entry *choice, const struct gpubpf_plan *plan, struct gpubpf_twin_module *set,
-			   uint32_t registers, bool may_wait)
+static bool bind_on_device(struct gpubpf_dispatch_entry *dispatch, const struct gpubpf_plan *plan,
+			   struct gpubpf_twin_module *module, uint32_t registers, bool may_wait)
 {
 	bool bound;
 
 	if (!gpubpf_agent_job_use_device())
 		return true;
-	bound = gpubpf_twin_bind_entry(choice, plan, set, registers, may_wait);
+	bound = gpubpf_twin_bind_entry(dispatch, plan, module, registers, may_wait);
 	gpubpf_agent_job_leave_device();
 	return bound;
 }
 
 struct refresh_args {
-	struct gpubpf_dispatch_entry *choice;
+	struct gpubpf_dispatch_entry *dispatch;
 	const struct gpubpf_plan *plan;
 	bool may_wait;
 };
@@ -127,38 +127,38 @@ struct refresh_args {
 static void refresh_matching(void *arg)
 {
 	const struct refresh_args *s = arg;
-	struct gpubpf_twin_module *set;
+	struct gpubpf_twin_module *module;
 	uint32_t registers;
 
 	do {
-		registers = atomic_load(&s->choice->registers);
-		set = find_set(s->choice, s->plan, registers, s->may_wait);
-	} while (is_final(set) && !bind_on_device(s->choice, s->plan, set, registers, s->may_wait));
+		registers = atomic_load(&s->dispatch->registers);
+		module = find_module(s->dispatch, s->plan, registers, s->may_wait);
+	} while (is_final(module) && !bind_on_device(s->dispatch, s->plan, module, registers, s->may_wait));
 }
 
-bool gpubpf_twin_refresh_binding(struct gpubpf_dispatch_entry *choice, bool may_wait)
+bool gpubpf_twin_refresh_binding(struct gpubpf_dispatch_entry *dispatch, bool may_wait)
 {
 	struct gpubpf_plan *plan = gpubpf_plan_read();
-	struct gpubpf_hook_kernel *kernel = choice->kernel;
-	bool wanted = !plan || gpubpf_plan_matches(plan, kernel->whole);
+	struct gpubpf_hook_kernel *kernel = dispatch->kernel;
+	bool wanted = !plan || gpubpf_plan_matches(plan, kernel->full_name);
 
 	if (plan && wanted) {
-		struct refresh_args refresh_args = { choice, plan, may_wait };
+		struct refresh_args refresh_args = { dispatch, plan, may_wait };
 
-		atomic_store_explicit(&kernel->wanted, true, memory_order_relaxed);
+		atomic_store_explicit(&kernel->is_matched, true, memory_order_relaxed);
 		if (gpubpf_hook_callbacks)
 			refresh_matching(&refresh_args); /* a runtime thread, which may hold the runtime's locks */
 		else
 			gpubpf_run_on_agent_thread(refresh_matching, &refresh_args);
 	} else if (plan) {
-		gpubpf_twin_clear_binding(choice, plan, may_wait);
+		gpubpf_twin_clear_binding(dispatch, plan, may_wait);
 	}
 	free(plan);
 	return wanted;
 }
 
 struct sending {
-	struct gpubpf_twin_module *set;
+	struct gpubpf_twin_module *module;
 	int err;
 };
 
@@ -166,37 +166,37 @@ static void send_in_thread(void *arg)
 {
 	struct sending *s = arg;
 
-	s->err = gpubpf_twin_send_request(s->set, "");
+	s->err = gpubpf_twin_send_request(s->module, "");
 }
 
 /* The caller holds the program's lock, which is dropped during the send. */
-static void request_ahead(struct gpubpf_twin_module *set)
+static void request_ahead(struct gpubpf_twin_module *module)
 {
-	struct sending sending = { set, -EAGAIN };
+	struct sending sending = { module, -EAGAIN };
 	int err;
 
-	gpubpf_assert_held(&set->program->lock);
-	if (set->state != SET_NEW)
+	gpubpf_assert_held(&module->program->lock);
+	if (module->state != SET_NEW)
 		return;
-	set->state = SET_BUSY;
-	pthread_mutex_unlock(&set->program->lock);
+	module->state = SET_BUSY;
+	pthread_mutex_unlock(&module->program->lock);
 	if (gpubpf_client_can_request())
 		gpubpf_run_on_agent_thread(send_in_thread, &sending);
 	err = sending.err;
-	pthread_mutex_lock(&set->program->lock);
-	set->state = err == -EAGAIN ? SET_NEW : err < 0 ? SET_REFUSED : SET_REQUESTED;
-	pthread_cond_broadcast(&set->program->cond);
+	pthread_mutex_lock(&module->program->lock);
+	module->state = err == -EAGAIN ? SET_NEW : err < 0 ? SET_REFUSED : SET_REQUESTED;
+	pthread_cond_broadcast(&module->program->cond);
 }
 
-void gpubpf_twin_request(struct gpubpf_dispatch_entry *choice)
+void gpubpf_twin_request(struct gpubpf_dispatch_entry *dispatch)
 {
 	struct gpubpf_plan *plan = gpubpf_plan_read();
-	struct gpubpf_twin_module *set = plan ? find_set(choice, plan, atomic_load(&choice->registers), false) : NULL;
+	struct gpubpf_twin_module *module = plan ? find_module(dispatch, plan, atomic_load(&dispatch->registers), false) : NULL;
 
-	if (set) {
-		pthread_mutex_lock(&set->program->lock);
-		request_ahead(set);
-		pthread_mutex_unlock(&set->program->lock);
+	if (module) {
+		pthread_mutex_lock(&module->program->lock);
+		request_ahead(module);
+		pthread_mutex_unlock(&module->program->lock);
 	}
 	free(plan);
 }

@@ -35,36 +35,36 @@ static int write_headers(const struct gpubpf_hook_image *image, struct gpubpf_wr
 	return fd;
 }
 
-static int send_image(struct gpubpf_twin_module *set, const struct gpubpf_hook_image *image)
+static int send_image(struct gpubpf_twin_module *module, const struct gpubpf_hook_image *image)
 {
 	struct gpubpf_writer w = {0};
 	int fds[2] = { -1, -1 }, err = 0;
 
-	gpubpf_put_u32(&w, set->device->number);
+	gpubpf_put_u32(&w, module->device->number);
 	gpubpf_put_u32(&w, image->kind);
 	gpubpf_put_str(&w, image->options ? image->options : "");
 	fds[1] = write_headers(image, &w);
-	gpubpf_twin_write_names(set->wanted, &w);
-	gpubpf_put_u32(&w, set->unloadable);
+	gpubpf_twin_write_names(module->kernel_names, &w);
+	gpubpf_put_u32(&w, module->unloadable);
 	gpubpf_put_str(&w, image->cwd ? image->cwd : "");
 	gpubpf_put_u64(&w, image->built_ns);
-	gpubpf_put_u32(&w, set->nlinks);
-	for (uint32_t i = 0; i < set->nlinks; i++)
-		gpubpf_put_u32(&w, set->links[i]);
+	gpubpf_put_u32(&w, module->nlinks);
+	for (uint32_t i = 0; i < module->nlinks; i++)
+		gpubpf_put_u32(&w, module->links[i]);
 	gpubpf_put_str(&w, image->from ? image->from : "");
 	gpubpf_put_u64(&w, image->identity);
-	gpubpf_put_u32(&w, set->registers);
+	gpubpf_put_u32(&w, module->registers);
 	if (!image->kept)
 		fds[0] = gpubpf_memfd_image("gpubpf-image", image->data, image->size);
 	if ((!image->kept && fds[0] < 0) || (image->nheaders && fds[1] < 0))
 		err = fds[0] < 0 ? fds[0] : fds[1];
 	else
-		err = gpubpf_client_request(GPUBPF_MSG_TWIN, &w, fds, !image->kept + (image->nheaders != 0), &set->request);
+		err = gpubpf_client_request(GPUBPF_MSG_TWIN, &w, fds, !image->kept + (image->nheaders != 0), &module->request);
 	gpubpf_writer_finish(&w);
 	for (int i = 0; i < 2; i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
-	return err < 0 ? gpubpf_twin_set_reason(&set->why, err, "the program could not be sent to the session: %s",
+	return err < 0 ? gpubpf_twin_set_reason(&module->why, err, "the program could not be sent to the session: %s",
 				    gpubpf_session_strerror(err)) : 0;
 }
 
@@ -89,27 +89,27 @@ static int wait_for_room(void)
 	return err;
 }
 
-int gpubpf_twin_send_request(struct gpubpf_twin_module *set, const char *kernel)
+int gpubpf_twin_send_request(struct gpubpf_twin_module *module, const char *kernel)
 {
-	const struct gpubpf_hook_ops *ops = set->program->ops;
-	struct gpubpf_hook_image image = { .unloadable = set->unloadable };
-	int err = gpubpf_device_make_ready(set->device, &set->why);
+	const struct gpubpf_hook_ops *ops = module->program->ops;
+	struct gpubpf_hook_image image = { .unloadable = module->unloadable };
+	int err = gpubpf_device_make_ready(module->device, &module->why);
 
 	if (!err)
 		err = wait_for_room();
 	if (err < 0)
 		return err;
-	err = ops->image(set->program->adapter, set->device, &image);
-	set->identity = image.identity;
+	err = ops->image(module->program->adapter, module->device, &image);
+	module->identity = image.identity;
 	if (err < 0 || image.reason)
-		err = gpubpf_twin_set_reason(&set->why, -EOPNOTSUPP, "%s", image.reason ? image.reason : strerror(-err));
+		err = gpubpf_twin_set_reason(&module->why, -EOPNOTSUPP, "%s", image.reason ? image.reason : strerror(-err));
 	else if (image.size > GPUBPF_IMAGE_MAX)
-		err = gpubpf_twin_set_reason(&set->why, -E2BIG, "the program is larger than %u MiB", GPUBPF_IMAGE_MAX >> 20);
+		err = gpubpf_twin_set_reason(&module->why, -E2BIG, "the program is larger than %u MiB", GPUBPF_IMAGE_MAX >> 20);
 	else if (strlen(kernel) >= GPUBPF_WHOLE_NAME_SIZE)
-		err = gpubpf_twin_set_reason(&set->why, -E2BIG, "its name is longer than %d characters",
+		err = gpubpf_twin_set_reason(&module->why, -E2BIG, "its name is longer than %d characters",
 				 GPUBPF_WHOLE_NAME_SIZE - 1);
 	else
-		err = send_image(set, &image);
+		err = send_image(module, &image);
 	ops->image_put(&image);
 	return err;
 }

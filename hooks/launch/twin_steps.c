@@ -22,58 +22,58 @@ static void count_wait(enum gpubpf_wait_part part, uint64_t from)
 }
 
 /* Unload the module if the application released the program during the load: no later call would. */
-static void unload_closed(struct gpubpf_twin_module *set)
+static void unload_closed(struct gpubpf_twin_module *module)
 {
-	struct gpubpf_hook_program *program = set->program;
-	void *module = NULL;
+	struct gpubpf_hook_program *program = module->program;
+	void *handle = NULL;
 
 	pthread_mutex_lock(&program->lock);
 	if (program->closed) {
-		module = set->module;
-		set->module = NULL;
+		handle = module->handle;
+		module->handle = NULL;
 	}
 	pthread_mutex_unlock(&program->lock);
-	if (module)
-		program->ops->twin_unload(module);
+	if (handle)
+		program->ops->twin_unload(handle);
 }
 
 /* -ESTALE: the application has released the kernel of the agent thread's job. */
-static int request_by_kernel(struct gpubpf_twin_module *set, const char *kernel)
+static int request_by_kernel(struct gpubpf_twin_module *module, const char *kernel)
 {
 	int err;
 
 	if (!gpubpf_agent_job_use_kernel())
 		return -ESTALE;
-	err = gpubpf_twin_send_request(set, kernel);
+	err = gpubpf_twin_send_request(module, kernel);
 	gpubpf_agent_job_leave_kernel();
 	return err;
 }
 
-static int load_on_device(struct gpubpf_twin_module *set)
+static int load_on_device(struct gpubpf_twin_module *module)
 {
 	int err;
 
 	if (!gpubpf_agent_job_use_device())
 		return -ESTALE;
-	err = gpubpf_twin_load(set);
-	unload_closed(set);
+	err = gpubpf_twin_load(module);
+	unload_closed(module);
 	gpubpf_agent_job_leave_device();
 	return err;
 }
 
-void gpubpf_twin_run_step(struct gpubpf_twin_module *set, int next, const char *kernel)
+void gpubpf_twin_run_step(struct gpubpf_twin_module *module, int next, const char *kernel)
 {
 	uint64_t from = gpubpf_now_ns();
-	int err, before = set->state;
+	int err, before = module->state;
 
-	gpubpf_assert_held(&set->program->lock);
-	set->state = SET_BUSY;
-	pthread_mutex_unlock(&set->program->lock);
-	err = next == SET_REQUESTED ? request_by_kernel(set, kernel) : load_on_device(set);
+	gpubpf_assert_held(&module->program->lock);
+	module->state = SET_BUSY;
+	pthread_mutex_unlock(&module->program->lock);
+	err = next == SET_REQUESTED ? request_by_kernel(module, kernel) : load_on_device(module);
 	count_wait(next == SET_REQUESTED ? GPUBPF_WAIT_REQUEST : GPUBPF_WAIT_LOAD, from);
-	pthread_mutex_lock(&set->program->lock);
-	set->state = err == -ESTALE ? before : err == -EAGAIN ? SET_NEW : err < 0 ? SET_REFUSED : next;
-	pthread_cond_broadcast(&set->program->cond);
+	pthread_mutex_lock(&module->program->lock);
+	module->state = err == -ESTALE ? before : err == -EAGAIN ? SET_NEW : err < 0 ? SET_REFUSED : next;
+	pthread_cond_broadcast(&module->program->cond);
 }
 
 /* An agent thread wakes regularly to check whether its wait must end. */
@@ -87,31 +87,31 @@ static bool may_wait_on(uint64_t until)
 	return gpubpf_is_agent_thread() ? gpubpf_agent_job_may_continue() : gpubpf_now_ns() < until;
 }
 
-void gpubpf_twin_wait_while_busy(struct gpubpf_twin_module *set)
+void gpubpf_twin_wait_while_busy(struct gpubpf_twin_module *module)
 {
 	uint64_t until, from = gpubpf_now_ns();
 
-	gpubpf_assert_held(&set->program->lock);
-	if (set->state != SET_BUSY)
+	gpubpf_assert_held(&module->program->lock);
+	if (module->state != SET_BUSY)
 		return;
 	until = gpubpf_wait_budget_begin();
-	while (set->state == SET_BUSY)
-		if (!gpubpf_cond_wait_until(&set->program->cond, &set->program->lock, wake_at(until)) && !may_wait_on(until))
+	while (module->state == SET_BUSY)
+		if (!gpubpf_cond_wait_until(&module->program->cond, &module->program->lock, wake_at(until)) && !may_wait_on(until))
 			break;
 	gpubpf_wait_budget_end();
 	count_wait(GPUBPF_WAIT_OTHERS, from);
 }
 
-void gpubpf_twin_wait_for_answer(struct gpubpf_twin_module *set, const char *kernel)
+void gpubpf_twin_wait_for_answer(struct gpubpf_twin_module *module, const char *kernel)
 {
-	struct gpubpf_request *request = set->request;
+	struct gpubpf_request *request = module->request;
 	uint64_t until, from = gpubpf_now_ns();
 	int err = -ETIMEDOUT;
 	bool same;
 
-	gpubpf_assert_held(&set->program->lock);
+	gpubpf_assert_held(&module->program->lock);
 	gpubpf_request_hold(request);
-	pthread_mutex_unlock(&set->program->lock);
+	pthread_mutex_unlock(&module->program->lock);
 	until = gpubpf_wait_budget_begin();
 	if (gpubpf_request_is_done(request) || may_wait_on(until)) {
 		do
@@ -122,15 +122,15 @@ void gpubpf_twin_wait_for_answer(struct gpubpf_twin_module *set, const char *ker
 	}
 	gpubpf_wait_budget_end();
 	count_wait(GPUBPF_WAIT_ANSWER, from);
-	pthread_mutex_lock(&set->program->lock);
-	same = set->state == SET_REQUESTED && set->request == request;
+	pthread_mutex_lock(&module->program->lock);
+	same = module->state == SET_REQUESTED && module->request == request;
 	gpubpf_request_drop(request);
 	if (!same || err == -ETIMEDOUT)
 		return;
 	if (!err) {
-		gpubpf_twin_run_step(set, SET_LOADED, kernel);
+		gpubpf_twin_run_step(module, SET_LOADED, kernel);
 	} else {
-		gpubpf_twin_set_reason(&set->why, err, "the session ended before the twin was ready");
-		set->state = SET_REFUSED;
+		gpubpf_twin_set_reason(&module->why, err, "the session ended before the twin was ready");
+		module->state = SET_REFUSED;
 	}
 }

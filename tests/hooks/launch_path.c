@@ -155,13 +155,13 @@ static void begin(void)
 	memset(&entry, 0, sizeof(entry));
 	entry.shared = &table.kernel[0];
 	kernel = calloc(1, sizeof(*kernel) + 2);
-	strcpy(kernel->whole, "k");
+	strcpy(kernel->full_name, "k");
 	kernel->program = &program;
 	binding = calloc(1, sizeof(*binding) + sizeof(*binding->links));
 	binding->twin = &twins;
 	choice = (struct gpubpf_dispatch_entry){ .kernel = kernel, .device = &device, .entry = &entry };
 	atomic_store(&choice.binding, binding);
-	atomic_store(&kernel->choices, &choice);
+	atomic_store(&kernel->dispatches, &choice);
 	device.ops = &ops;
 	device.shared = true;
 	device.generation = kernel->generation = generation = 1;

@@ -70,11 +70,11 @@ static bool is_part(const struct gpubpf_plan *plan, const char *kernels, const c
 
 	if (gpubpf_twin_select_links(plan, kernels, &part) < 0)
 		return false;
-	is = !strcmp(part.wanted, wanted) && part.nlinks == n && !memcmp(part.links, links, n * sizeof(*links));
+	is = !strcmp(part.kernel_names, wanted) && part.nlinks == n && !memcmp(part.links, links, n * sizeof(*links));
 	if (!is)
-		note("%u links, for %s", part.nlinks, part.wanted);
+		note("%u links, for %s", part.nlinks, part.kernel_names);
 	free(part.links);
-	free(part.wanted);
+	free(part.kernel_names);
 	return is;
 }
 
