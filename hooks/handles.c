@@ -19,7 +19,7 @@ struct search {
 	uintptr_t from, to;
 	bool found;
 	uintptr_t object;
-	uint64_t named;
+	uint64_t name_hash;
 };
 
 static uint64_t hash_of(const char *name)
@@ -44,7 +44,7 @@ static int find_object(struct dl_phdr_info *info, size_t size, void *arg)
 	}
 	if (s->found) {
 		s->object = info->dlpi_addr;
-		s->named = hash_of(info->dlpi_name);
+		s->name_hash = hash_of(info->dlpi_name);
 	}
 	return s->found;
 }
@@ -61,7 +61,7 @@ void gpubpf_kept_init(struct gpubpf_kept *kept, const void *data, size_t size)
 		return;
 	if (dl_iterate_phdr(find_object, &s)) {
 		kept->object = s.object;
-		kept->named = s.named;
+		kept->name_hash = s.name_hash;
 		return;
 	}
 	copy = size <= COPY_MAX ? malloc(size) : NULL;
@@ -115,7 +115,8 @@ static bool is_loaded(const struct gpubpf_kept *kept)
 {
 	struct search s = { (uintptr_t)kept->data, (uintptr_t)kept->data + kept->size };
 
-	return kept->owned || (dl_iterate_phdr(find_object, &s) && s.object == kept->object && s.named == kept->named);
+	return kept->owned ||
+	       (dl_iterate_phdr(find_object, &s) && s.object == kept->object && s.name_hash == kept->name_hash);
 }
 
 const char *gpubpf_kept_read(const struct gpubpf_kept *kept, void (*read)(const struct gpubpf_kept *kept, void *arg), void *arg)
@@ -174,10 +175,10 @@ bool gpubpf_users_leave(struct gpubpf_users *users)
 {
 	uint32_t had = atomic_fetch_sub(&users->n, 1);
 
-	return gpubpf_ref_was_last(had & ~DEAD) && had & DEAD && !atomic_exchange(&users->let_go, true);
+	return gpubpf_ref_was_last(had & ~DEAD) && had & DEAD && !atomic_exchange(&users->released, true);
 }
 
 bool gpubpf_users_kill(struct gpubpf_users *users)
 {
-	return !(atomic_fetch_or(&users->n, DEAD) & ~DEAD) && !atomic_exchange(&users->let_go, true);
+	return !(atomic_fetch_or(&users->n, DEAD) & ~DEAD) && !atomic_exchange(&users->released, true);
 }

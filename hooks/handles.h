@@ -22,7 +22,7 @@ struct gpubpf_kept {
 	const char *why;
 	/* if not owned: load address of the program or library that contains the image, and hash of its name */
 	uintptr_t object;
-	uint64_t named;
+	uint64_t name_hash;
 };
 
 /* Record [data, data + size): by reference if it is in a read-only segment of a loaded program or library, else as a
@@ -60,7 +60,7 @@ void gpubpf_handles_add(struct gpubpf_handles *handles, struct gpubpf_handle *re
  */
 struct gpubpf_users {
 	atomic_uint n;
-	atomic_bool let_go;
+	atomic_bool released;
 };
 
 bool gpubpf_users_enter(struct gpubpf_users *users);

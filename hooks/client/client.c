@@ -146,8 +146,8 @@ static int read_one(int fd, void *buf)
 	err = gpubpf_client.sock == fd && gpubpf_socket_is_own() ? gpubpf_msg_recv(fd, MSG_DONTWAIT, buf, &packet) : -EBADF;
 	if (!err)
 		gpubpf_wait_budget_resume();
-	if (!err && packet.type == GPUBPF_MSG_TWIN_DONE && gpubpf_client.asked)
-		gpubpf_client.asked--;
+	if (!err && packet.type == GPUBPF_MSG_TWIN_DONE && gpubpf_client.pending_twins)
+		gpubpf_client.pending_twins--;
 	if (!err && is_answer(packet.type))
 		deliver_answer(&packet);
 	pthread_mutex_unlock(&gpubpf_client.lock);
@@ -232,7 +232,7 @@ int gpubpf_client_request(enum gpubpf_msg type, const struct gpubpf_writer *payl
 		if (err < 0)
 			gpubpf_client.waiting = r->next;
 		else
-			gpubpf_client.asked += type == GPUBPF_MSG_TWIN;
+			gpubpf_client.pending_twins += type == GPUBPF_MSG_TWIN;
 	}
 	pthread_mutex_unlock(&gpubpf_client.lock);
 	if (err < 0)
@@ -249,7 +249,7 @@ bool gpubpf_client_can_request(void)
 	pthread_mutex_lock(&gpubpf_client.lock);
 	/* use half of the session's limit: other threads may have passed this check without having sent a request
 	 * yet */
-	may = gpubpf_client.asked < GPUBPF_MAX_REQUESTS / 2 || !gpubpf_session_up();
+	may = gpubpf_client.pending_twins < GPUBPF_MAX_REQUESTS / 2 || !gpubpf_session_up();
 	may &= !gpubpf_wait_budget_is_suspended() || !gpubpf_socket_is_own() ||
 	       !gpubpf_socket_wait(gpubpf_client.sock, POLLOUT, 0);
 	pthread_mutex_unlock(&gpubpf_client.lock);

@@ -84,8 +84,8 @@ struct gpubpf_kernel_entry {
 	struct gpubpf_kernel_entry *next;
 	struct gpubpf_kernel_row *shared;
 	atomic_uint_fast64_t number;                /* index of the next launch, from 0 */
-	atomic_uint_fast64_t taken;                 /* launches that --first N has admitted */
-	uint64_t copying;                           /* launches that the copy of the maps in progress covers */
+	atomic_uint_fast64_t admitted;                 /* launches that --first N has admitted */
+	uint64_t copied_launches;                           /* launches that the copy of the maps in progress covers */
 	uint32_t generation, device;
 	const char *backend;
 	char name[];

@@ -157,7 +157,7 @@ static void after_fork_child(void)
 	gpubpf_client.waiting = NULL;
 	gpubpf_client.reading = false;
 	gpubpf_client.reader = 0;
-	gpubpf_client.asked = 0;
+	gpubpf_client.pending_twins = 0;
 	gpubpf_cond_init(&gpubpf_client.cond);
 	gpubpf_wait_budget_unlock(true);
 	pthread_mutex_unlock(&gpubpf_client.lock);

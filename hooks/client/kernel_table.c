@@ -135,19 +135,19 @@ static void for_each_entry(const char *backend, uint32_t device, void (*fn)(stru
 	pthread_mutex_unlock(&lock);
 }
 
-static void copying(struct gpubpf_kernel_entry *entry)
+static void note_copied_launches(struct gpubpf_kernel_entry *entry)
 {
-	entry->copying = __atomic_load_n(&entry->shared->probed, __ATOMIC_RELAXED);
+	entry->copied_launches = __atomic_load_n(&entry->shared->probed, __ATOMIC_RELAXED);
 }
 
 static void copied(struct gpubpf_kernel_entry *entry)
 {
-	__atomic_store_n(&entry->shared->copied, entry->copying, __ATOMIC_RELAXED);
+	__atomic_store_n(&entry->shared->copied, entry->copied_launches, __ATOMIC_RELAXED);
 }
 
 void gpubpf_kernel_table_begin_copy(const char *backend, uint32_t device)
 {
-	for_each_entry(backend, device, copying);
+	for_each_entry(backend, device, note_copied_launches);
 }
 
 void gpubpf_kernel_table_end_copy(const char *backend, uint32_t device)

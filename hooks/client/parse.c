@@ -85,7 +85,7 @@ int gpubpf_twin_parse(struct gpubpf_reader *r, struct gpubpf_twin_answer *answer
 		parse_entry(r, &a.entries[i]);
 	gpubpf_get_str(r, a.reason, sizeof(a.reason));
 	a.compile_ns = gpubpf_get_u64(r);
-	a.keeps = !r->failed && r->at < r->end && gpubpf_get_u8(r); /* older minor versions do not send it */
+	a.is_cached = !r->failed && r->at < r->end && gpubpf_get_u8(r); /* older minor versions do not send it */
 	if (r->failed || !a.entries) {
 		gpubpf_twin_finish(&a);
 		return -EPROTO;

@@ -27,7 +27,7 @@ struct gpubpf_twin_answer {
 	} *entries;
 	char reason[240];          /* if n is 0: why the whole image has no twins */
 	uint64_t compile_ns;
-	bool keeps;                /* the session has cached the image under its identity */
+	bool is_cached;                /* the session has cached the image under its identity */
 };
 
 /* 0, -EPROTO or -ENOMEM; on failure all allocations are freed. Ignores trailing bytes, which newer minor versions

@@ -36,7 +36,7 @@ extern struct gpubpf_client_state {
 	pthread_mutex_t lock; /* protects the members below */
 	pthread_cond_t cond;
 	struct gpubpf_request *waiting;
-	uint32_t seq, asked;  /* asked: twin requests without an answer, including those that no thread waits for */
+	uint32_t seq, pending_twins; /* pending_twins: twin requests without an answer, including those that no thread waits for */
 	bool reading;
 	atomic_int reader;    /* process id of the process that has the reader thread */
 	atomic_int reader_tid;

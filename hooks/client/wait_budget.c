@@ -15,8 +15,8 @@ static struct {
 	uint32_t waiting;       /* number of threads that wait now */
 	uint64_t since_ns;      /* when `waiting` last became nonzero */
 	uint64_t spent_ns;      /* ns of the budget that earlier waits used */
-	atomic_bool given_up;
-} patience = { .lock = PTHREAD_MUTEX_INITIALIZER };
+	atomic_bool is_suspended;
+} wait_budget = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static _Thread_local bool is_exempt; /* this is an agent thread that builds twins: its waits do not use the budget */
 
@@ -31,59 +31,59 @@ uint64_t gpubpf_wait_budget_begin(void)
 
 	if (is_exempt)
 		return now + AGENT_WAIT_NS;
-	pthread_mutex_lock(&patience.lock);
-	if (!patience.waiting++)
-		patience.since_ns = now;
-	until = budget > patience.spent_ns ? patience.since_ns + (budget - patience.spent_ns) : 0;
-	pthread_mutex_unlock(&patience.lock);
-	return patience.given_up ? 0 : until;
+	pthread_mutex_lock(&wait_budget.lock);
+	if (!wait_budget.waiting++)
+		wait_budget.since_ns = now;
+	until = budget > wait_budget.spent_ns ? wait_budget.since_ns + (budget - wait_budget.spent_ns) : 0;
+	pthread_mutex_unlock(&wait_budget.lock);
+	return wait_budget.is_suspended ? 0 : until;
 }
 
 void gpubpf_wait_budget_end(void)
 {
 	if (is_exempt)
 		return;
-	pthread_mutex_lock(&patience.lock);
-	if (gpubpf_ref_was_last(patience.waiting--))
-		patience.spent_ns += gpubpf_now_ns() - patience.since_ns;
-	pthread_mutex_unlock(&patience.lock);
+	pthread_mutex_lock(&wait_budget.lock);
+	if (gpubpf_ref_was_last(wait_budget.waiting--))
+		wait_budget.spent_ns += gpubpf_now_ns() - wait_budget.since_ns;
+	pthread_mutex_unlock(&wait_budget.lock);
 }
 
 void gpubpf_wait_budget_suspend(void)
 {
-	atomic_store(&patience.given_up, true);
+	atomic_store(&wait_budget.is_suspended, true);
 }
 
 bool gpubpf_wait_budget_is_suspended(void)
 {
-	return atomic_load(&patience.given_up);
+	return atomic_load(&wait_budget.is_suspended);
 }
 
 bool gpubpf_wait_budget_is_left(void)
 {
 	uint64_t budget = gpubpf_session_wait_ms() * 1000000ull, now = gpubpf_now_ns(), spent;
 
-	pthread_mutex_lock(&patience.lock);
-	spent = patience.spent_ns + (patience.waiting ? now - patience.since_ns : 0);
-	pthread_mutex_unlock(&patience.lock);
+	pthread_mutex_lock(&wait_budget.lock);
+	spent = wait_budget.spent_ns + (wait_budget.waiting ? now - wait_budget.since_ns : 0);
+	pthread_mutex_unlock(&wait_budget.lock);
 	return spent < budget && !gpubpf_wait_budget_is_suspended();
 }
 
 void gpubpf_wait_budget_resume(void)
 {
-	atomic_store(&patience.given_up, false);
+	atomic_store(&wait_budget.is_suspended, false);
 }
 
 void gpubpf_wait_budget_lock(void)
 {
-	pthread_mutex_lock(&patience.lock);
+	pthread_mutex_lock(&wait_budget.lock);
 }
 
 void gpubpf_wait_budget_unlock(bool child)
 {
 	if (child) {
-		patience.waiting = 0;
-		patience.given_up = false;
+		wait_budget.waiting = 0;
+		wait_budget.is_suspended = false;
 	}
-	pthread_mutex_unlock(&patience.lock);
+	pthread_mutex_unlock(&wait_budget.lock);
 }

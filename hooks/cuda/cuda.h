@@ -120,7 +120,7 @@ struct cuda_module {
 	struct gpubpf_kept code;     /* the loaded machine code, if `image` is the PTX from which it was compiled */
 	uint64_t number;             /* number of its image, unique in the process */
 	char from[256];              /* file that contains the image, or else the loading file; "": unknown */
-	pthread_mutex_t lent;        /* held while an agent thread passes base.handle to the driver */
+	pthread_mutex_t handle_lock;        /* held while an agent thread passes base.handle to the driver */
 };
 
 #define CUDA_ATTRIBUTES 16           /* CUfunction_attributes from 0 to 15 are copied to twins */
@@ -213,7 +213,7 @@ struct cuda_twin_handle {
 	/* bytes of static shared memory of the twin; limit of dynamic shared memory for a launch; < 0: unknown */
 	int shared, max_added_shared;
 	_Atomic uintptr_t stream;    /* stream of the first launch that wrote `launch`, plus 1; 0: none */
-	atomic_bool kept;            /* a graph may contain the twin */
+	atomic_bool is_in_graph;            /* a graph may contain the twin */
 };
 extern const struct gpubpf_hook_ops cuda_hook_ops;
 /* The record of the twin with this handle; NULL: not a twin's handle. */

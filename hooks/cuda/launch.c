@@ -273,7 +273,7 @@ static int launch_twin(const void *call, struct gpubpf_hook_launch *l)
 		return GPUBPF_TWIN_NO_ROOM;
 	}
 	if (c->node || cuda_capture_open()) {
-		atomic_store_explicit(&t->kept, true, memory_order_relaxed);
+		atomic_store_explicit(&t->is_in_graph, true, memory_order_relaxed);
 		gpubpf_hook_untracked_launch(l->device);
 	}
 	refused = write_words(c, l, t);

@@ -11,7 +11,7 @@
 
 #include "backends/cuda/wire/fatbin_format.h"
 
-#define LENT_NS 5000000000ull /* how long an unload call waits for agent threads that use the module's handle */
+#define MAX_UNLOAD_WAIT_NS 5000000000ull /* how long an unload call waits for agent threads that use the module's handle */
 
 static struct gpubpf_handles modules = GPUBPF_HANDLES_INIT, functions = GPUBPF_HANDLES_INIT;
 
@@ -112,27 +112,27 @@ static void kill_module_of_library(struct gpubpf_handle *record, void *library);
 
 bool cuda_module_pin_handle(struct cuda_module *m)
 {
-	pthread_mutex_lock(&m->lent);
+	pthread_mutex_lock(&m->handle_lock);
 	if (atomic_load(&m->base.handle))
 		return true;
-	pthread_mutex_unlock(&m->lent);
+	pthread_mutex_unlock(&m->handle_lock);
 	return false;
 }
 
 void cuda_module_unpin_handle(struct cuda_module *m)
 {
-	pthread_mutex_unlock(&m->lent);
+	pthread_mutex_unlock(&m->handle_lock);
 }
 
-/* Set the handle to NULL once no agent thread uses it. The application's thread waits at most LENT_NS, since the driver
+/* Set the handle to NULL once no agent thread uses it. The application's thread waits at most MAX_UNLOAD_WAIT_NS, since the driver
  * may block the agent thread. */
 static void clear_handle(struct cuda_module *m)
 {
-	bool locked = gpubpf_mutex_lock_until(&m->lent, gpubpf_now_ns() + LENT_NS);
+	bool locked = gpubpf_mutex_lock_until(&m->handle_lock, gpubpf_now_ns() + MAX_UNLOAD_WAIT_NS);
 
 	atomic_store(&m->base.handle, NULL);
 	if (locked)
-		pthread_mutex_unlock(&m->lent);
+		pthread_mutex_unlock(&m->handle_lock);
 }
 
 static void kill_module(struct cuda_module *m)
@@ -173,7 +173,7 @@ static struct cuda_module *add_module(void *handle, bool library)
 	cuda_module_remove(handle); /* stale record of a module whose unloading was not intercepted */
 	m->base.handle = handle;
 	m->number = atomic_fetch_add(&modules, 1) + 1;
-	pthread_mutex_init(&m->lent, NULL);
+	pthread_mutex_init(&m->handle_lock, NULL);
 	m->library = library;
 	if (!library)
 		cuda_next.cuCtxGetCurrent(&m->context);

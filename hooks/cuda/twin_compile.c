@@ -76,7 +76,7 @@ static int bind_variables(struct cuda_twin_module *m, const char *text, size_t s
 
 /* Pin the application's module: it may be unloaded while the twin is built, since launches need not wait for the
  * twin. */
-static int lend_module(struct cuda_module *original, struct gpubpf_reason *why)
+static int pin_module(struct cuda_module *original, struct gpubpf_reason *why)
 {
 	if (cuda_module_pin_handle(original))
 		return 0;
@@ -87,7 +87,7 @@ static int lend_module(struct cuda_module *original, struct gpubpf_reason *why)
 static int bind_to_module(struct cuda_twin_module *m, const char *text, size_t size, struct gpubpf_reason *why)
 {
 	struct cuda_module *original = m->original->module;
-	int err = lend_module(original, why);
+	int err = pin_module(original, why);
 
 	if (err < 0)
 		return err;
@@ -122,7 +122,7 @@ static int load_code(struct cuda_twin_module *m, const void *data, size_t size, 
 	if (!twin)
 		return -ENOMEM;
 	memcpy(twin, data, size);
-	err = lend_module(variable_query.of, why);
+	err = pin_module(variable_query.of, why);
 	if (!err) {
 		err = cuda_twin_bind(twin, size, get_variable_address, &variable_query);
 		cuda_module_unpin_handle(variable_query.of);

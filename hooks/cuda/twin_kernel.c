@@ -153,10 +153,10 @@ static CUresult find_kernel(struct cuda_twin_module *m, struct cuda_twin_handle 
  * less memory latency ---- */
 
 enum {
-	BLOCK_THREADS = 256,     /* assumed threads per block: no launch shape is known yet */
+	BLOCK_THREADS = 256,            /* assumed threads per block: no launch shape is known yet */
 	MAX_COMPILE_NS = 500 * 1000000, /* recompile only twins that compiled in less time (ns) */
-	MAX_TEXT_SIZE = 160 << 10, /* bytes of PTX, if the time is unknown: ptxas 13.0 takes 0.1 s for 50 KiB */
-	MAX_EXTRA_LOCAL_BYTES = 8, /* per lane; acceptable in exchange for a quarter more blocks */
+	MAX_TEXT_SIZE = 160 << 10,      /* bytes of PTX, if the time is unknown: ptxas 13.0 takes 0.1 s for 50 KiB */
+	MAX_EXTRA_LOCAL_BYTES = 8,      /* per lane; acceptable in exchange for a quarter more blocks */
 };
 
 static int blocks_held(CUfunction f)

@@ -30,8 +30,8 @@ static int image(void *adapter_program, struct gpubpf_hook_device *device, struc
 	image->from = f->module->from;
 	/* the identity covers the parts of the container that this device uses: image, form, compute capability */
 	image->identity = f->module->number << 17 | (uint64_t)code << 16 | capability(device);
-	image->kept = gpubpf_image_is_cached(image->identity);
-	if (!image->kept)
+	image->is_cached = gpubpf_image_is_cached(image->identity);
+	if (!image->is_cached)
 		image->data = cuda_module_image(f->module, code, capability(device), &image->size, &image->reason);
 	return 0;
 }
@@ -105,7 +105,7 @@ static bool twin_kept(const void *twin)
 {
 	const struct cuda_twin_handle *t = twin;
 
-	return atomic_load_explicit(&t->kept, memory_order_relaxed);
+	return atomic_load_explicit(&t->is_in_graph, memory_order_relaxed);
 }
 
 const struct gpubpf_hook_ops cuda_hook_ops = {

@@ -90,15 +90,15 @@ static int take_arena(struct gpubpf_hook_device *d, struct gpubpf_reason *why)
 {
 	struct gpubpf_arena_answer answer;
 	struct gpubpf_packet *packet;
-	int err = d->asked ? 0 : send_device(d, &d->asked);
+	int err = d->arena_request ? 0 : send_device(d, &d->arena_request);
 
 	if (!err)
-		err = wait_for_arena(d->asked);
+		err = wait_for_arena(d->arena_request);
 	if (err == -EAGAIN)
 		return err;
 	if (err < 0)
 		goto out;
-	packet = gpubpf_request_answer(d->asked);
+	packet = gpubpf_request_answer(d->arena_request);
 	err = packet->type != GPUBPF_MSG_ARENA ? -EPROTO :
 		gpubpf_arena_parse(&packet->payload, d->number, packet->nfds, &answer);
 	if (!err && answer.reason[0]) {
@@ -108,8 +108,8 @@ static int take_arena(struct gpubpf_hook_device *d, struct gpubpf_reason *why)
 	if (!err)
 		err = map_arena(d, packet, &answer, why);
 out:
-	gpubpf_request_drop(d->asked);
-	d->asked = NULL;
+	gpubpf_request_drop(d->arena_request);
+	d->arena_request = NULL;
 	return err;
 }
 

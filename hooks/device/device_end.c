@@ -167,7 +167,7 @@ static bool release_device(struct gpubpf_hook_device *d)
 	if (d->device)
 		ops->close(d->device);
 	gpubpf_device_unmap_arena(d, d->host, d->size);
-	gpubpf_request_drop(d->asked);
+	gpubpf_request_drop(d->arena_request);
 	return true;
 }
 

@@ -135,7 +135,7 @@ static bool poll_once(struct gpubpf_hook_device *d, struct pace *p)
 	uint64_t from = gpubpf_now_ns();
 	int64_t n;
 
-	if (atomic_exchange(&d->fresh, false))
+	if (atomic_exchange(&d->has_launched, false))
 		*p = (struct pace){ BUSY_NS };
 	n = gpubpf_mirror_drain(&m, &left);
 	if (n > 0)
@@ -196,6 +196,6 @@ void gpubpf_drain_stop(struct gpubpf_hook_device *d)
 	gpubpf_assert_held(&d->lock);
 	atomic_store(&d->stop, true);
 	pthread_cond_broadcast(&d->drained);
-	while (d->draining || d->preparing)
+	while (d->draining || d->is_prefaulting)
 		gpubpf_cond_wait_until(&d->drained, &d->lock, gpubpf_now_ns() + IDLE_NS);
 }

@@ -85,8 +85,8 @@ static int place_map(struct gpubpf_hook_device *d, uint32_t row, const struct gp
 	}
 	if (e->memory.host != host)
 		memcpy(e->memory.host, host, e->memory.size);
-	e->next = d->elsewhere;
-	d->elsewhere = e;
+	e->next = d->external_maps;
+	d->external_maps = e;
 	return 0;
 }
 
@@ -101,7 +101,7 @@ static int push_rows(struct gpubpf_hook_device *d)
 	if (!rows)
 		return -ENOMEM;
 	memcpy(rows, row_of(d, 0), size);
-	for (const struct gpubpf_external_map *e = d->elsewhere; e; e = e->next) {
+	for (const struct gpubpf_external_map *e = d->external_maps; e; e = e->next) {
 		rows[e->row].ctl = e->memory.address;
 		rows[e->row].data = e->memory.address + e->data;
 	}
@@ -125,7 +125,7 @@ int gpubpf_external_maps_fill(struct gpubpf_hook_device *d, uint32_t rows, struc
 		if (l.flags & GPUBPF_LAYOUT_PLACED && l.size)
 			err = place_map(d, row, &l, why);
 	}
-	if (!err && (d->elsewhere || d->filled) && (err = push_rows(d)))
+	if (!err && (d->external_maps || d->filled) && (err = push_rows(d)))
 		snprintf(why->text, sizeof(why->text), "memory for maps: copying to the device failed: %s",
 			 strerror(-err));
 	if (!err)
@@ -137,7 +137,7 @@ int gpubpf_external_maps_fill(struct gpubpf_hook_device *d, uint32_t rows, struc
 void gpubpf_external_maps_copy(struct gpubpf_hook_device *d)
 {
 	gpubpf_assert_held(&d->lock);
-	for (const struct gpubpf_external_map *e = d->elsewhere; e; e = e->next) {
+	for (const struct gpubpf_external_map *e = d->external_maps; e; e = e->next) {
 		const char *from = e->memory.host;
 		char *to = (char *)d->host + e->offset;
 
@@ -153,7 +153,7 @@ uint32_t gpubpf_hook_device_memory(struct gpubpf_hook_device *d, enum gpubpf_pla
 	uint32_t n = 0;
 
 	pthread_mutex_lock(&d->lock);
-	for (const struct gpubpf_external_map *e = d->elsewhere; e; e = e->next)
+	for (const struct gpubpf_external_map *e = d->external_maps; e; e = e->next)
 		if (e->memory.where == where && e->memory.handle && n++ < most)
 			memory[n - 1] = e->memory.handle;
 	pthread_mutex_unlock(&d->lock);
@@ -164,8 +164,8 @@ void gpubpf_external_maps_free(struct gpubpf_hook_device *d)
 {
 	struct gpubpf_external_map *e;
 
-	while ((e = d->elsewhere)) {
-		d->elsewhere = e->next;
+	while ((e = d->external_maps)) {
+		d->external_maps = e->next;
 		d->ops->device->memory_put(d->device, &e->memory);
 		free(e);
 	}

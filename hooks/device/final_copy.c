@@ -29,13 +29,13 @@ void gpubpf_device_export_arena(struct gpubpf_hook_device *d)
 		return;
 	send_keep(d, GPUBPF_KEEP, fd);
 	close(fd);
-	d->kept = true;
+	d->is_exported = true;
 }
 
 void gpubpf_device_report_final_copy(struct gpubpf_hook_device *d, bool copied)
 {
 	gpubpf_assert_held(&d->lock);
-	if (d->kept)
+	if (d->is_exported)
 		send_keep(d, copied ? GPUBPF_KEEP_DONE : GPUBPF_KEEP_BROKEN, -1);
-	d->kept = false;
+	d->is_exported = false;
 }

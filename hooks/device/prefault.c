@@ -66,7 +66,7 @@ static void *prepare(void *arg)
 	struct gpubpf_hook_device *d = arg;
 
 	pthread_mutex_lock(&d->lock);
-	while (!d->stop && d->prepared < d->filled) {
+	while (!d->stop && d->prefaulted < d->filled) {
 		struct prepare p = { .d = d, .m = gpubpf_device_mirror(d, -1), .byte_limit = byte_limit() };
 
 		pthread_mutex_unlock(&d->lock);
@@ -75,9 +75,9 @@ static void *prepare(void *arg)
 		else
 			prepare_parts(&p);
 		pthread_mutex_lock(&d->lock);
-		d->prepared = p.m.size;
+		d->prefaulted = p.m.size;
 	}
-	d->preparing = false;
+	d->is_prefaulting = false;
 	pthread_cond_broadcast(&d->drained);
 	pthread_mutex_unlock(&d->lock);
 	return NULL;
@@ -90,12 +90,12 @@ void gpubpf_prepare_start(struct gpubpf_hook_device *d)
 	uint32_t row = 0;
 
 	gpubpf_assert_held(&d->lock);
-	if (d->preparing || d->stop || !d->ops->device->mirror_prepare ||
+	if (d->is_prefaulting || d->stop || !d->ops->device->mirror_prepare ||
 	    !gpubpf_mirror_next_ring(&m, &row, &offset, &size))
 		return;
-	d->preparing = true;
+	d->is_prefaulting = true;
 	if (gpubpf_thread_start(prepare, d) < 0)
-		d->preparing = false; /* no thread: the first copy to a page allocates it instead */
+		d->is_prefaulting = false; /* no thread: the first copy to a page allocates it instead */
 }
 
 void gpubpf_prepare_wait(struct gpubpf_hook_device *d)
@@ -103,7 +103,7 @@ void gpubpf_prepare_wait(struct gpubpf_hook_device *d)
 	uint64_t until = gpubpf_wait_budget_begin();
 
 	pthread_mutex_lock(&d->lock);
-	while (d->preparing && !d->stop && gpubpf_now_ns() < until)
+	while (d->is_prefaulting && !d->stop && gpubpf_now_ns() < until)
 		gpubpf_cond_wait_until(&d->drained, &d->lock, until);
 	pthread_mutex_unlock(&d->lock);
 	gpubpf_wait_budget_end();

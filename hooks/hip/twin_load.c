@@ -23,7 +23,7 @@ struct module {
 struct record {
 	struct gpubpf_handle base;
 	void *original;
-	atomic_bool kept;            /* a graph contains the twin */
+	atomic_bool is_in_graph;            /* a graph contains the twin */
 };
 
 static struct gpubpf_handles twins = GPUBPF_HANDLES_INIT;
@@ -160,7 +160,7 @@ void hip_twin_note_in_graph(void *f)
 	struct record *r = (struct record *)gpubpf_handles_find(&twins, f);
 
 	if (r)
-		atomic_store_explicit(&r->kept, true, memory_order_relaxed);
+		atomic_store_explicit(&r->is_in_graph, true, memory_order_relaxed);
 }
 
 static bool twin_kept(const void *twin)
@@ -168,7 +168,7 @@ static bool twin_kept(const void *twin)
 	const struct hip_twin *t = twin;
 	struct record *r = (struct record *)gpubpf_handles_find(&twins, t->f);
 
-	return r && atomic_load_explicit(&r->kept, memory_order_relaxed);
+	return r && atomic_load_explicit(&r->is_in_graph, memory_order_relaxed);
 }
 
 static int registers_of(const void *f, bool registered)

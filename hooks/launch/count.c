@@ -63,8 +63,8 @@ void gpubpf_note_written(struct gpubpf_hook_device *d)
 {
 	if (!atomic_load(&d->dirty)) /* ordered with `running`, see clear_dirty() in hooks/device/copy_back.c */
 		atomic_store_explicit(&d->dirty, true, memory_order_relaxed);
-	if (!atomic_load_explicit(&d->fresh, memory_order_relaxed))
-		atomic_store_explicit(&d->fresh, true, memory_order_relaxed);
+	if (!atomic_load_explicit(&d->has_launched, memory_order_relaxed))
+		atomic_store_explicit(&d->has_launched, true, memory_order_relaxed);
 	if (atomic_load_explicit(&d->drain_sleeps, memory_order_relaxed))
 		gpubpf_drain_wake(d);
 }

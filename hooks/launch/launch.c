@@ -57,9 +57,9 @@ static bool is_within_first(struct gpubpf_kernel_entry *entry)
 
 	if (!first)
 		return true;
-	if (atomic_load_explicit(&entry->taken, memory_order_relaxed) >= first)
+	if (atomic_load_explicit(&entry->admitted, memory_order_relaxed) >= first)
 		return false;
-	return atomic_fetch_add_explicit(&entry->taken, 1, memory_order_relaxed) < first;
+	return atomic_fetch_add_explicit(&entry->admitted, 1, memory_order_relaxed) < first;
 }
 
 /* Does the entry match the current plan? */
@@ -102,7 +102,8 @@ static uint64_t pid_tgid(void)
 /* Refresh the binding in a runtime callback, where waiting is forbidden. False: the twin is not built yet. */
 static bool refresh_in_callback(struct gpubpf_hook_launch *l)
 {
-	if (!gpubpf_twin_refresh_binding(l->dispatch, false) || is_current(l->dispatch) || gpubpf_entry_has_twin(l->dispatch))
+	if (!gpubpf_twin_refresh_binding(l->dispatch, false) || is_current(l->dispatch) ||
+	    gpubpf_entry_has_twin(l->dispatch))
 		return true;
 	l->miss = GPUBPF_MISS_CALLBACK;
 	gpubpf_log_once("kernel %s: launched in an event callback, which must not wait for its twin; it runs "
@@ -113,7 +114,8 @@ static bool refresh_in_callback(struct gpubpf_hook_launch *l)
 /* Hand the refresh to an agent thread. */
 static void refresh_async(struct gpubpf_dispatch_entry *dispatch)
 {
-	if (atomic_load_explicit(&dispatch->plan, memory_order_relaxed) == GPUBPF_NO_PLAN && !atomic_load(&dispatch->is_refreshing))
+	if (atomic_load_explicit(&dispatch->plan, memory_order_relaxed) == GPUBPF_NO_PLAN &&
+	    !atomic_load(&dispatch->is_refreshing))
 		gpubpf_twin_request(dispatch);
 	gpubpf_agent_job_start(dispatch);
 }
@@ -134,7 +136,8 @@ static bool use_present_twin(struct gpubpf_hook_launch *l)
 /* A launch may wait for the first twin of its kernel, but not for twins of later plans. */
 static bool may_wait(const struct gpubpf_dispatch_entry *dispatch)
 {
-	return atomic_load_explicit(&dispatch->plan, memory_order_relaxed) == GPUBPF_NO_PLAN && gpubpf_wait_budget_is_left();
+	return atomic_load_explicit(&dispatch->plan, memory_order_relaxed) == GPUBPF_NO_PLAN &&
+	       gpubpf_wait_budget_is_left();
 }
 
 /* False: the launch has no twin; l->miss has the reason. */

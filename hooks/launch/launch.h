@@ -52,7 +52,7 @@ struct gpubpf_hook_image {
 	const char *cwd;     /* cwd, built_ns: as in struct gpubpf_image; cwd NULL: "" */
 	uint64_t built_ns;
 	uint64_t identity;   /* programs of the same image have the same number, others differ; 0: unknown */
-	bool kept;           /* the session has cached the image under its identity: `data` is unset */
+	bool is_cached;           /* the session has cached the image under its identity: `data` is unset */
 	const char *from;    /* file that contains or loaded the image, at most 255 bytes; NULL: unknown */
 	const char *reason;  /* not NULL: why the program cannot be probed */
 };

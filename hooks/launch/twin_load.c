@@ -72,7 +72,7 @@ int gpubpf_twin_load(struct gpubpf_twin_module *module)
 
 	if (packet->type != GPUBPF_MSG_TWIN_DONE || gpubpf_twin_parse(&packet->payload, &module->answer) < 0)
 		return gpubpf_twin_set_reason(&module->why, -EPROTO, "the session's answer violates the protocol");
-	if (module->answer.keeps)
+	if (module->answer.is_cached)
 		gpubpf_image_note_cached(module->identity);
 	if (!module->answer.n)
 		return gpubpf_twin_set_reason(&module->why, -EOPNOTSUPP, "%s",
@@ -85,7 +85,8 @@ int gpubpf_twin_load(struct gpubpf_twin_module *module)
 	err = packet->nfds ? read_image(packet->fds[0], &data, &size) : packet->lost ? -EMFILE : -EPROTO;
 	gpubpf_msg_close(packet); /* one open descriptor per twin would exhaust the application's limit */
 	if (err < 0)
-		return gpubpf_twin_set_reason(&module->why, err, "the session's twin could not be read: %s", strerror(-err));
+		return gpubpf_twin_set_reason(&module->why, err, "the session's twin could not be read: %s",
+					      strerror(-err));
 	from = gpubpf_now_ns();
 	err = module->program->ops->twin_load(module->device, module->program->adapter, module->answer.kind, data, size,
 					 module->answer.options, &module->handle, &module->why);
@@ -94,7 +95,8 @@ int gpubpf_twin_load(struct gpubpf_twin_module *module)
 	if (err < 0 && request_other_form(module))
 		return -EAGAIN;
 	if (err < 0)
-		return gpubpf_twin_set_reason(&module->why, err, "the runtime failed to load the twin: %s", strerror(-err));
+		return gpubpf_twin_set_reason(&module->why, err, "the runtime failed to load the twin: %s",
+					      strerror(-err));
 	gpubpf_prepare_wait(module->device);
 	gpubpf_clock_calibrate(module->device);
 	return 0;

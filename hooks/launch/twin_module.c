@@ -38,7 +38,8 @@ struct gpubpf_twin_module *gpubpf_twin_module_get_or_create(struct gpubpf_hook_p
 	uint32_t n = 0;
 
 	gpubpf_assert_held(&program->lock);
-	for (module = program->modules; module && !twin_module_matches(module, device, registers, links, nlinks); module = module->next)
+	for (module = program->modules; module && !twin_module_matches(module, device, registers, links, nlinks);
+	     module = module->next)
 		n += module->device == device;
 	if (module) {
 		free(links);

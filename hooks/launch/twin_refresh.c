@@ -32,7 +32,8 @@ static void refresh_module_once(struct gpubpf_dispatch_entry *dispatch, struct g
 	const char *kernel = dispatch->kernel->full_name;
 
 	gpubpf_assert_held(&module->program->lock);
-	if (module->state < SET_LOADED && !gpubpf_entry_has_twin(dispatch) && !has_unsupported_launch(dispatch->entry->shared))
+	if (module->state < SET_LOADED && !gpubpf_entry_has_twin(dispatch) &&
+	    !has_unsupported_launch(dispatch->entry->shared))
 		gpubpf_kernel_table_set_state(dispatch->entry, GPUBPF_KERNEL_WAITING, NULL);
 	if (module->state == SET_NEW)
 		gpubpf_twin_run_step(module, SET_REQUESTED, kernel);
@@ -80,7 +81,8 @@ static struct gpubpf_twin_module *find_module(struct gpubpf_dispatch_entry *disp
 	if (gpubpf_twin_select_links(plan, kernels ? kernels : dispatch->kernel->full_name, &part) < 0)
 		return NULL;
 	pthread_mutex_lock(&program->lock);
-	module = gpubpf_twin_module_get_or_create(program, dispatch->device, registers, part.links, part.nlinks, part.kernel_names);
+	module = gpubpf_twin_module_get_or_create(program, dispatch->device, registers, part.links, part.nlinks,
+						  part.kernel_names);
 	if (module && may_wait)
 		refresh_module(dispatch, module);
 	pthread_mutex_unlock(&program->lock);
@@ -191,7 +193,8 @@ static void request_ahead(struct gpubpf_twin_module *module)
 void gpubpf_twin_request(struct gpubpf_dispatch_entry *dispatch)
 {
 	struct gpubpf_plan *plan = gpubpf_plan_read();
-	struct gpubpf_twin_module *module = plan ? find_module(dispatch, plan, atomic_load(&dispatch->registers), false) : NULL;
+	struct gpubpf_twin_module *module = plan ? find_module(dispatch, plan, atomic_load(&dispatch->registers), false) :
+						   NULL;
 
 	if (module) {
 		pthread_mutex_lock(&module->program->lock);

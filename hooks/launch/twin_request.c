@@ -54,12 +54,13 @@ static int send_image(struct gpubpf_twin_module *module, const struct gpubpf_hoo
 	gpubpf_put_str(&w, image->from ? image->from : "");
 	gpubpf_put_u64(&w, image->identity);
 	gpubpf_put_u32(&w, module->registers);
-	if (!image->kept)
+	if (!image->is_cached)
 		fds[0] = gpubpf_memfd_image("gpubpf-image", image->data, image->size);
-	if ((!image->kept && fds[0] < 0) || (image->nheaders && fds[1] < 0))
+	if ((!image->is_cached && fds[0] < 0) || (image->nheaders && fds[1] < 0))
 		err = fds[0] < 0 ? fds[0] : fds[1];
 	else
-		err = gpubpf_client_request(GPUBPF_MSG_TWIN, &w, fds, !image->kept + (image->nheaders != 0), &module->request);
+		err = gpubpf_client_request(GPUBPF_MSG_TWIN, &w, fds, !image->is_cached + (image->nheaders != 0),
+					    &module->request);
 	gpubpf_writer_finish(&w);
 	for (int i = 0; i < 2; i++)
 		if (fds[i] >= 0)
@@ -102,9 +103,11 @@ int gpubpf_twin_send_request(struct gpubpf_twin_module *module, const char *kern
 	err = ops->image(module->program->adapter, module->device, &image);
 	module->identity = image.identity;
 	if (err < 0 || image.reason)
-		err = gpubpf_twin_set_reason(&module->why, -EOPNOTSUPP, "%s", image.reason ? image.reason : strerror(-err));
+		err = gpubpf_twin_set_reason(&module->why, -EOPNOTSUPP, "%s",
+					     image.reason ? image.reason : strerror(-err));
 	else if (image.size > GPUBPF_IMAGE_MAX)
-		err = gpubpf_twin_set_reason(&module->why, -E2BIG, "the program is larger than %u MiB", GPUBPF_IMAGE_MAX >> 20);
+		err = gpubpf_twin_set_reason(&module->why, -E2BIG, "the program is larger than %u MiB",
+					     GPUBPF_IMAGE_MAX >> 20);
 	else if (strlen(kernel) >= GPUBPF_WHOLE_NAME_SIZE)
 		err = gpubpf_twin_set_reason(&module->why, -E2BIG, "its name is longer than %d characters",
 				 GPUBPF_WHOLE_NAME_SIZE - 1);

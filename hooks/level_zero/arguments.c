@@ -42,12 +42,12 @@ static ze_result_t set_original_args(const struct lz_append *a, struct lz_list *
 	const struct lz_driver *d = a->driver;
 	ze_result_t err = ZE_RESULT_SUCCESS;
 
-	if (!list->aside)
-		err = d->next.CommandListCreate(list->context, list->device, &desc, &list->aside);
+	if (!list->scratch_list)
+		err = d->next.CommandListCreate(list->context, list->device, &desc, &list->scratch_list);
 	if (!err)
-		err = d->next.CommandListAppendLaunchKernelWithArguments(list->aside, a->original, *a->groups, *a->size,
-									 a->values, NULL, NULL, 0, NULL);
-	return err ? err : d->next.CommandListReset(list->aside);
+		err = d->next.CommandListAppendLaunchKernelWithArguments(list->scratch_list, a->original, *a->groups,
+									 *a->size, a->values, NULL, NULL, 0, NULL);
+	return err ? err : d->next.CommandListReset(list->scratch_list);
 }
 
 ze_result_t lz_append_values_twin(const struct lz_append *a, const struct gpubpf_hook_launch *l)

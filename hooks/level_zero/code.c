@@ -62,7 +62,7 @@ static bool copy_part(struct lz_part *to, const void *data, size_t size, const c
 		return true;
 	if (!copy_constants(&to->constants, constants))
 		return false;
-	to->given = &to->constants;
+	to->constants_or_null = &to->constants;
 	return true;
 }
 

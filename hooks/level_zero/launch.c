@@ -102,11 +102,11 @@ static void describe(struct gpubpf_hook_launch *l, struct lz_kernel *k, const ze
 }
 
 /* Record that a command list contains the twin. */
-static void mark_kept(const struct gpubpf_hook_launch *l)
+static void mark_in_list(const struct gpubpf_hook_launch *l)
 {
 	struct lz_twin *twin = l->twin;
 
-	atomic_store_explicit(&twin->kept, true, memory_order_relaxed);
+	atomic_store_explicit(&twin->is_in_list, true, memory_order_relaxed);
 	gpubpf_hook_untracked_launch(l->device);
 }
 
@@ -118,7 +118,7 @@ static ze_result_t record(const struct lz_append *a, struct lz_list *list, struc
 	if (l->twin)
 		refused = append_twin(a, l);
 	if (l->twin && !refused) {
-		mark_kept(l);
+		mark_in_list(l);
 		lz_list_add(list, gpubpf_hook_launch_record(l, GPUBPF_LAUNCHED, RECORDED_REASON));
 		return ZE_RESULT_SUCCESS;
 	}
@@ -261,7 +261,7 @@ static void close_multi(struct multi_launch *s, const ze_kernel_handle_t *kernel
 			continue;
 		if (!s->list->immediate) {
 			if (is_twin && !err)
-				mark_kept(l);
+				mark_in_list(l);
 			lz_list_add(s->list, gpubpf_hook_launch_record(l, outcome, RECORDED_REASON));
 			continue;
 		}

@@ -58,7 +58,7 @@ struct lz_code {
 		void *data;
 		size_t size;
 		ze_module_constants_t constants; /* owns copies of the values */
-		const ze_module_constants_t *given; /* `constants`, or NULL */
+		const ze_module_constants_t *constants_or_null; /* &constants, or NULL */
 		char *flags;
 	} *parts;
 };
@@ -121,7 +121,7 @@ struct lz_twin {
 	uint32_t setting;                  /* version of the settings that is set on the twin */
 	/* indirect access flags that the twin's programs need in addition to the kernel's */
 	ze_kernel_indirect_access_flags_t indirect;
-	atomic_bool kept;                  /* a command list contains the twin */
+	atomic_bool is_in_list;                  /* a command list contains the twin */
 };
 
 /* The caller holds the kernel's lock. */
@@ -138,7 +138,7 @@ struct lz_list {
 	ze_device_handle_t device;
 	uint32_t ordinal;                  /* ordinal of the list's command queue group */
 	bool immediate, waits;             /* appending launches; waits: and returns after its end */
-	ze_command_list_handle_t aside;    /* arguments.c: list that is never executed, or NULL */
+	ze_command_list_handle_t scratch_list;    /* arguments.c: list that is never executed, or NULL */
 	struct gpubpf_hook_record **records;
 	uint32_t n, room;
 };

@@ -80,8 +80,8 @@ ze_result_t lz_CommandListDestroy(struct lz_driver *d, ze_command_list_handle_t 
 	struct lz_list *list = gpubpf_records_release(&lz_lists, handle);
 
 	if (list) {
-		if (list->aside)
-			d->next.CommandListDestroy(list->aside);
+		if (list->scratch_list)
+			d->next.CommandListDestroy(list->scratch_list);
 		free_records(list);
 		free(list->records);
 		free(list);

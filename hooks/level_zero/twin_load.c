@@ -88,7 +88,7 @@ static int load_locked(struct lz_module *p, enum gpubpf_image_kind kind, const v
 
 	gpubpf_assert_held(&p->lock);
 	for (uint32_t i = 0; constants && flags && i < n; i++) {
-		constants[i] = p->code->parts[i].given;
+		constants[i] = p->code->parts[i].constants_or_null;
 		flags[i] = p->code->parts[i].flags;
 	}
 	if (constants && flags)
@@ -213,7 +213,7 @@ static int kernel(void *module, const struct gpubpf_hook_twin *what, void *adapt
 
 static bool kept(const void *twin)
 {
-	return atomic_load_explicit(&((const struct lz_twin *)twin)->kept, memory_order_relaxed);
+	return atomic_load_explicit(&((const struct lz_twin *)twin)->is_in_list, memory_order_relaxed);
 }
 
 /* ---- the backend's device operations, with a wait for the application's queues ---- */

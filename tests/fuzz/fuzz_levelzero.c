@@ -66,8 +66,8 @@ static void stored(const uint8_t *data, size_t size)
 		return;
 	if (lz_code_image(code, &image) || image.kind != GPUBPF_IMAGE_SPIRV || image.size != code->parts[0].size)
 		abort();
-	for (uint32_t i = 0; code->parts[0].given && i < code->parts[0].given->numConstants; i++)
-		touch(code->parts[0].given->pConstantValues[i], 8);
+	for (uint32_t i = 0; code->parts[0].constants_or_null && i < code->parts[0].constants_or_null->numConstants; i++)
+		touch(code->parts[0].constants_or_null->pConstantValues[i], 8);
 	free((void *)image.data);
 	free((void *)image.options);
 	lz_code_free(code);
@@ -116,7 +116,7 @@ static void created(const uint8_t *data, size_t size)
 	if (!code || lz_code_image(code, &image) || code->nparts != (desc.pNext ? PARTS : 1) ||
 	    strcmp(code->parts[0].flags, text) || (desc.pNext && (code->parts[1].flags[0] || strcmp(code->parts[2].flags, text))) ||
 	    memcmp(code->parts[0].data, il[0], sizes[0]) ||
-	    (constants.numConstants && memcmp(code->parts[0].given->pConstantValues[0], values[0], 8)))
+	    (constants.numConstants && memcmp(code->parts[0].constants_or_null->pConstantValues[0], values[0], 8)))
 		abort();
 	loaded(image.kind, image.data, image.size);
 	free((void *)image.data);

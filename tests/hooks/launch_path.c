@@ -265,7 +265,7 @@ static void test_racing_first(uint64_t before)
 
 	begin();
 	first = before + 1;
-	atomic_store(&entry.taken, before);
+	atomic_store(&entry.admitted, before);
 	atomic_store(&here, 0);
 	atomic_store(&taken, 0);
 	for (int i = 0; i < THREADS; i++)
