@@ -23,12 +23,12 @@ struct gpubpf_hook_device {
 	atomic_bool gone;                           /* the application destroyed its context */
 	struct gpubpf_reason why;
 	struct gpubpf_device *device;
-	struct gpubpf_request *arena_request;               /* pending request for the arena */
+	struct gpubpf_request *arena_request;       /* pending request for the arena */
 	void *host;                                 /* host mapping of the arena */
 	int memory;                                 /* memfd of the arena until it is attached; then -1 */
 	size_t size, own, filled; /* bytes: whole arena; its part in device memory; copied to the device so far */
 	uint32_t rows;                              /* rows of the arena's map table copied to the device */
-	struct gpubpf_external_map *external_maps;       /* external maps among these rows (external_maps.c) */
+	struct gpubpf_external_map *external_maps;  /* external maps among these rows (external_maps.c) */
 	uint64_t arena;                             /* device address of the arena, passed to twins */
 	/* allocations.c */
 	struct gpubpf_hook_device *next_table;
@@ -37,21 +37,21 @@ struct gpubpf_hook_device {
 	/* arena offset of the granule table, and its contents on a device with its own memory; NULL: none */
 	uint64_t granules_at, *granules;
 	bool shared;
-	bool is_exported;                                  /* the tool holds the device memory too: report the final copy */
+	bool is_exported;                           /* the tool holds the device memory too: report the final copy */
 	atomic_bool dirty;                          /* twins ran since the last copy */
 	atomic_int running;                         /* twins that have not ended */
-	atomic_bool has_untracked;                     /* twins may run whose end the runtime does not report */
+	atomic_bool has_untracked;                  /* twins may run whose end the runtime does not report */
 	atomic_uint_fast64_t next_pull_ns;
 	uint64_t next_clock_ns;                     /* earliest time of the next clock comparison */
 	/* drain.c */
-	atomic_bool has_launched;                          /* a twin was launched since the drain thread's last poll */
-	atomic_bool drain_sleeps;                         /* the drain thread polls at its slowest rate */
+	atomic_bool has_launched;                   /* a twin was launched since the drain thread's last poll */
+	atomic_bool drain_sleeps;                   /* the drain thread polls at its slowest rate */
 	bool draining;
 	atomic_bool stop;
 	/* threads of a drain, and bytes that it copies at once; from the environment; 0: automatic */
 	uint64_t drain_threads, drain_bytes;
-	bool is_prefaulting;                             /* prefault.c: the thread of this device is running */
-	size_t prefaulted;                            /* the first `prefaulted` bytes of `filled` are prefaulted */
+	bool is_prefaulting;                        /* prefault.c: the thread of this device is running */
+	size_t prefaulted;                          /* the first `prefaulted` bytes of `filled` are prefaulted */
 	int64_t settle_ms;                          /* how long a copy in progress waits for kernels; -1: not at all */
 	pthread_cond_t drained;                     /* wakes the drain thread; also signals the end of its threads */
 };

@@ -26,7 +26,7 @@ struct gpubpf_twin_module {
 	uint32_t unloadable;       /* twin kinds that the runtime failed to load: 1 << enum gpubpf_image_kind */
 	uint64_t identity;         /* the adapter's identity of the image that was sent */
 	void *handle;              /* the adapter's handle of the loaded module, or NULL */
-	uint64_t load_ns;  /* duration of the module load; added to its first kernel's row, then 0 */
+	uint64_t load_ns;          /* duration of the module load; added to its first kernel's row, then 0 */
 	struct gpubpf_reason why;
 };
 

@@ -59,7 +59,7 @@ ze_result_t lz_append_values_twin(const struct lz_append *a, const struct gpubpf
 
 	gpubpf_assert_held(&a->kernel->lock);
 	if (!values)
-		return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY; /* or the driver will report the error */
+		return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY; /* or a->values is NULL, which the driver reports */
 	if (n)
 		memcpy(values, a->values, n * sizeof(*values));
 	if (l->twin_flags & GPUBPF_TWIN_ARG_ARENA)

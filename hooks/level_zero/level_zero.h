@@ -121,7 +121,7 @@ struct lz_twin {
 	uint32_t setting;                  /* version of the settings that is set on the twin */
 	/* indirect access flags that the twin's programs need in addition to the kernel's */
 	ze_kernel_indirect_access_flags_t indirect;
-	atomic_bool is_in_list;                  /* a command list contains the twin */
+	atomic_bool is_in_list;            /* a command list contains the twin */
 };
 
 /* The caller holds the kernel's lock. */
