@@ -65,8 +65,19 @@ def fields(root, written):
         yield f'`{name}`', kind, f'with `{at}`' if at in known else 'every', meanings[name]
 
 
+# Kinds that manual pages show under one name; the page about helpers has a name for each.
+DISTINCT = {'IGNORED': 'ignored', 'COST': 'count', 'PARAM': 'parameter', 'SIZE_OR_ZERO': 'SIZE_OR_ZERO',
+            'ALLOC_SIZE': 'CONST_SIZE', 'CTX_OR_NULL': 'CTX_OR_NULL', 'STACK_OR_NULL': 'STACK_OR_NULL'}
+
+
+def kinds(root):
+    """(kind, name on the page, meaning) of each kind of argument, with one name per kind."""
+    for kind, _, _, shown, meaning in rows(f'{root}/core/model/args.def', 'GPUBPF_ARG'):
+        yield kind, DISTINCT.get(kind, shown), meaning
+
+
 def helpers(root):
-    shown = {f[0]: f[3] for f in rows(f'{root}/core/model/args.def', 'GPUBPF_ARG')}
+    shown = {kind: name for kind, name, _ in kinds(root)}
     for f in sorted(rows(f'{root}/include/gpubpf/helpers.def', 'GPUBPF_HELPER'), key=lambda f: int(f[0])):
         if f[2] != 'KERNEL':
             declared = re.match(r'HERE\(\w+, (\w+),', f[11])
@@ -82,12 +93,9 @@ def kernel_helpers(root):
 
 
 def arguments(root):
-    listed = {}
-    for name, _, _, shown, meaning in rows(f'{root}/core/model/args.def', 'GPUBPF_ARG'):
-        if shown:
-            listed.setdefault(shown, []).append(meaning)
-    for shown, meanings in listed.items():
-        yield shown, cell(', or '.join(m.replace('; ', ', ') for m in meanings))
+    for _, name, meaning in kinds(root):
+        if name:
+            yield name, cell(f'a number {meaning}' if meaning[0] == '>' else meaning)
 
 
 def map_types(root):
