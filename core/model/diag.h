@@ -56,7 +56,9 @@ const char *gpubpf_error_name(enum gpubpf_error code);   /* "UNINIT_REG" */
 const char *gpubpf_error_rule(enum gpubpf_error code);
 const char *gpubpf_error_remedy(enum gpubpf_error code);
 
-/* Stores a reason in a buffer that is "" until then, so the first reason stays. Returns true if this one was stored. */
+/*
+ * Stores a reason in the buffer if it still holds "", so the first reason stays. Returns true if this call stored it.
+ */
 bool gpubpf_reason_set(char *reason, size_t size, const char *fmt, va_list ap) __attribute__((format(printf, 3, 0)));
 
 #endif

@@ -49,22 +49,24 @@ enum gpubpf_space {
 struct gpubpf_access {
 	uint8_t spaces;           /* set of enum gpubpf_space; 0: no memory */
 	uint8_t align;            /* proven alignment of the address in bytes: 1, 2, 4, 8 */
-	uint8_t frame;            /* STACK: call depth of the frame pointed into, or of a key's frame; or
-				   * GPUBPF_ANY_FRAME */
+	uint8_t frame;            /* STACK: call depth of the frame (or of the key's frame) that the access touches;
+				   * GPUBPF_ANY_FRAME if several */
 	bool write;               /* the memory may be written */
 	int16_t map;              /* MAP_VALUE, RECORD: index in the unit, GPUBPF_ANY_MAP if several */
-	int32_t off_min, off_max; /* first byte touched, relative to r10 of the frame (< 0), ctx, value or record */
-	uint32_t size_min, size_max; /* bytes touched from there; equal for loads and stores */
+	int32_t off_min, off_max; /* offset of the first byte touched, lowest and highest, relative to r10 of the
+				   * frame (< 0), ctx, value or record */
+	uint32_t size_min, size_max; /* number of bytes touched, lowest and highest; equal for loads and stores */
 };
 
 enum gpubpf_fact_flags {
 	GPUBPF_FACT_REACHED = 1 << 0,    /* some path reaches the instruction */
-	GPUBPF_FACT_ALWAYS = 1 << 1,     /* JCOND: taken on every path */
-	GPUBPF_FACT_NEVER = 1 << 2,      /* JCOND: on no path */
+	GPUBPF_FACT_ALWAYS = 1 << 1,     /* JCOND: every path takes the jump */
+	GPUBPF_FACT_NEVER = 1 << 2,      /* JCOND: no path takes the jump */
 	GPUBPF_FACT_CONST = 1 << 3,      /* the result in dst (calls: r0) is the number `value` on all paths */
 	GPUBPF_FACT_RMW_ADD = 1 << 4,    /* STORE: adds to the value that the same lane just loaded from the same
 					  * address, as in *p += x. The load is at `other` */
-	GPUBPF_FACT_WARP_UNIFORM = 1 << 5,  /* the result is the same in all lanes of a warp */
+	GPUBPF_FACT_WARP_UNIFORM = 1 << 5,  /* the result (the condition of a JCOND) is the same in all lanes of a
+					     * warp */
 	GPUBPF_FACT_BLOCK_UNIFORM = 1 << 6, /* the result is the same in all lanes of a block */
 	GPUBPF_FACT_DIVERGENT = 1 << 7,  /* some lanes of a warp may not execute this instruction */
 	GPUBPF_FACT_UNUSED = 1 << 8,     /* ATOMIC_FETCH_ADD: nothing reads the fetched value. It is lowered, and
@@ -75,21 +77,23 @@ enum gpubpf_fact_flags {
 
 struct gpubpf_call_facts {
 	struct gpubpf_access arg[5];  /* memory behind pointer arguments */
-	int16_t map;                  /* the map argument: index, GPUBPF_ANY_MAP, or GPUBPF_NO_MAP */
-	bool element;                 /* the map is, or may be, the result of a look-up in a map of maps, and equals
-				       * maps[map] in type and sizes */
-	uint64_t konst[5];            /* arguments that are the same number on all paths */
+	int16_t map;                  /* index in the unit of the map that the call's argument is; GPUBPF_ANY_MAP if
+				       * several, or GPUBPF_NO_MAP */
+	bool element;                 /* the map is, or may be, an element of a map of maps; then maps[map] is its
+				       * prototype, with the same type and sizes */
+	uint64_t konst[5];            /* konst[i]: the value of argument i, if it is the same number on all paths */
 	uint8_t konst_mask;           /* bit i: konst[i] is valid */
-	struct gpubpf_access key;     /* helper 164: location of the keys that it passes to the callback */
+	struct gpubpf_access key;     /* helper 164: the memory of the keys that it passes to the callback */
 };
 
 struct gpubpf_insn_facts {
 	uint32_t flags;
-	uint32_t other;               /* RMW_ADD: pc of the load */
-	uint64_t value;               /* CONST */
+	uint32_t other;               /* RMW_ADD: pc of the load of the same value */
+	uint64_t value;               /* CONST: the constant result */
 	struct gpubpf_access mem;     /* LOAD, STORE, ATOMIC */
 	struct gpubpf_call_facts *call; /* CALL: never NULL when REACHED */
-	uint32_t trips;               /* back edge: most times that it is taken in one activation; 0 unknown */
+	uint32_t trips;               /* back edge: maximum number of times that one activation of the function takes
+				       * it; 0: unknown */
 };
 
 /* use of a map's values on a device by the programs of a unit */
@@ -110,7 +114,7 @@ enum gpubpf_map_use {
 
 struct gpubpf_warning {
 	uint32_t pc;
-	bool harmless;                 /* for information, requires no change */
+	bool harmless;                 /* for information only: the user need not change the program */
 	char text[240];
 };
 
@@ -123,21 +127,22 @@ struct gpubpf_cost {              /* worst case of one run by one lane */
 
 struct gpubpf_facts {
 	struct gpubpf_insn_facts *insn; /* [prog->ninsns] */
-	uint32_t *map_use;              /* [GPUBPF_MAX_MAPS], enum gpubpf_map_use. A unit may gain maps */
+	uint32_t *map_use;              /* [GPUBPF_MAX_MAPS], sets of enum gpubpf_map_use. Has room for all maps,
+					 * since a unit may gain maps later */
 	uint32_t frames;                /* frames of the deepest call chain, 1 to 8 */
-	uint32_t keys;                  /* frames for keys after them: 0 to 7 */
-	uint32_t stack;                 /* most bytes of stack that a chain touches */
+	uint32_t keys;                  /* frames after these that hold keys: 0 to 7 */
+	uint32_t stack;                 /* maximum bytes of stack that a call chain touches */
 	uint64_t ctx_args;              /* bit i: arg[i] of the context is read */
 	bool ctx_constants;             /* kernel_name, function_name or nargs are read */
 	bool ctx_launch, ctx_kernel;    /* launch, kernel are read */
-	bool ends_thread;               /* helper 507 is called */
-	bool prints;                    /* helpers 6, 501 */
-	bool clock;                     /* helpers 5, 502 */
-	bool sm;                        /* helper 509; only the session reads this */
-	bool pid;                       /* helper 14, and the helpers for allocations */
-	bool stack_ids;                 /* helper 27, on all paths with the same two numbers: */
+	bool ends_thread;               /* the program calls helper 507 (ends the thread) */
+	bool prints;                    /* the program calls helper 6 or 501 (prints) */
+	bool clock;                     /* the program calls helper 5 or 502 (reads the clock) */
+	bool sm;                        /* the program calls helper 509; only the session reads this */
+	bool pid;                       /* the program calls helper 14 or a helper that looks up allocations */
+	bool stack_ids;                 /* the program calls helper 27, on all paths with these two numbers: */
 	uint8_t stack_skip, stack_depth; /* frames skipped, and maximum frames stored */
-	bool allocations;    /* helpers 4, 45, 112 to 115, 523, 526 */
+	bool allocations;    /* the program calls helper 4, 45, 112 to 115, 523 or 526 */
 	bool leaks_ptr;                 /* returns or stores a pointer, or compares pointers of two objects. The kernel
 					 * allows it only to privileged programs (verify-corpus) */
 	struct gpubpf_cost cost;
@@ -149,18 +154,19 @@ struct gpubpf_facts {
 struct gpubpf_limits {
 	const char *name;
 	uint32_t atomic_bytes;        /* widest atomic on device memory */
-	uint32_t stack;               /* bytes of the deepest call chain, per thread */
+	uint32_t stack;               /* limit on the stack of the deepest call chain, in bytes per thread */
 	uint32_t frames;
 };
 
 struct gpubpf_verify_opts {
-	uint64_t max_cost;            /* instructions per lane. 0: GPUBPF_MAX_INSNS, UINT64_MAX: no limit */
-	uint64_t max_states;          /* instructions walked, 0: 1,000,000 */
-	bool allow_exit_thread;       /* helper 507 is allowed by the hook */
-	bool allow_kernel_helpers;    /* verdicts only: helpers of flag KERNEL count as known */
+	uint64_t max_cost;            /* limit on instructions that one lane executes. 0: GPUBPF_MAX_INSNS,
+				       * UINT64_MAX: no limit */
+	uint64_t max_states;          /* limit on instructions that the verifier visits, 0: 1,000,000 */
+	bool allow_exit_thread;       /* the place of the program allows helper 507 */
+	bool allow_kernel_helpers;    /* verdicts only: accepts helpers of flag KERNEL */
 	bool allow_ptr_leaks;         /* verdicts only: allows leaks of pointers, as for a privileged program of the
 				       * kernel */
-	bool any_ctx;                 /* verdicts only: the context is the one of a kprobe in the kernel */
+	bool any_ctx;                 /* verdicts only: the context is that of a kernel kprobe (struct pt_regs) */
 	bool plain_mem;               /* r1, r2 are the address and length of a memory block (conformance). Its accesses
 				       * have space MAP_VALUE and map GPUBPF_NO_MAP */
 	uint64_t mem_size;            /* plain_mem: size of the block in bytes, known and constant */
@@ -173,14 +179,14 @@ struct gpubpf_verify_opts {
 	void *trace_arg;
 };
 
-/* The first returns NULL past the end, the second for an unknown target. */
+/* gpubpf_limits_at() returns NULL past the end, gpubpf_limits_find() NULL for an unknown target. */
 const struct gpubpf_limits *gpubpf_limits_at(size_t i);
 const struct gpubpf_limits *gpubpf_limits_find(const char *name);
 /* Does a verified program fit a target? 0, or -EINVAL and a diagnostic. */
 int gpubpf_limits_check(const struct gpubpf_prog *prog, const struct gpubpf_limits *limits, struct gpubpf_diag *diag);
 /*
- * Computes the worst case of a warp. Memory operations, events and prints count for all its lanes. Instructions count
- * once if its lanes never diverge, else once for each lane.
+ * Computes the worst case of a warp of `lanes` lanes. Memory operations, events and prints are counted for every lane.
+ * An instruction is counted once if lanes never diverge at it, else once per lane.
  */
 void gpubpf_cost_warp(const struct gpubpf_prog *prog, uint32_t lanes, struct gpubpf_cost *warp);
 

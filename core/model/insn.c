@@ -13,8 +13,9 @@ enum { MODE_IMM = 0x00, MODE_MEM = 0x60, MODE_MEMSX = 0x80, MODE_ATOMIC = 0xc0 }
 enum { LOAD_ACQUIRE = 0x100, STORE_RELEASE = 0x110 }; /* immediates of atomics: Linux 6.15, not in RFC 9669 */
 
 #define SRC_REG 0x08
-#define CALL_REGISTER 0x8d /* emitted by clang, in no standard */
-#define MAY_GOTO 0xe5      /* of the Linux kernel */
+#define CALL_REGISTER 0x8d /* BPF_JMP | BPF_CALL | BPF_X: call through a register. clang emits it, no standard
+			    * defines it */
+#define MAY_GOTO 0xe5      /* opcode of may_goto, an instruction of the Linux kernel only */
 
 static const struct {
 	uint16_t code;
@@ -58,7 +59,7 @@ static int decode_target(struct decoder *d, size_t pc, int64_t delta, uint32_t *
 	return 0;
 }
 
-/* section 4.1 and 4.2 */
+/* Decodes RFC 9669 sections 4.1 and 4.2. */
 static int decode_alu(struct decoder *d, size_t pc, struct gpubpf_insn *insn)
 {
 	const struct gpubpf_raw_insn *raw = &d->raw[pc];
@@ -102,7 +103,7 @@ static int decode_alu(struct decoder *d, size_t pc, struct gpubpf_insn *insn)
 	return bad(d, pc, "unknown arithmetic operation");
 }
 
-/* section 4.3 */
+/* Decodes RFC 9669 section 4.3. */
 static int decode_jump(struct decoder *d, size_t pc, struct gpubpf_insn *insn)
 {
 	const struct gpubpf_raw_insn *raw = &d->raw[pc];
@@ -144,7 +145,7 @@ static int decode_jump(struct decoder *d, size_t pc, struct gpubpf_insn *insn)
 	return decode_target(d, pc, raw->off, &insn->target);
 }
 
-/* section 5.3, and the atomic opcodes that are loads and stores */
+/* Decodes RFC 9669 section 5.3, and the atomic opcodes that are loads and stores (load-acquire, store-release). */
 static int decode_atomic(struct decoder *d, size_t pc, struct gpubpf_insn *insn)
 {
 	if (insn->imm == LOAD_ACQUIRE || insn->imm == STORE_RELEASE) {
@@ -165,7 +166,7 @@ static int decode_atomic(struct decoder *d, size_t pc, struct gpubpf_insn *insn)
 	return bad(d, pc, "unknown atomic operation");
 }
 
-/* section 5 except 5.4 */
+/* Decodes RFC 9669 section 5 except 5.4. */
 static int decode_memory(struct decoder *d, size_t pc, struct gpubpf_insn *insn)
 {
 	static const uint8_t widths[] = { 4, 2, 1, 8 };
@@ -186,7 +187,7 @@ static int decode_memory(struct decoder *d, size_t pc, struct gpubpf_insn *insn)
 	return 0;
 }
 
-/* section 5.4 */
+/* Decodes RFC 9669 section 5.4. */
 static int decode_imm64(struct decoder *d, size_t pc, struct gpubpf_insn *insn)
 {
 	const struct gpubpf_raw_insn *raw = &d->raw[pc], *hi = raw + 1;

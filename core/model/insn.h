@@ -22,9 +22,10 @@ enum gpubpf_reg {
 
 #define GPUBPF_STACK_SIZE 512  /* bytes of stack per frame, as in the kernel */
 #define GPUBPF_MAX_FRAMES 8    /* depth of calls between sub-programs, as in the kernel */
-#define GPUBPF_STACK_ROWS (2 * GPUBPF_MAX_FRAMES) /* the frames, and one more per frame for a key: core/model/facts.h */
+#define GPUBPF_STACK_ROWS (2 * GPUBPF_MAX_FRAMES) /* the frames, and one more per frame for a key of
+						   * bpf_for_each_map_elem(): core/model/facts.h */
 #define GPUBPF_MAX_INSNS 1000000
-#define GPUBPF_LOOP_MAX (8u << 20) /* iterations of helper loop: BPF_MAX_LOOPS */
+#define GPUBPF_LOOP_MAX (8u << 20) /* maximum iterations of bpf_loop(), as the kernel's BPF_MAX_LOOPS */
 
 enum gpubpf_insn_kind {
 	GPUBPF_INSN_ALU,        /* dst = dst op (src or imm) */
@@ -33,10 +34,10 @@ enum gpubpf_insn_kind {
 	GPUBPF_INSN_ATOMIC,     /* atomic op on *(width *)(dst + off) with src */
 	GPUBPF_INSN_JUMP,       /* goto target */
 	GPUBPF_INSN_JCOND,      /* if (dst op (src or imm)) goto target */
-	GPUBPF_INSN_CALL,       /* helper number imm */
-	GPUBPF_INSN_CALL_LOCAL, /* sub-program that begins at target */
+	GPUBPF_INSN_CALL,       /* call helper number imm */
+	GPUBPF_INSN_CALL_LOCAL, /* call the sub-program that begins at target */
 	GPUBPF_INSN_EXIT,
-	GPUBPF_INSN_IMM64,      /* dst = imm64, or a value by imm_kind; takes two entries */
+	GPUBPF_INSN_IMM64,      /* dst = imm64, or the value that imm_kind specifies; takes two entries */
 	GPUBPF_INSN_HI,         /* second half of IMM64; never a target */
 };
 
@@ -63,19 +64,21 @@ enum gpubpf_imm_kind {
 	GPUBPF_IMM_MAP = 1,       /* maps[imm] of the program's unit: a map pointer */
 	GPUBPF_IMM_MAP_VALUE = 2, /* address of byte imm64 of the only value of maps[imm] (global data) */
 	GPUBPF_IMM_FUNC = 4,      /* sub-program that begins at target: a callback */
-	GPUBPF_IMM_STACK = 16,    /* r10 of the first frame, also in imm64. No object contains it. Loading creates it
-				   * (core/load/tail.c) */
+	GPUBPF_IMM_STACK = 16,    /* r10 of the first frame, as in imm64. No object contains this kind: loading
+				   * inserts it (core/load/tail.c) */
 };
 
 struct gpubpf_insn {
 	uint8_t kind;     /* enum gpubpf_insn_kind */
 	uint8_t op;       /* enum gpubpf_{alu,jmp,atomic}_op by kind; imm_kind for IMM64 */
-	uint8_t width;    /* bytes. ALU and JCOND 4 or 8, memory and atomics 1, 2, 4, 8, END bits / 8 */
+	uint8_t width;    /* operand size in bytes. ALU and JCOND: 4 or 8; memory and atomics: 1, 2, 4, 8; END: bits
+			   * / 8 */
 	uint8_t dst;      /* enum gpubpf_reg */
 	uint8_t src;      /* enum gpubpf_reg */
 	bool reg;         /* the source is the register src, not imm */
 	bool sext;        /* LOAD: sign-extending */
-	uint8_t ext;      /* MOVSX: source width in bits. END: 'l' to little, 'b' to big, 's' bswap */
+	uint8_t ext;      /* MOVSX: source width in bits. END: 'l' converts to little endian, 'b' to big endian, 's'
+			   * swaps (bswap) */
 	int16_t off;      /* LOAD, STORE, ATOMIC: displacement in bytes */
 	bool ordered;     /* a LOAD acquires, a STORE releases; aligned to its width */
 	int32_t imm;

@@ -21,7 +21,7 @@ bool gpubpf_param_is_signed(const struct gpubpf_param *param)
 	return false;
 }
 
-/* "its parameters are a, b, n" */
+/* Writes the parameters' names: "its parameters are a, b, n". */
 static void list(const struct gpubpf_param *params, uint32_t n, char *buf, size_t size)
 {
 	const char *before = "its parameters are ";

@@ -119,7 +119,7 @@ bool gpubpf_place_matches(const struct gpubpf_place *place, const char *pattern)
 	return at;
 }
 
-/* Names of lines end with a colon and a number. */
+/* Can a glob match a name of this kind? The name of a line ends with a colon and a number, other names do not. */
 bool gpubpf_place_can_match(enum gpubpf_site kind, const char *pattern)
 {
 	const char *colon = strrchr(pattern, ':');

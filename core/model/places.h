@@ -21,7 +21,7 @@ enum {
 enum gpubpf_gives {
 #define GPUBPF_OPERAND(NAME, field, meaning) GPUBPF_GIVES_##NAME = 1 << GPUBPF_OPERAND_##NAME,
 #include "places.def"
-	GPUBPF_GIVES_NOTHING = 1 << 30, /* of an unavailable place; programs for it are refused */
+	GPUBPF_GIVES_NOTHING = 1 << 30, /* an unavailable place: gpubpf refuses programs for it */
 };
 _Static_assert(GPUBPF_NOPERANDS < 30, "GPUBPF_GIVES_NOTHING is none of them");
 
@@ -36,7 +36,7 @@ enum gpubpf_names {
 	GPUBPF_NAMES_NONE,
 	GPUBPF_NAMES_KERNEL,
 	GPUBPF_NAMES_FUNCTION,
-	GPUBPF_NAMES_OPCODE,       /* this kind and the next two: each place has a name */
+	GPUBPF_NAMES_OPCODE,       /* names of this kind and of the next two belong to single places, not to kernels */
 	GPUBPF_NAMES_MARK,
 	GPUBPF_NAMES_LINE,
 };
@@ -55,44 +55,48 @@ enum gpubpf_when { GPUBPF_WHEN_BEFORE, GPUBPF_WHEN_AFTER };
 
 struct gpubpf_place_kind {
 	const char *name;          /* "entry" */
-	enum gpubpf_where where;   /* how many such places a kernel has */
-	enum gpubpf_names names;   /* what a program's pattern is matched with */
-	uint32_t operands;         /* enum gpubpf_gives */
+	enum gpubpf_where where;   /* where in a kernel such places are */
+	enum gpubpf_names names;   /* the kind of name that a program's pattern is matched with */
+	uint32_t operands;         /* the operands that it provides: set of enum gpubpf_gives */
 	const char *meaning;
-	uint32_t spaces;           /* of a memory access: a set of GPUBPF_IN; else 0 */
-	uint32_t accesses;         /* likewise a set of GPUBPF_DOES */
-	enum gpubpf_when when;     /* relative to the instruction */
+	uint32_t spaces;           /* for a memory access, the address spaces: a set of GPUBPF_IN; else 0 */
+	uint32_t accesses;         /* for a memory access, the kinds of access: a set of GPUBPF_DOES; else 0 */
+	enum gpubpf_when when;     /* whether the program runs before or after the instruction */
 };
 
-/* one place of a kernel */
+/* One place in a kernel's code. */
 struct gpubpf_place {
 	enum gpubpf_site kind;
 	const char *function;      /* the called function that contains the place; "": the kernel itself */
-	uint32_t id;               /* number among the places of its kind there, from 0 in code order; constant for an
-				    * image */
-	uint32_t line;             /* source line; 0: not in the image */
-	const char *name;          /* of places with names: opcode, mark or FILE:LINE, at most 255 bytes; else "" */
+	uint32_t id;               /* index among the places of its kind in that kernel or function, from 0 in code
+				    * order; constant for an image */
+	uint32_t line;             /* source line; 0: the image does not have it */
+	const char *name;          /* opcode, mark or FILE:LINE, at most 255 bytes; "" for kinds of places without
+				    * names */
 	uint32_t operands;         /* enum gpubpf_gives */
-	uint32_t free;             /* in machine code, the registers per thread that the kernel does not use there. A
-				    * probe may use them at no cost. Else 0 */
+	uint32_t free;             /* machine code: registers per thread that the kernel does not use at this place,
+				    * so a probe may use them at no cost. Else 0 */
 };
 
-/* Returns a place with its kind's operands, in the code of the kernel or function for which it is listed. */
+/*
+ * Returns a place of this kind with its kind's operands. Its `function` is NULL: the code of the kernel or function
+ * that lists it.
+ */
 struct gpubpf_place gpubpf_place_of(enum gpubpf_site kind, uint32_t id, uint32_t line);
 
 /*
- * The first: do places of this kind have names, which only the code contains? The last: does the pattern
- * (core/wire/match.h) match this place's name? The pattern may omit the folders of a file's path.
+ * gpubpf_place_has_name(): do places of this kind have names, which only the code contains? gpubpf_place_matches():
+ * does the pattern (core/wire/match.h) match this place's name? The pattern may omit the folders of a file's path.
  */
 bool gpubpf_place_has_name(enum gpubpf_site kind);
-/* Can it match a name of that kind? The name of a line ends with a number. */
+/* Can the pattern match any name of that kind? The name of a line ends with a number. */
 bool gpubpf_place_can_match(enum gpubpf_site kind, const char *pattern);
 bool gpubpf_place_matches(const struct gpubpf_place *place, const char *pattern);
 #define GPUBPF_PLACE_NAME 256 /* size of a buffer for a name, with its NUL */
-/* Formats FILE:LINE as such a name; of a long path only the end. */
+/* Formats FILE:LINE as the name of a line; if the path is too long, writes only its end. */
 void gpubpf_place_line_name(const char *file, uint32_t line, char *name, size_t size);
 
-/* The site is below GPUBPF_NSITES. NONE has the name "-". */
+/* Returns the row of a site below GPUBPF_NSITES. The row of GPUBPF_SITE_NONE has the name "-". */
 const struct gpubpf_place_kind *gpubpf_place_kind(enum gpubpf_site site);
 /*
  * Corrects a misspelled place in a probe's name. For gpu/enter/scale, gpu:enter:scale or enter/scale it writes
@@ -101,10 +105,10 @@ const struct gpubpf_place_kind *gpubpf_place_kind(enum gpubpf_site site);
 bool gpubpf_place_suggest(const char *name, char *buf, size_t size);
 /* Returns the name of operand i, below GPUBPF_NOPERANDS: a member of the context. */
 const char *gpubpf_operand_name(uint32_t i);
-/* Returns the operand that contains a field of the context: MEM for "mem.addr". */
+/* Returns the index of the operand that contains a field of the context: MEM for "mem.addr". */
 uint32_t gpubpf_operand_of(const char *field);
 
-/* Returns the set of places with that `where`. */
+/* Returns the set of places, as GPUBPF_SITE_BIT, whose row has that `where`. */
 uint32_t gpubpf_places_of(enum gpubpf_where where);
 
 /* sets of places that a target supports */

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#define WIDTH_DIGITS 3 /* a device may request any width */
+#define WIDTH_DIGITS 3 /* digits; a device's program may request any width */
 #define PRECISION_DIGITS 2
 
 struct gpubpf_print_spec gpubpf_print_spec(const char **fmt)
@@ -17,7 +17,7 @@ struct gpubpf_print_spec gpubpf_print_spec(const char **fmt)
 		spec.flags[n++] = *p++;
 	for (width = 0; *p >= '0' && *p <= '9' && width < WIDTH_DIGITS; width++)
 		spec.flags[n++] = *p++;
-	if (*p == '.') { /* only for conversions with a decimal point: feg */
+	if (*p == '.') { /* a precision: only conversions with a decimal point (%f, %e, %g) may have one */
 		spec.flags[n++] = *p++;
 		for (width = 0; *p >= '0' && *p <= '9' && width < PRECISION_DIGITS; width++)
 			spec.flags[n++] = *p++;

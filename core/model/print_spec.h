@@ -11,12 +11,12 @@
 #define GPUBPF_PRINT_ARGS 3    /* maximum arguments of a format */
 
 struct gpubpf_print_spec {
-	char flags[24];        /* %, flags, width, precision, in the form of printf(3) */
+	char flags[24];        /* the text from % up to the conversion: flags, width, precision, in printf(3)'s form */
 	unsigned int longs;
-	char conv;             /* 0: unknown */
+	char conv;             /* conversion character; 0: unknown conversion */
 };
 
-/* Parses one conversion. *fmt is at its %, and afterwards past its end. */
+/* Parses one conversion. *fmt points to its %, and afterwards to the character after it. */
 struct gpubpf_print_spec gpubpf_print_spec(const char **fmt);
 
 #endif

@@ -73,11 +73,12 @@ enum gpubpf_helper_class {
 	GPUBPF_CLASS_ENDS,
 };
 
-/* how far lanes agree in the result of a helper */
+/* how widely the result of a helper is the same: in a lane, a warp, a block, ... */
 enum gpubpf_level {
 	GPUBPF_LEVEL_VARY,
 	GPUBPF_LEVEL_LANE,    /* the number of the lane or thread */
-	GPUBPF_LEVEL_KEY,     /* as uniform as the key, if an element has one address for all lanes */
+	GPUBPF_LEVEL_KEY,     /* as uniform as the key argument, provided that an element has the same address in all
+			       * lanes */
 	GPUBPF_LEVEL_WARP,
 	GPUBPF_LEVEL_BLOCK,
 };
@@ -86,7 +87,8 @@ enum gpubpf_ret {
 	GPUBPF_RET_VOID,
 	GPUBPF_RET_INT,
 	GPUBPF_RET_MAP_VALUE_OR_NULL,
-	GPUBPF_RET_RECORD_OR_NULL,    /* ring-buffer record of the constant size; a reference */
+	GPUBPF_RET_RECORD_OR_NULL,    /* ring-buffer record of the constant size argument, which the program must
+				       * release; or NULL */
 };
 
 /* types of helper arguments: the rows of core/model/args.def */
@@ -112,7 +114,7 @@ enum gpubpf_arg_size {
 	GPUBPF_SIZE_NONE,
 	GPUBPF_SIZE_KEY,
 	GPUBPF_SIZE_VALUE,
-	GPUBPF_SIZE_NEXT,     /* the value of the next argument */
+	GPUBPF_SIZE_NEXT,     /* the number in the next argument */
 	GPUBPF_SIZE_WORD,     /* 8 bytes */
 	GPUBPF_SIZE_KNOWN,    /* proven by the verifier: size_max of its facts */
 };
@@ -133,14 +135,14 @@ struct gpubpf_helper {
 	enum gpubpf_arg arg[5];
 	const char *meaning;
 };
-/* May a program that is to run call it? */
+/* Can a program that gpubpf runs call the helper? False for helpers that only the verifier knows. */
 static inline bool gpubpf_helper_runs(const struct gpubpf_helper *helper)
 {
 	return helper->class != GPUBPF_CLASS_KERNEL;
 }
 /*
  * Returns the kind of argument i, from 0. `type` is that of the call's map, NULL if the call uses no map. With a map
- * type of flag ASKED, the helper reads a value that it writes with other types.
+ * type of flag ASKED, the helper reads an argument that it fills with other map types.
  */
 enum gpubpf_arg gpubpf_helper_arg(const struct gpubpf_helper *helper, int i, const struct gpubpf_map_type *type);
 /*
@@ -153,26 +155,27 @@ uint32_t gpubpf_helper_name_arg(const struct gpubpf_helper *helper);
 /* Returns the helper that an instruction calls. NULL: it calls none, or one that is not in helpers.def. */
 const struct gpubpf_helper *gpubpf_insn_helper(const struct gpubpf_insn *insn);
 /*
- * Libbpf replaces an instruction whose CO-RE relocation failed by a call with this number (bpf_core_poison_insn in its
- * relo_core.c). That is legal if no path reaches it.
+ * The number of the call by which libbpf replaces an instruction whose CO-RE relocation failed (bpf_core_poison_insn in
+ * its relo_core.c). Such a call is legal if no path reaches it.
  */
 #define GPUBPF_CORE_POISON 195896080
 /* NULL for a number that is not in helpers.def. */
 const struct gpubpf_helper *gpubpf_helper_find(uint32_t id);
 /* The i-th row of helpers.def, NULL past the end. */
 const struct gpubpf_helper *gpubpf_helper_at(size_t i);
-/* Lists the numbers of all helpers that run: "1 to 3, 5". */
+/* Lists the numbers of all helpers that programs on a GPU can call: "1 to 3, 5". */
 void gpubpf_helper_list(char *buf, size_t size);
 
 /* an initial element of a map of maps or of programs */
 struct gpubpf_map_element {
-	uint32_t key, map;              /* the map's index in the unit, or a program's number - 1 */
+	uint32_t key, map;              /* index in the unit of the map that is the element; for a map of programs,
+					 * the program's number - 1 */
 };
 
 /* a program that a PROG_ARRAY may contain */
 struct gpubpf_map_target {
 	uint32_t number;                /* the program's position in its object, from 1 */
-	bool named;                     /* in the map's definition */
+	bool named;                     /* the map's definition names it */
 	char name[64];
 };
 
@@ -180,27 +183,30 @@ struct gpubpf_map_target {
 struct gpubpf_map {
 	char name[64];
 	const struct gpubpf_map_type *type;
-	uint32_t key_size, value_size;  /* bytes. A ring has key 0. Type 1527: value_size is a record's maximum */
+	uint32_t key_size, value_size;  /* bytes. A ring's key size is 0. Map type 1527: value_size is the maximum
+					 * size of a record */
 	uint32_t max_entries;
 	uint32_t map_flags;             /* BPF_F_*, from the definition */
 	uint64_t map_extra;             /* from the definition. For a BLOOM_FILTER the number of hash functions */
 	uint32_t place;                 /* enum gpubpf_placement + 1, from map_flags; 0: none specified */
 	bool rdonly;                    /* frozen .rodata: the program can only read it, `init` is its content */
-	bool scratch;                   /* GPUBPF_SCRATCH: only its programs use it */
-	bool few;                       /* GPUBPF_FEW: few threads write to this ring */
+	bool scratch;                   /* GPUBPF_SCRATCH: only this unit's programs use its values */
+	bool few;                       /* GPUBPF_FEW: only few threads write to this ring */
 	bool global_data;               /* .data, .bss, .rodata: one value, addressed directly */
 	bool prototype;                 /* the prototype of a map of maps' elements: it has no memory, and users do not
 					 * see it */
-	uint32_t inner;                 /* for a map of maps: index of its prototype, + 1; else 0 */
-	struct gpubpf_map_element *elements; /* [nelements] of a map of maps or programs, owned; NULL: none */
+	uint32_t inner;                 /* map of maps: 1 + the index of its elements' prototype in the unit; else 0 */
+	struct gpubpf_map_element *elements; /* [nelements] initial elements of a map of maps or programs, owned;
+					      * NULL: none */
 	uint32_t nelements;
-	struct gpubpf_map_target *targets; /* [ntargets] of a map of programs: possible elements, owned. NULL: none */
+	struct gpubpf_map_target *targets; /* [ntargets] programs that a map of programs may hold, owned. NULL: none */
 	uint32_t ntargets;
 	const void *init;               /* initial content: value_size bytes for global data, else NULL */
 	uint32_t btf_key, btf_value;    /* BTF type ids in the object's BTF, 0 if none */
 	const struct gpubpf_stacks *stacks; /* for a STACK_TRACE: its known stacks (maps/host/stacks.h). NULL: none */
-	int kernel;                     /* descriptor + 1 of the Linux kernel's array that holds its values; 0: none */
-	int object;                     /* index of its object in the session */
+	int kernel;                     /* 1 + the descriptor of the Linux kernel's array that holds its values; 0:
+					 * none */
+	int object;                     /* index in the session of the object that defines it */
 	struct gpubpf_session *session; /* the session that holds its values (libgpubpf); NULL: none */
 };
 
@@ -219,7 +225,8 @@ struct gpubpf_func {
 struct gpubpf_prog {
 	char name[64];                  /* C name of the function */
 	char section[128];
-	char pattern[256];              /* name or glob of the places that it matches; --attach may have replaced it */
+	char pattern[256];              /* name or glob that it matches places with; --attach may have replaced the
+					 * section's */
 	enum gpubpf_site site;
 	struct gpubpf_insn *insns;
 	uint32_t ninsns;
@@ -234,7 +241,7 @@ struct gpubpf_prog {
 
 #define GPUBPF_MAX_MAPS 256   /* maps of a unit; an arena's table has as many rows */
 
-/* May `map` be an element of a map of maps with this prototype? */
+/* May `map` be an element of a map of maps with this prototype: are type and sizes equal? */
 bool gpubpf_map_is_like(const struct gpubpf_map *map, const struct gpubpf_map *prototype);
 
 struct gpubpf_unit {

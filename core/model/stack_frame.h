@@ -7,12 +7,12 @@
 
 #define GPUBPF_STACK_BUILD_ID 32u  /* BPF_F_STACK_BUILD_ID of a map: frames as below instead of addresses */
 
-/* as struct bpf_stack_build_id */
+/* the values of struct bpf_stack_build_id's status */
 enum { GPUBPF_FRAME_NONE, GPUBPF_FRAME_VALID, GPUBPF_FRAME_ADDRESS };
 struct gpubpf_stack_frame {
 	int32_t status;
-	uint8_t build_id[20];      /* a shorter one is followed by zeros */
-	uint64_t offset;           /* in the file; for FRAME_ADDRESS the address */
+	uint8_t build_id[20];      /* a shorter build id is padded with zeros */
+	uint64_t offset;           /* offset in the file; with GPUBPF_FRAME_ADDRESS, the address */
 };
 
 /* Returns the size of a frame in bytes, by the map's flags. */

@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 /*
- * Decodes the character at the beginning of s. Returns its length, 1 to 4 bytes, and *code. 0: no valid UTF-8 (RFC
- * 3629). -1: a prefix of valid UTF-8 that ends early. n > 0.
+ * Decodes the character at the beginning of s, n > 0 bytes. Returns its length, 1 to 4 bytes, and *code. 0: the bytes
+ * are not valid UTF-8 (RFC 3629). -1: the bytes end within a valid character.
  */
 int gpubpf_utf8_next(const char *s, size_t n, uint32_t *code);
 /*

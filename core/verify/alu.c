@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Arithmetic (RFC 9669 4.1): on numbers by range.c, on pointers by the rules of the kernel's
+ * Checks arithmetic (RFC 9669 4.1). range.c computes numbers; pointers follow the rules of the kernel's
  * Documentation/bpf/verifier.rst, "Register value tracking".
  */
 #include <stdio.h>
@@ -40,7 +40,10 @@ int write_reg(struct verifier *v, unsigned int r)
 	return r == GPUBPF_R10 ? refuse(v, GPUBPF_E_READONLY_REG, "writes r10, the frame pointer") : 0;
 }
 
-/* Refuses an operation that only a privileged kernel allows: a pointer becomes a number that the program can see. */
+/*
+ * Refuses an operation by which a program learns an address as a number. The kernel allows it only to privileged
+ * programs.
+ */
 int leak(struct verifier *v, enum gpubpf_error code, const char *what, ...)
 {
 	char text[256];
@@ -79,8 +82,8 @@ void link_scalars(struct verifier *v, struct reg *r)
 }
 
 /*
- * A copy to which a constant is added stays linked. In 32 bits this requires that nothing is truncated (RFC 9669 4.1:
- * the sum is zero-extended). Then the other copies equal that sum minus the constant, zero-extended.
+ * A copy to which a constant is added stays linked. For a 4-byte add this requires that the sum loses no bit (RFC 9669
+ * 4.1: it is zero-extended). Then the other copies equal the sum minus the constant, zero-extended.
  */
 static bool link_sum(const struct gpubpf_insn *insn, const struct reg *dst, const struct reg *src, int32_t *off)
 {
@@ -97,8 +100,8 @@ static bool link_sum(const struct gpubpf_insn *insn, const struct reg *dst, cons
 }
 
 /*
- * When the kernel sign-extends from a narrow width, it keeps a range only if all upper bits are equal in it, and it
- * keeps no known bits.
+ * Applies the kernel's rule for sign extension from a narrow width. The kernel retains the range only if all upper bits
+ * are equal in it, and drops all known bits.
  */
 static void kernel_sext(struct scalar *s, unsigned int from, const struct bounds *w)
 {
@@ -126,8 +129,8 @@ void sign_extend(const struct verifier *v, struct scalar *s, unsigned int from, 
 }
 
 /*
- * Does a move of a part preserve the number? The removed bits must be zeros or copies of the sign. The kernel looks at
- * the unsigned range and so accepts only zeros.
+ * Does a move of the low bits preserve the number? The removed bits must be zeros or copies of the sign. The kernel
+ * looks at the unsigned range and so accepts only zeros.
  */
 static bool preserves_number(const struct verifier *v, const struct gpubpf_insn *insn, const struct scalar *s)
 {
@@ -269,8 +272,8 @@ static int ptr_alu(struct verifier *v, const struct gpubpf_insn *insn, struct re
 }
 
 /*
- * The kernel treats a quotient, a remainder, and a shift by an unknown count as unknown; so do verdicts on kernel
- * programs.
+ * Does the kernel treat the result as unknown: a quotient, a remainder, or a shift by an unknown count? Verdicts on
+ * kernel programs do the same.
  */
 static bool kernel_unknown(const struct verifier *v, const struct gpubpf_insn *insn, const struct reg *src)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Conditional jumps (RFC 9669 4.3): decides which successors are possible, and narrows numbers on both. */
+/*
+ * Checks conditional jumps (RFC 9669 4.3): decides which successors are possible, and narrows the compared numbers in
+ * each.
+ */
 #include "verify.h"
 
 struct sync {
@@ -8,8 +11,8 @@ struct sync {
 };
 
 /*
- * Updates r, which differs from `known` by a constant. In 32 bits no number of the group is wider, and a difference
- * wraps as its sum did. A 4-byte sum implies nothing about an 8-byte sum.
+ * Updates r, which differs by a constant from the number that a comparison narrowed. For 4-byte sums, no linked number
+ * has more than 32 bits, and the difference wraps as the sum did. A 4-byte sum implies nothing about an 8-byte sum.
  */
 static void sync_one(struct verifier *v, struct reg *r, void *arg)
 {
@@ -42,8 +45,8 @@ static void sync_linked(struct verifier *v, struct state *st, struct reg *r)
 }
 
 /*
- * A number compared with itself. The kernel deduces from it as from any comparison. It discards a range that becomes
- * empty and keeps the known bits (reg_bounds_sanity_check() of kernel/bpf/verifier.c).
+ * Narrows a number that is compared with itself. The kernel treats it as any comparison: if a range becomes empty, it
+ * discards the range and keeps the known bits (reg_bounds_sanity_check() of kernel/bpf/verifier.c).
  */
 static void narrow_equal(const struct gpubpf_insn *insn, bool holds, struct scalar *s)
 {
@@ -56,7 +59,7 @@ static void narrow_equal(const struct gpubpf_insn *insn, bool holds, struct scal
 	bounds_full(&s->w32, 32);
 }
 
-/* Narrows the numbers on one edge of a comparison: `holds` or not. */
+/* Narrows the compared numbers on one edge: `holds` if the comparison is true there. */
 static void narrow_edge(struct verifier *v, struct state *st, const struct gpubpf_insn *insn, bool holds)
 {
 	struct reg *regs = st->frame[st->nframes - 1]->regs, *a = &regs[insn->dst], imm, *b = &imm;
@@ -120,7 +123,7 @@ static void narrow_null(struct verifier *v, struct state *st, const struct reg *
 		ref_drop(st, ref);
 }
 
-/* Both successors are possible: the target is walked later, the next instruction now. */
+/* Queues the jump's target as *other and continues with the next instruction, since both successors are possible. */
 static int fork_paths(struct verifier *v, const struct gpubpf_insn *insn, struct state **other)
 {
 	*other = state_copy(v, v->cur);
@@ -147,7 +150,7 @@ static int branch_null(struct verifier *v, const struct gpubpf_insn *insn)
 
 static int branch_scalar(struct verifier *v, const struct gpubpf_insn *insn, const struct reg *a, const struct reg *b)
 {
-	/* the kernel looks at set bits only if one side is known */
+	/* the kernel decides a comparison of bits (BPF_JSET) only if one side is known */
 	bool known = insn->width == 4 ? scalar_is_const32(&a->s) || scalar_is_const32(&b->s) :
 					scalar_is_const(&a->s) || scalar_is_const(&b->s);
 	bool unsure = v->opts.any_ctx && insn->op == GPUBPF_JSET && !known;
@@ -175,7 +178,7 @@ static bool same_object(const struct reg *a, const struct reg *b)
 	return (a->type == R_STACK && a->frame == b->frame) || (a->type == R_RECORD && a->ref == b->ref);
 }
 
-/* Pointers into one object compare as their offsets do. */
+/* Compares two pointers into one object by their offsets. */
 static int branch_offsets(struct verifier *v, const struct gpubpf_insn *insn, const struct reg *a, const struct reg *b)
 {
 	struct scalar x, y;
@@ -217,7 +220,7 @@ static int branch_pointer(struct verifier *v, const struct gpubpf_insn *insn, co
 	return 0;
 }
 
-/* Sets v->pc to the successor. */
+/* Walks a conditional jump. Sets v->pc to the successor that is walked now. */
 int do_jcond(struct verifier *v, const struct gpubpf_insn *insn)
 {
 	const struct reg *a = &cur_regs(v)[insn->dst], *b;

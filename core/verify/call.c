@@ -10,17 +10,17 @@
 #include "verify.h"
 
 #define F_RDONLY_PROG (1u << 7)
-#define FORMAT_MAX 128 /* bytes of a format that is parsed */
+#define FORMAT_MAX 128 /* maximum bytes of a format that the verifier parses */
 #define CHANGES (GPUBPF_USE_UPDATE | GPUBPF_USE_DELETE)
 
 struct call {
 	const struct gpubpf_helper *h;
 	const struct gpubpf_map *map;
 	int map_index;
-	struct reg *ref;            /* the record that the call releases */
+	struct reg *ref;            /* the register with the record that the call releases */
 	uint64_t alloc;             /* size of the record that the call reserves */
-	uint64_t out_bytes;         /* largest size argument */
-	uint32_t callback;          /* pc of the callback, if there is one */
+	uint64_t out_bytes;         /* maximum of the size argument */
+	uint32_t callback;          /* pc of the callback; undefined for helpers without one */
 };
 
 static int bad_arg(struct verifier *v, const struct call *c, int i, const char *want)
@@ -158,7 +158,7 @@ static bool prints_text(struct verifier *v, int value)
 	return false;
 }
 
-/* Text in a map. The reader of the record looks it up in the map, where the words of a value must be contiguous. */
+/* Checks a text that lies in a map. The host reads it there, so the words of the value must be contiguous. */
 static int check_text(struct verifier *v, const struct call *c, int i)
 {
 	const struct reg p = cur_regs(v)[GPUBPF_R1 + i];
@@ -301,7 +301,10 @@ static int check_string(struct verifier *v, const struct call *c, int i)
 	return bad_arg(v, c, i, "a string that ends with NUL");
 }
 
-/* The name is looked up in each probed kernel. It must be known by then, and it may name any parameter. */
+/*
+ * Checks a parameter's name. It must be a known constant, since the session looks it up in each probed kernel before
+ * launch. It may name any parameter.
+ */
 static int check_name(struct verifier *v, const struct call *c, int i)
 {
 	const struct reg *r = &cur_regs(v)[GPUBPF_R1 + i];
@@ -387,7 +390,7 @@ static int check_arg(struct verifier *v, struct call *c, int i)
 	return 0;
 }
 
-/* Refuses a helper that does not exist on a GPU, with an alternative if there is one. */
+/* Refuses a helper that does not exist on a GPU, and names an alternative if there is one. */
 static int no_helper(struct verifier *v, const struct gpubpf_insn *insn, const struct gpubpf_helper *h)
 {
 	static const struct {
@@ -428,7 +431,10 @@ static int find_helper(struct verifier *v, const struct gpubpf_insn *insn, const
 	return 0;
 }
 
-/* A launch's stack is passed as one number, so the session must know the requested frames before the launch. */
+/*
+ * Checks helper 27 (get_stackid). The session walks the launch's stack before the launch, so all calls must request the
+ * same frames.
+ */
 static int check_stack_id(struct verifier *v, const struct call *c)
 {
 	struct gpubpf_facts *f = v->facts;
@@ -459,14 +465,15 @@ static void note_call(struct verifier *v, const struct call *c)
 
 	if (c->map)
 		f->map_use[c->map_index] |= use;
-	if (c->map && use & GPUBPF_USE_OUTPUT) /* reserve sets alloc, output sets out_bytes; the other is 0 */
+	if (c->map && use & GPUBPF_USE_OUTPUT) /* ringbuf_reserve sets alloc, ringbuf_output sets out_bytes; the
+					        * other one is 0 */
 		v->cur->tally.cost.event_bytes += c->alloc + c->out_bytes;
 	if (c->h->class == GPUBPF_CLASS_PRINT)
 		v->cur->tally.cost.prints++;
 	facts_helper(f, c->h);
 }
 
-/* Is the element certain to exist? An element of an array at a valid constant index is never NULL. */
+/* Does the look-up always find an element? It does in an array at a constant index that is in range. */
 static bool is_certain_hit(struct verifier *v, const struct call *c)
 {
 	const struct reg *key = &cur_regs(v)[GPUBPF_R2];
@@ -477,7 +484,7 @@ static bool is_certain_hit(struct verifier *v, const struct call *c)
 	       c->map->key_size == 4 && stack_known(v, key, 4, &index) && index < c->map->max_entries;
 }
 
-/* Notes a constant index that the array does not have: the call always fails. */
+/* Records a constant index outside of the array, with which the call always fails. */
 static void note_outside(struct verifier *v, const struct call *c)
 {
 	const struct reg *key = &cur_regs(v)[GPUBPF_R2];

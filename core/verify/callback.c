@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sub-programs, callbacks, and returns. A sub-program is walked at each call with its caller's arguments.
+ * Walks sub-programs, callbacks, and returns. A sub-program is walked at each call with its caller's arguments.
  *
- * A helper that calls back is a loop. Either it returns (0 more calls), or the callback runs and the choice repeats,
- * unless the callback returned 1. The walk ends when the caller's state after an iteration is covered by an earlier
- * one. To get there, numbers that change between iterations and that nothing depends on become unknown.
+ * A helper that calls back is walked as a loop. At each pass the walk forks: the helper returns, or it calls the
+ * callback once more. A callback that returned 1 ends the loop. The walk stops when an earlier state covers the
+ * caller's state after an iteration. So that this happens, numbers that change between iterations and that no check
+ * relied on become unknown.
  */
 #include "verify.h"
 
@@ -25,7 +26,7 @@ int do_call_local(struct verifier *v, const struct gpubpf_insn *insn)
 	return 0;
 }
 
-/* The helper returns after its last iteration. */
+/* Sets r0 to the helper's result after its last iteration. */
 static void helper_returns(struct state *s)
 {
 	struct frame *f = s->frame[s->nframes - 1];
@@ -36,7 +37,7 @@ static void helper_returns(struct state *s)
 	f->rounds = 0;
 }
 
-/* Returns the frame of the key that the current frame passes on (core/model/facts.h). */
+/* Returns the row of the frame that holds the key which the current frame's helper 164 passes (core/model/facts.h). */
 static uint8_t key_frame(const struct verifier *v)
 {
 	return (uint8_t)(v->funcs[0].height + v->cur->nframes - 1);
@@ -87,8 +88,8 @@ static uint64_t max_rounds(struct verifier *v, const struct gpubpf_helper *h, in
 }
 
 /*
- * Returns the number of iterations after which no other can follow. The kernel's maps may grow during an iteration;
- * ours have a fixed number of elements.
+ * Returns the number of iterations after which no other can follow. A map of the kernel may grow during an iteration; a
+ * map of a GPU has a fixed number of elements.
  */
 static uint64_t is_last_round(struct verifier *v, const struct gpubpf_helper *h, int map)
 {
@@ -98,8 +99,8 @@ static uint64_t is_last_round(struct verifier *v, const struct gpubpf_helper *h,
 }
 
 /*
- * Does the current function name the callback? The call depth, and so the number of frames, is computed from the
- * functions that each function names.
+ * Does an instruction of the current function load the callback's address? The call depth, and so the number of frames,
+ * is computed from the functions whose address each function loads.
  */
 static bool is_named_here(const struct verifier *v, uint32_t target)
 {
@@ -162,7 +163,7 @@ static void widen_slot(struct verifier *v, struct stack_slot *now, const struct 
 		widen(v, &now->upper, &before->upper);
 }
 
-/* Makes numbers unknown that changed since the last iteration and that nothing has depended on. */
+/* Makes numbers unknown that changed since the last iteration and that no check relied on. */
 static void widen_state(struct verifier *v, struct state *now, uint32_t pc)
 {
 	const struct checkpoint *c = now->parent;
@@ -198,7 +199,7 @@ static int callback_return(struct verifier *v)
 		return refuse(v, GPUBPF_E_REF_LEAK, "a callback leaves a record reserved, or releases its caller's");
 	round_end(v);
 	frame_pop(v, v->cur);
-	if (last) { /* the helper returns */
+	if (last) { /* the callback returned 1, so the helper returns */
 		helper_returns(v->cur);
 		v->pc = call + 1;
 		return 0;

@@ -90,7 +90,7 @@ static int check_jumps(struct verifier *v)
 	return 0;
 }
 
-/* Marks reachable instructions, starting at each function that a reached instruction names. */
+/* Marks reachable instructions, starting at each function that a reached instruction calls or loads the address of. */
 static int check_reachable(struct verifier *v)
 {
 	uint8_t *reached = calloc(v->n, 1);
@@ -124,7 +124,10 @@ static int check_reachable(struct verifier *v)
 	return err;
 }
 
-/* Computes the height of the call tree below f, by depth-first search. Colour 1 is on the current path, 2 is done. */
+/*
+ * Computes the height of the call tree below f, by depth-first search. Colour 1: f is on the current path; 2: f is
+ * done.
+ */
 static int call_height(struct verifier *v, uint32_t f, uint32_t depth)
 {
 	struct func_info *fn = &v->funcs[f];
@@ -208,7 +211,7 @@ static uint16_t arg_regs(const struct gpubpf_insn *insn)
 	return uses;
 }
 
-/* Returns the registers live before the instruction, for those live after it. */
+/* Returns the registers live before an instruction; `after` is the set live after it. */
 static uint16_t live_before(const struct gpubpf_insn *insn, uint16_t after)
 {
 	uint16_t dst = BIT(insn->dst), src = insn->reg ? BIT(insn->src) : 0;
@@ -266,7 +269,10 @@ void cfg_liveness(struct verifier *v)
 	}
 }
 
-/* Checks that named maps exist, and that the address of a value lies in the only value of an array. */
+/*
+ * Checks that the maps which instructions name exist, and that a map value's address lies in the only value of an
+ * array.
+ */
 static int check_maps(struct verifier *v)
 {
 	for (uint32_t pc = 0; pc < v->n; pc++) {
@@ -293,7 +299,7 @@ static int check_maps(struct verifier *v)
 	return 0;
 }
 
-/* Finds helpers that call back; the iterations of their loops merge there. */
+/* Marks helper calls that call back: paths merge there, once per iteration. */
 static void find_callers_back(struct verifier *v)
 {
 	for (uint32_t pc = 0; pc < v->n; pc++) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Worst cases. Checkpoints form a tree. Each stores the cost of the path from its parent, and the maximum over all
- * paths from it to the end. A path that stops at a covering state takes over that state's remaining cost.
+ * Computes worst cases. Checkpoints form a tree. Each stores the cost of the path from its parent, and the maximum over
+ * all paths from it to the end. A path that stops at a covering state takes over that state's remaining cost.
  *
- * A helper that calls back is walked until an iteration brings no new state, not once for each call. So the maximum
+ * A helper that calls back is walked until an iteration reaches no new state, not once per iteration. So the maximum
  * cost of one iteration is computed in the same way, from the helper's checkpoint to the callback's return. Paths count
- * their calls of the helper. At the end each call is multiplied by its maximum number of iterations.
+ * their calls of the helper. At the end each call's cost is multiplied by its maximum number of iterations.
  */
 #include "verify.h"
 
@@ -47,8 +47,8 @@ void tally_jump(struct verifier *v, struct state *st, uint32_t pc)
 }
 
 /*
- * The current path ends, with `rest` after it. A checkpoint is complete when all its paths are done; then its worst
- * case propagates to its parent.
+ * Ends the current path; `rest` is the cost from here to the end of the program. A checkpoint is complete when all its
+ * paths are done; then its worst case propagates to its parent.
  */
 void path_done(struct verifier *v, const struct tally *rest)
 {
@@ -83,8 +83,8 @@ void rounds_begin(struct verifier *v, uint64_t most)
 }
 
 /*
- * The iteration that frame `depth` is in ends `rest` after the last checkpoint. Propagates this cost back to the
- * checkpoint at which the iteration began.
+ * Records the end of the iteration in frame `depth`, at cost `rest` after the last checkpoint. Propagates this cost up
+ * to the checkpoint at which the iteration began.
  */
 static void propagate_round(struct verifier *v, uint32_t depth, const struct tally *rest)
 {
@@ -99,7 +99,7 @@ static void propagate_round(struct verifier *v, uint32_t depth, const struct tal
 			return;
 		}
 		if (begins && v->aux[call].calling) {
-			tail.calls[v->aux[call].calling - 1] = 0; /* the call that this iteration belongs to */
+			tail.calls[v->aux[call].calling - 1] = 0; /* do not count the call whose iteration this is */
 			tally_max(&v->calling[v->aux[call].calling - 1].round, &tail);
 		}
 		if (begins)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The facts that the walk leaves for lowering. Each visit of an instruction adds to its facts. A path that was not
- * walked because an earlier state covers it adds nothing. So a fact may only rest on values which that comparison
- * looked at. Pointers are always compared. A number is compared only if its mark is on, hence the notes.
+ * Collects the facts for lowering. Each visit of an instruction adds to its facts. The walk skips a path if an earlier
+ * state covers it; then the path adds no facts. So a fact may use only values that the comparison of states checks. It
+ * always compares pointers, but numbers only if their precision mark is set. A fact that uses a number is therefore
+ * stored as a note (struct value_note) until the marks are final.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -56,7 +57,8 @@ void facts_helper(struct gpubpf_facts *f, const struct gpubpf_helper *h)
 	f->prints |= h->class == GPUBPF_CLASS_PRINT;
 	f->clock |= h->op == GPUBPF_OP_CLOCK;
 	f->sm |= h->op == GPUBPF_OP_SM;
-	f->pid |= h->op == GPUBPF_OP_PID || h->op == GPUBPF_OP_ALLOCATION || /* the table belongs to one process */
+	f->pid |= h->op == GPUBPF_OP_PID || h->op == GPUBPF_OP_ALLOCATION || /* the allocation table belongs to one
+									      * process */
 		  h->op == GPUBPF_OP_STACK_ID;
 	f->allocations |= h->op == GPUBPF_OP_ALLOCATION;
 }
@@ -68,7 +70,9 @@ int gpubpf_facts_unproven(struct gpubpf_prog *prog)
 	for (uint32_t pc = 0; f && pc < prog->ninsns; pc++) {
 		const struct gpubpf_helper *h = gpubpf_insn_helper(&prog->insns[pc]);
 
-		if (h && (h->class == GPUBPF_CLASS_ENV || h->class == GPUBPF_CLASS_ENDS)) /* no other class runs */
+		if (h && (h->class == GPUBPF_CLASS_ENV || h->class == GPUBPF_CLASS_ENDS)) /* programs on a GPU call
+											   * no helper of another
+											   * class */
 			facts_helper(f, h);
 	}
 	gpubpf_facts_destroy(prog->facts);
@@ -118,7 +122,10 @@ void access_merge(struct gpubpf_access *to, const struct gpubpf_access *from)
 	to->size_max = to->size_max > from->size_max ? to->size_max : from->size_max;
 }
 
-/* A value of an element of a map of maps may belong to any map with the same prototype. */
+/*
+ * Joins an access to an instruction's facts. A value of an element of a map of maps may belong to any map with the same
+ * prototype.
+ */
 static void access_add(const struct verifier *v, struct gpubpf_access *to, const struct gpubpf_access *from)
 {
 	struct gpubpf_access a = *from;
@@ -164,7 +171,7 @@ static void record_value(struct verifier *v, const struct reg *r, int arg)
 	v->notes[v->nnotes++] = (struct value_note){ v->pc, r->mark, (int8_t)arg };
 }
 
-/* *state: 0 = not seen yet, 1 = the same number so far, 2 = different numbers */
+/* Joins a number to a fact. *state: 0 = no number yet, 1 = always the same number so far, 2 = different numbers */
 static void see_value(struct verifier *v, const struct reg *r, uint8_t *state, uint64_t *value, int arg)
 {
 	bool known = r->type == R_SCALAR && scalar_is_const(&r->s);

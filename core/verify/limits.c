@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Checks a program against the limits of one target, which may be below the proof's limits. A safe program may still
- * not fit.
- */
+/* Checks a program against the limits of one target, which may be lower than those that the verifier proves. */
 #include <string.h>
 
 #include "core/model/diag.h"

@@ -9,7 +9,7 @@
 #include "core/model/places.h"
 #include "verify.h"
 
-#define F_RDONLY_PROG (1u << 7) /* BPF_F_RDONLY_PROG, BPF_F_WRONLY_PROG: uapi/linux/bpf.h */
+#define F_RDONLY_PROG (1u << 7) /* the kernel's BPF_F_RDONLY_PROG, and below BPF_F_WRONLY_PROG: uapi/linux/bpf.h */
 #define F_WRONLY_PROG (1u << 8)
 #define KPROBE_CTX_SIZE 168     /* struct pt_regs of x86-64 */
 
@@ -18,7 +18,7 @@ const struct gpubpf_map *reg_map(const struct verifier *v, const struct reg *r)
 	return r->map >= 0 ? &v->unit->maps[r->map] : NULL;
 }
 
-/* Computes the first and last offset that p + off may have. -1 if it is not bounded. */
+/* Computes the lowest and the highest offset that p + off can have. -1: they are not bounded. */
 int ptr_offset(const struct reg *p, int64_t off, int64_t *lo, int64_t *hi)
 {
 	if (p->s.w64.smin <= -MAX_OFFSET || p->s.w64.smax >= MAX_OFFSET)
@@ -65,7 +65,10 @@ static int check_permission(struct verifier *v, const struct reg *p, bool write)
 	return 0;
 }
 
-/* Keys are passed in private memory, at the bottom of a frame for keys (core/model/facts.h). */
+/*
+ * Describes the access to a key as an access to its private memory, at the bottom of the frame for keys
+ * (core/model/facts.h).
+ */
 static void key_access(const struct reg *p, struct gpubpf_access *a)
 {
 	a->spaces = GPUBPF_SPACE_STACK;
@@ -75,7 +78,10 @@ static void key_access(const struct reg *p, struct gpubpf_access *a)
 	a->off_max -= GPUBPF_STACK_SIZE;
 }
 
-/* Checks that [p + off, p + off + size) lies in the object that p points into. `who` names the access. */
+/*
+ * Checks that [p + off, p + off + size) lies in the object that p points into. `who` is the text that names the access
+ * in a refusal.
+ */
 int check_region(struct verifier *v, const struct reg *p, int64_t off, uint64_t size, bool write, const char *who,
 		 struct gpubpf_access *a)
 {
@@ -89,7 +95,7 @@ int check_region(struct verifier *v, const struct reg *p, int64_t off, uint64_t 
 	if (p->s.w64.smin < 0 && p->s.w64.smin + p->off + off < 0)
 		return refuse(v, code, "%s of %llu bytes may begin before %s: the offset can be as low as %lld", who,
 			      (unsigned long long)size, type_name(p), (long long)(p->s.w64.smin + p->off + off));
-	/* the kernel requires that the variable part alone is not negative */
+	/* the kernel requires that the variable part of the offset alone is not negative */
 	if (ptr_offset(p, off, &lo, &hi) < 0 || (v->opts.any_ctx && p->s.w64.umax >= MAX_OFFSET &&
 						 !scalar_is_const(&p->s)))
 		return refuse(v, code, "%s of %llu bytes in %s has no upper bound", who, (unsigned long long)size,
@@ -149,7 +155,10 @@ static void note_ctx(struct verifier *v, const struct ctx_field *f, uint32_t off
 			v->facts->ctx_args |= 1ull << i;
 }
 
-/* A field that the place does not provide would read as 0, which the program could not tell from a value. */
+/*
+ * Refuses to load a context field that the program's place does not provide. It would read as 0, which the program
+ * could not tell from a value.
+ */
 static int check_provided(struct verifier *v, const struct ctx_field *f)
 {
 	enum gpubpf_site site = v->prog->site;
@@ -167,8 +176,8 @@ static int check_provided(struct verifier *v, const struct ctx_field *f)
 }
 
 /*
- * The program runs at one kind of place, so `site` is a constant. Code for other places in a shared function is not
- * walked.
+ * Sets dst for a field whose value is known. A program runs at one kind of place, so `site` is constant, and code for
+ * other places in a shared function is not walked.
  */
 static void load_known_field(struct verifier *v, const struct ctx_field *f, struct reg *dst)
 {
@@ -225,7 +234,9 @@ static int load_ctx(struct verifier *v, const struct reg *p, int off, unsigned i
 	return 0;
 }
 
-/* An instruction may read the context or other memory, but not both: they are lowered differently. */
+/*
+ * Refuses an instruction that reads the context on one path and other memory on another: they are lowered differently.
+ */
 static int check_kind(struct verifier *v, const struct reg *p)
 {
 	uint8_t kind = p->type == R_CTX ? 1 : 2;
@@ -259,7 +270,7 @@ static int check_pointer(struct verifier *v, const struct reg *p, unsigned int r
 	return check_kind(v, p);
 }
 
-/* Constants of a frozen .rodata are known, as in the kernel. */
+/* Loads from a map value. The content of a frozen .rodata is known, as in the kernel. */
 static void load_value(struct verifier *v, const struct reg *p, int off, unsigned int size, struct reg *dst)
 {
 	const struct gpubpf_map *map = reg_map(v, p);

@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decides when a path need not be walked further: an earlier state at the same pc covers the current one, and all paths
- * from it were found safe. The earlier state covers if every live register, and every stack slot that was read later,
- * includes the current value. Numbers whose mark is off there may differ freely.
+ * Ends a path early: an earlier state at the same pc covers the current one, and all paths from the earlier state were
+ * found safe. A state covers another if each live register, and each stack slot that was read later, includes the
+ * other's value. Numbers without a precision mark in the earlier state may differ freely.
  *
- * Programs with callbacks prune against unfinished iterations, whose marks are not final. They compare all numbers and
- * all of the stack. Otherwise an unfinished state only serves to detect a loop that changes nothing.
+ * In programs with callbacks, states of unfinished iterations may cover too. Their marks are not final, so the
+ * comparison includes all numbers and all of the stack. Without callbacks, an unfinished state only serves to detect a
+ * loop that changes nothing.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "verify.h"
 
-#define MIN_INSNS 8                  /* minimum distance between two checkpoints, in instructions and in jumps */
+#define MIN_INSNS 8                  /* minimum distance between checkpoints: this many instructions and this many
+				      * jumps */
 #define MIN_JUMPS 2
-#define LOOP_INSNS 64                /* the same in a loop, where states rarely match; one of the two is enough */
+#define LOOP_INSNS 64                /* minimum distance in a loop, where states rarely match: this many
+				      * instructions, or this many jumps */
 #define LOOP_JUMPS 12
 #define MANY_MISSES 64
 #define MAX_STATE_BYTES (96u << 20)
@@ -33,8 +36,8 @@ struct compare {
 };
 
 /*
- * Ids that are equal in the old state must be equal now. Ids that differ there may be equal now, which is only more
- * precise.
+ * Matches ids: equal ids in the old state must be equal in the new one. Different ids in the old state may be equal in
+ * the new one, which only knows more.
  */
 static bool ids_match(struct compare *c, uint32_t old, uint32_t now)
 {
@@ -52,7 +55,10 @@ static bool ids_match(struct compare *c, uint32_t old, uint32_t now)
 	return true;
 }
 
-/* A number that is linked to no other may have lost the id that it had in the old state. */
+/*
+ * Matches the links of two numbers. If the new number has no id, no other number is linked to it, so it may match an id
+ * that is used once in the old state.
+ */
 static bool links_match(struct compare *c, const struct reg *old, const struct reg *now)
 {
 	if (!old->id)
@@ -119,8 +125,8 @@ static bool byte_covers(struct compare *c, const struct stack_slot *old, const s
 }
 
 /*
- * Compares the register spilled at the slot's first byte or, by `kind`, in its upper half. A longer spill in the new
- * state was not truncated to the filled size.
+ * Compares the register spilled at the slot's first byte, or with `kind` B_UPPER in its upper half. A longer spill in
+ * the new state was not truncated to the filled size.
  */
 static bool spill_covers(struct compare *c, const struct stack_slot *old, const struct stack_slot *now, uint8_t kind)
 {
@@ -151,7 +157,7 @@ static bool slot_covers(struct compare *c, const struct stack_slot *old, const s
 	return !holds_upper(old) || !holds_upper(now) || spill_covers(c, old, now, B_UPPER);
 }
 
-/* Returns the registers of frame i that are read from here on. */
+/* Returns the registers of frame i that are live at pc, or for a caller's frame after its call. */
 static uint16_t live_regs(const struct verifier *v, const struct state *s, uint32_t i, uint32_t pc)
 {
 	uint32_t call;
@@ -166,7 +172,7 @@ static uint16_t live_regs(const struct verifier *v, const struct state *s, uint3
 
 static bool frame_covers(struct compare *c, const struct frame *old, const struct frame *now, uint16_t live)
 {
-	/* iterations are bounded: an earlier state with more completed iterations walked fewer after it */
+	/* iterations are bounded, so a state with more completed iterations leaves fewer to walk and does not cover */
 	if (old->callsite != now->callsite || old->func != now->func || old->called_back != now->called_back ||
 	    old->rounds > now->rounds || (c->mode == EXACT && old->rounds != now->rounds))
 		return false;
@@ -185,7 +191,8 @@ static bool frame_covers(struct compare *c, const struct frame *old, const struc
 static bool state_covers(struct verifier *v, const struct state *old, const struct state *now, uint32_t pc,
 			 enum mode mode)
 {
-	struct compare c; /* its ids, 2 KiB, are not cleared: this runs for every stored state at every visit */
+	struct compare c; /* struct compare has 2 KiB of ids; it is not cleared, because this runs for each stored
+			   * state at each visit */
 
 	c.v = v;
 	c.mode = mode;
@@ -201,7 +208,10 @@ static bool state_covers(struct verifier *v, const struct state *old, const stru
 	return true;
 }
 
-/* Numbers that paths after the earlier state relied on are relied on here too. */
+/*
+ * Sets the marks of the current state's numbers whose counterparts in the earlier state are marked: paths from the
+ * earlier state relied on them.
+ */
 static void inherit_marks(struct verifier *v, const struct state *old, const struct state *now, uint32_t pc)
 {
 	for (uint32_t i = 0; i < old->nframes; i++) {
@@ -255,7 +265,7 @@ no_memory:
 	return -1;
 }
 
-/* Is the state often compared without ever covering another? Such states are discarded. */
+/* Was the state compared often and covered no state? Such states are discarded. */
 static bool is_useless(const struct checkpoint *c)
 {
 	return c->misses > 3 * c->hits + MANY_MISSES;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Intervals and their product with tristate numbers. range_alu.c has arithmetic, range_cmp.c comparisons. */
+/* Intervals, and their reduced product with tristate numbers. range_alu.c has arithmetic, range_cmp.c comparisons. */
 #include "range.h"
 
 #include <string.h>
@@ -27,7 +27,10 @@ static uint64_t umin64(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* Splits both intervals at the sign. Each half has the same order in both, so that they can be intersected. */
+/*
+ * Tightens the signed and the unsigned interval by each other. Splits both at the sign bit: within a half, signed and
+ * unsigned order agree, so the intervals can be intersected.
+ */
 bool bounds_reduce(struct bounds *b, unsigned int bits)
 {
 	uint64_t all = ones(bits), half = all >> 1;
@@ -95,7 +98,10 @@ static void bounds_from_tnum(struct bounds *b, struct tnum t, unsigned int bits)
 	       (int64_t)tnum_sext(tnum_const(t.value | (t.mask & ~sign)), bits).value);
 }
 
-/* A 64-bit interval shorter than 2^32 is an arc on the circle of low halves. */
+/*
+ * Derives the interval of the low 32 bits from a 64-bit interval shorter than 2^32, whose low halves form one arc
+ * modulo 2^32.
+ */
 static void clip32_arc(struct bounds *w32, uint64_t lo, uint64_t hi)
 {
 	if (hi - lo > UINT32_MAX)
@@ -106,7 +112,10 @@ static void clip32_arc(struct bounds *w32, uint64_t lo, uint64_t hi)
 		clip_s(w32, (int32_t)lo, (int32_t)hi);
 }
 
-/* The smallest number with the upper half of `lo` has the smallest low half; likewise the largest. */
+/*
+ * Tightens the 64-bit minimum: among numbers with its upper half, the one with the smallest low half. Likewise the
+ * maximum.
+ */
 static void clip64_from_32(struct scalar *s)
 {
 	const uint64_t upper = ~(uint64_t)UINT32_MAX;
@@ -140,7 +149,7 @@ static bool reduce_tnum(struct scalar *s)
 	return true;
 }
 
-/* If only one number has these bits and lies in the interval, it is that constant. */
+/* Makes the number a constant if only one number has the known bits and lies in the interval. */
 void scalar_fold_const(struct scalar *s)
 {
 	uint64_t lo, hi;
@@ -200,7 +209,7 @@ void scalar_zext(struct scalar *s, unsigned int bytes)
 	if (bytes == 8)
 		return;
 	s->var = tnum_cast(s->var, bits);
-	/* numbers that differ only below the cut keep their order */
+	/* the bounds agree in the bits above the cut, so the truncated numbers have the same order */
 	if (bits < 32 || (s->w64.umin & upper) != (s->w64.umax & upper)) {
 		bounds_full(&s->w64, 64);
 	} else {

@@ -56,20 +56,20 @@ void scalar_sext(struct scalar *s, unsigned int bytes);
 /* d = d op s for every op except MOV, MOVSX and END; width 4 (zero-extended) or 8 bytes. */
 void scalar_alu(enum gpubpf_alu_op op, struct scalar *d, const struct scalar *s, unsigned int width);
 void scalar_byteswap(struct scalar *s, unsigned int bytes, char kind);
-/* The result of op on known numbers. */
+/* Returns the result of op on known numbers. */
 uint64_t alu_concrete(enum gpubpf_alu_op op, uint64_t d, uint64_t s, unsigned int width);
 
-/* 1 = a op b always holds, 0 = never, -1 = it depends */
+/* Returns 1 if a op b always holds, 0 if it never holds, -1 if it may. */
 int scalar_taken(enum gpubpf_jmp_op op, const struct scalar *a, const struct scalar *b, unsigned int width);
 /*
- * Tightens both, which may be the same object, by the assumption that `a op b` is `holds`. `kernel`: with the precision
- * losses of the Linux kernel's verifier (range_linux.c). False: impossible.
+ * Tightens a and b, which may be the same object, by assuming that `a op b` is true (`holds`) or false. `kernel`: with
+ * the precision losses of the Linux kernel's verifier (range_linux.c). False: the assumption is impossible.
  */
 bool scalar_assume(enum gpubpf_jmp_op op, bool holds, struct scalar *a, struct scalar *b, unsigned int width,
 		   bool kernel);
 /* scalar_sync() with the precision losses of the Linux kernel's verifier (range_linux.c). */
 bool scalar_sync_kernel(struct scalar *s);
-/* Call before scalar_alu(), to know no more than the kernel does. */
+/* Reduces the operands' known properties to those that the kernel uses for op. Call it before scalar_alu(). */
 void scalar_lose_precision(enum gpubpf_alu_op op, struct scalar *d, const struct scalar *s);
 
 #endif

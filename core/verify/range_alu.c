@@ -45,7 +45,8 @@ static void bounds_mul(struct bounds *out, const struct bounds *a, const struct 
 void bounds_alu(enum gpubpf_alu_op op, struct bounds *out, const struct bounds *a, const struct bounds *b,
 		unsigned int bits)
 {
-	const unsigned __int128 turn = (unsigned __int128)1 << bits; /* makes differences positive */
+	const unsigned __int128 turn = (unsigned __int128)1 << bits; /* 2^bits; added below so that differences are
+								      * positive */
 	struct bounds r;
 
 	bounds_full(&r, bits);
@@ -177,7 +178,10 @@ static void shift32(enum gpubpf_alu_op op, struct scalar *d, unsigned int n)
 	}
 }
 
-/* Unsigned division by a constant other than 0 is monotone; the remainder is below the divisor. */
+/*
+ * Divides by a constant other than 0, unsigned. The quotient's bounds are the quotients of the bounds; the remainder is
+ * below the divisor.
+ */
 static bool divide_range(enum gpubpf_alu_op op, struct scalar *d, uint64_t s, unsigned int width)
 {
 	uint64_t lo = width == 4 ? d->w32.umin : d->w64.umin, hi = width == 4 ? d->w32.umax : d->w64.umax;
@@ -206,7 +210,7 @@ static struct tnum tnum_alu(enum gpubpf_alu_op op, struct tnum a, struct tnum b)
 	}
 }
 
-/* a & b is at most either operand, a | b at least either. The tnum provides the rest. */
+/* Bounds the result: a & b is at most each operand, a | b at least each. The tnum provides tighter bounds. */
 static void bitwise_bounds(enum gpubpf_alu_op op, struct bounds *d, const struct bounds *s, unsigned int bits)
 {
 	struct bounds r;

@@ -82,8 +82,8 @@ static void meet(struct bounds *a, struct bounds *b)
 }
 
 /*
- * The `bits` low bits of both are equal. The kernel compares intervals of the width only (regs_refine_cond_op() of
- * kernel/bpf/verifier.c).
+ * Assumes that the low `width` bytes of a and b are equal. The kernel then compares only the intervals of that width
+ * (regs_refine_cond_op() of kernel/bpf/verifier.c).
  */
 static bool assume_eq(struct scalar *a, struct scalar *b, unsigned int width, bool kernel)
 {
@@ -101,7 +101,7 @@ static bool assume_eq(struct scalar *a, struct scalar *b, unsigned int width, bo
 	return true;
 }
 
-/* a is not the number v: only a bound that equals v moves. */
+/* Assumes that a is not v (sv as a signed number). This moves a bound only if the bound equals v. */
 static void assume_ne(struct bounds *a, uint64_t v, int64_t sv)
 {
 	if (a->umin == a->umax || a->smin == a->smax)
@@ -124,7 +124,10 @@ static void assume_not_const(struct scalar *a, const struct scalar *b, unsigned 
 		assume_ne(&a->w64, b->var.value, (int64_t)b->var.value);
 }
 
-/* a & b is (not) zero, b known. The kernel discards the ranges when bits turn out to be clear. */
+/*
+ * Assumes that a & b is zero or, with `set`, not zero; b is known. The kernel discards the ranges when bits turn out to
+ * be clear.
+ */
 static void assume_set(struct scalar *a, const struct scalar *b, bool set, unsigned int width, bool kernel)
 {
 	struct tnum t = tnum_cast(b->var, width * 8);

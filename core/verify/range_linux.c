@@ -63,7 +63,7 @@ static void within_64(struct bounds *b)
 	}
 }
 
-/* The last step replaces the 64-bit range by the 32-bit range, even if that is wider. */
+/* Applies the kernel's last step, which replaces the 64-bit range by the 32-bit range, even if that is wider. */
 static void between(struct scalar *s)
 {
 	const uint64_t upper = ~(uint64_t)UINT32_MAX;

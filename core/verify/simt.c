@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rules that follow from lanes that run together, and facts about uniformity. */
+/* Checks rules for lanes that run together, and records which results and jumps are uniform. */
 #include "simt.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define F_NO_PREALLOC 1u   /* BPF_F_NO_PREALLOC: uapi/linux/bpf.h */
-#define MANY_BYTES 64      /* of events of one lane */
+#define MANY_BYTES 64      /* warns if one lane emits more bytes of events */
 
 int warn(struct verifier *v, uint32_t pc, const char *text, ...)
 {
@@ -59,7 +59,7 @@ static void set_flags(struct simt *s, uint32_t pc)
 		*flags |= GPUBPF_FACT_SAME_ADDRESS;
 }
 
-/* Marks the last warning as harmless: information only. */
+/* Marks the last warning as harmless: for information only. */
 static int harmless(const struct verifier *v, int err)
 {
 	struct gpubpf_facts *f = v->facts;
@@ -133,7 +133,7 @@ static int warn_outside(struct simt *s, uint32_t pc)
 	const struct gpubpf_map *map = map_of(s->v, s->v->facts->insn[pc].call->map);
 
 	if (!map)
-		return 0; /* the map differs by path */
+		return 0; /* paths disagree about the map */
 	return warn(s->v, pc, "index %u is outside of map %s, whose last one is %u: the call fails, and nothing is counted; use an "
 		    "index below %u, or raise max_entries", s->v->aux[pc].index, name_of(map), map->max_entries - 1,
 		    map->max_entries);
@@ -153,7 +153,10 @@ static bool is_warp_size(int32_t imm)
 	return imm == 31 || imm == 32 || imm == 63 || imm == 64;
 }
 
-/* Warns about thread number % 32, / 32, & 31, >> 5, and comparisons of it with a lane count. */
+/*
+ * Warns if a program computes a warp or lane number from a thread number: % 32, / 32, & 31, >> 5, or compares one with
+ * a lane count.
+ */
 static int check_warp_size(struct simt *s, uint32_t pc)
 {
 	const struct gpubpf_insn *insn = &s->v->insns[pc];
@@ -221,7 +224,7 @@ static int check_volume(struct verifier *v)
 	return map && map->few ? harmless(v, err) : err;
 }
 
-/* Checks the proven program, whose facts are not attached to it yet. */
+/* Checks the program, which is proven safe, against the target's limits. Its facts are not attached to it yet. */
 static int check_limits(struct verifier *v)
 {
 	struct gpubpf_prog proven = *v->prog;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stack slots. A slot of 8 bytes holds a spilled register, or its low bytes from the slot's first address on. It may
- * hold a second one in its upper half: a number's low bytes, which the kernel does not track. Other bytes are written
- * with unknown content, zeros, or not written. A write to a part of a spill turns its other bytes into bytes of unknown
- * content. A pointer is spilled and filled as a whole or not at all.
+ * Tracks stack slots of 8 bytes. A slot holds a spilled register, or its low bytes from the slot's first address on.
+ * Its upper half may hold a second spill: the low bytes of a number, which the kernel does not track. Other bytes are
+ * unknown numbers, zeros, or not written. A write to a part of a spill makes the spill's other bytes unknown. A pointer
+ * is spilled and filled as a whole.
  */
 #include <string.h>
 
@@ -78,8 +78,9 @@ static int touch(struct verifier *v, const struct reg *p, int lo, int hi, uint64
 }
 
 /*
- * The spill's bytes become bytes of unknown content. Known zeros stay known, and then the number matters. The kernel
- * drops them (scrub_spilled_slot() of kernel/bpf/verifier.c).
+ * Turns the bytes of a partly overwritten spill into unknown numbers. If the spilled number is zero, its bytes stay
+ * known zeros, and the number gets its precision mark. The kernel drops zeros, too (scrub_spilled_slot() of
+ * kernel/bpf/verifier.c).
  */
 static void scrub(struct verifier *v, struct stack_slot *s)
 {
@@ -122,8 +123,8 @@ static int refuse_uninit(struct verifier *v, int off)
 }
 
 /*
- * Checks that all bytes of [lo, end) hold numbers. *zero: they are all zero. The kernel sees that only if all or none
- * of them were spilled (check_stack_read_fixed_off() of kernel/bpf/verifier.c).
+ * Checks that all bytes of [lo, end) hold numbers. *zero: all are zero. The kernel notices that only if all or none of
+ * the bytes were spilled (check_stack_read_fixed_off() of kernel/bpf/verifier.c).
  */
 static int load_bytes(struct verifier *v, struct frame *f, int lo, int end, bool *zero)
 {
@@ -258,7 +259,8 @@ static int write_unknown(struct verifier *v, struct frame *f, int lo, int end, b
 				return err;
 		}
 		if (!definite && zero && spill_size(s) == 8 && reg_is_zero(&s->reg)) {
-			mark_reg(v, &s->reg); /* zero over zero, or not written */
+			mark_reg(v, &s->reg); /* the byte stays zero only because the spilled number is zero: mark
+					       * that number */
 			continue;
 		}
 		if (holds_spill(s))
@@ -354,7 +356,7 @@ int stack_helper(struct verifier *v, const struct reg *p, uint64_t size, bool wr
 	return 0;
 }
 
-/* Returns one byte of the frame that p points into, if it is known. The walk relies on it from now on. */
+/* Returns true and the byte at p + off if it is known. Sets its precision mark, since the walk relies on it. */
 bool stack_byte(struct verifier *v, const struct reg *p, int off, uint64_t *value)
 {
 	struct stack_slot *s = off < 0 && off >= -GPUBPF_STACK_SIZE ? slot_of(frame_of(v, p), off) : NULL;
@@ -381,7 +383,7 @@ bool stack_byte(struct verifier *v, const struct reg *p, int off, uint64_t *valu
 	return true;
 }
 
-/* Returns the number at p, if it is known. The walk relies on it from now on. */
+/* Returns true and the number at p if it is known. Sets its precision mark, since the walk relies on it. */
 bool stack_known(struct verifier *v, const struct reg *p, unsigned int size, uint64_t *value)
 {
 	uint64_t byte, number = 0;

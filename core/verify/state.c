@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Registers, frames, and marks. A mark represents one number (or slot) on one path. When the walk relies on a number,
- * its mark is set, and so are the marks of its inputs, back over earlier checkpoints. So a stored state records which
- * of its numbers its continuation relied on.
+ * Registers, frames and precision marks. A mark stands for one number (in a register or slot) on one path. When the
+ * verifier relies on a number, it sets its mark and those of its inputs, back across checkpoints. So a stored state
+ * knows which of its numbers later code relied on.
  */
 #include "verify.h"
 
@@ -135,7 +135,10 @@ int frame_reserve(struct verifier *v, struct frame *f, uint32_t nslots)
 	return 0;
 }
 
-/* Returns 0, the mark that is never set, if memory is exhausted; the walk stops then. */
+/*
+ * Creates a mark with two inputs and returns its number. Out of memory: returns 0, the mark that is never set, and the
+ * walk stops.
+ */
 uint32_t mark_new(struct verifier *v, uint32_t a, uint32_t b)
 {
 	if (v->nmarks == v->cap_marks) {
@@ -284,10 +287,10 @@ static void forget_ref(struct verifier *v, struct reg *r, void *arg)
 		return;
 	}
 	reg_uninit(r);
-	r->ref = *(uint32_t *)arg; /* read_reg() reports it */
+	r->ref = *(uint32_t *)arg; /* makes read_reg() report a use of the released record */
 }
 
-/* Pointers into the record become invalid. */
+/* Releases a record: pointers into it become invalid in all frames. */
 int ref_release(struct verifier *v, uint32_t ref)
 {
 	ref_drop(v->cur, ref);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tristate numbers: a 64-bit word whose bits are each 0, 1 or unknown. A pure domain: values in, values out. `value`
- * holds the bits known to be 1, `mask` the unknown bits; they never overlap. Source: Vishwanathan, Shachnai, Narayana,
- * Nagarakatte, "Sound, Precise, and Fast Abstract Interpretation with Tristate Numbers", CGO 2022.
+ * Tristate numbers: 64-bit words whose bits are each 0, 1 or unknown. Pure functions. `value` holds the bits known to
+ * be 1, `mask` the unknown bits; they never overlap. Source: Vishwanathan, Shachnai, Narayana, Nagarakatte, "Sound,
+ * Precise, and Fast Abstract Interpretation with Tristate Numbers", CGO 2022.
  */
 #ifndef GPUBPF_VERIFY_TNUM_H
 #define GPUBPF_VERIFY_TNUM_H
@@ -26,7 +26,7 @@ static inline bool tnum_is_const(struct tnum t)
 	return !t.mask;
 }
 
-/* The largest member, unsigned; the smallest is value. */
+/* Returns the largest member, unsigned. The smallest is t.value. */
 static inline uint64_t tnum_max(struct tnum t)
 {
 	return t.value | t.mask;
@@ -53,7 +53,7 @@ static inline struct tnum tnum_xor(struct tnum a, struct tnum b)
 	return (struct tnum){ (a.value ^ b.value) & ~unknown, unknown };
 }
 
-/* n below 64 */
+/* Shifts left by n < 64. */
 static inline struct tnum tnum_lsh(struct tnum t, unsigned int n)
 {
 	return (struct tnum){ t.value << n, t.mask << n };
@@ -64,7 +64,7 @@ static inline struct tnum tnum_rsh(struct tnum t, unsigned int n)
 	return (struct tnum){ t.value >> n, t.mask >> n };
 }
 
-/* The low `bits` bits, zero-extended; bits is 1 to 64. */
+/* Returns the low `bits` bits, zero-extended; bits is 1 to 64. */
 static inline struct tnum tnum_cast(struct tnum t, unsigned int bits)
 {
 	uint64_t keep = UINT64_MAX >> (64 - bits);
@@ -84,20 +84,20 @@ static inline bool tnum_within(struct tnum in, struct tnum out)
 	return !(in.mask & ~out.mask) && ((in.value ^ out.value) & ~out.mask) == 0;
 }
 
-/* The low `bits` bits, sign-extended. */
+/* Returns the low `bits` bits, sign-extended. */
 struct tnum tnum_sext(struct tnum t, unsigned int bits);
-/* Arithmetic shift of a number of `bits` bits; the result is of `bits` bits too. */
+/* Shifts a number of `bits` bits arithmetically to the right; the result has `bits` bits too. */
 struct tnum tnum_arsh(struct tnum t, unsigned int n, unsigned int bits);
 struct tnum tnum_add(struct tnum a, struct tnum b);
 struct tnum tnum_sub(struct tnum a, struct tnum b);
 struct tnum tnum_mul(struct tnum a, struct tnum b);
-/* The smallest tnum that holds every number from min to max. */
+/* Returns the smallest tnum that contains every number from min to max. */
 struct tnum tnum_range(uint64_t min, uint64_t max);
 struct tnum tnum_bswap(struct tnum t, unsigned int bytes);
-/* The smallest member that is at least x, the largest that is at most x; false if there is none. */
+/* Finds the smallest member that is at least x, or the largest that is at most x; false if there is none. */
 bool tnum_at_least(struct tnum t, uint64_t x, uint64_t *member);
 bool tnum_at_most(struct tnum t, uint64_t x, uint64_t *member);
-/* Members of both; false, and *out untouched, if there are none. */
+/* Intersects a and b; false, and *out unchanged, if no number is in both. */
 bool tnum_intersect(struct tnum a, struct tnum b, struct tnum *out);
 
 #endif

@@ -36,7 +36,7 @@ static uint8_t least(uint8_t a, uint8_t b)
 	return level | ((a | b) & LANE_ID);
 }
 
-/* Returns the number of successors in the function; calls are stepped over. */
+/* Stores the successors in the same function, and returns their number. After a call comes the next instruction. */
 static int successors(const struct simt *s, uint32_t pc, uint32_t to[2])
 {
 	const struct gpubpf_insn *insn = &s->v->insns[pc];
@@ -246,9 +246,9 @@ static uint8_t ctx_level(const struct simt *s, const struct gpubpf_access *a)
 		return VARYING | LANE_ID;
 	if (off >= offsetof(struct gpubpf_ctx, global_linear) && off < offsetof(struct gpubpf_ctx, arg))
 		return VARYING | LANE_ID;
-	if (where >= GPUBPF_WHERE_FUNCTION && is_argument(off)) /* arguments of a function differ by lane */
+	if (where >= GPUBPF_WHERE_FUNCTION && is_argument(off)) /* arguments of a called function differ by lane */
 		return VARYING;
-	if (off >= offsetof(struct gpubpf_ctx, result)) /* operands of the place */
+	if (off >= offsetof(struct gpubpf_ctx, result)) /* the place's operands are stored from this offset on */
 		return VARYING;
 	return SAME_BLOCK;
 }
@@ -269,13 +269,16 @@ static uint8_t load_level(struct simt *s, uint32_t pc, uint8_t address)
 	}
 }
 
-/* Returns the level of the memory of a pointer argument. */
+/* Returns the level of the memory that a pointer argument points to. */
 static uint8_t memory_level(struct simt *s, const struct gpubpf_access *a)
 {
 	return a->spaces == GPUBPF_SPACE_STACK ? stack_level(s, a) : VARYING;
 }
 
-/* The host may replace an element of a map of maps between the look-ups of two lanes. */
+/*
+ * Returns the level of the address that a look-up returns. For a map of maps it varies: the host may replace an element
+ * between the look-ups of two lanes.
+ */
 static uint8_t lookup_level(struct simt *s, const struct gpubpf_call_facts *c)
 {
 	const struct gpubpf_map *map = c->map >= 0 ? &s->v->unit->maps[c->map] : NULL;
@@ -375,7 +378,10 @@ static void flow(struct simt *s, uint32_t to, const uint8_t *regs)
 	}
 }
 
-/* A function runs at the worst level of its calls; callers receive the worst result. */
+/*
+ * Propagates levels into a called function, which gets the worst level of all its calls, and the worst result to its
+ * callers.
+ */
 static void flow_call(struct simt *s, uint32_t pc, uint8_t *regs)
 {
 	uint32_t f = s->v->aux[s->v->insns[pc].target].func;
@@ -426,7 +432,7 @@ static void visit(struct simt *s, uint32_t pc)
 		flow(s, to[i], out);
 }
 
-/* Callbacks run divergently: the number of iterations differs by lane. */
+/* Marks callbacks as divergent: the number of iterations differs by lane. */
 static void lower_callbacks(struct simt *s)
 {
 	for (uint32_t f = 0; f < s->v->nfuncs; f++) {

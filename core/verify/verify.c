@@ -11,9 +11,9 @@
 #include <string.h>
 
 #define MAX_WALKED 1000000
-#define MAX_MARKS ((4u << 20) - 4096) /* plus the marks of one instruction, a power of two: 48 MiB */
+#define MAX_MARKS ((4u << 20) - 4096) /* with the marks of one instruction added, a power of two: 48 MiB of marks */
 
-/* Returns false when all paths are walked. */
+/* Takes the next pending path. Returns false when all paths are walked. */
 static bool next_path(struct verifier *v)
 {
 	state_free(v, v->cur);
@@ -26,7 +26,7 @@ static bool next_path(struct verifier *v)
 	return true;
 }
 
-/* Returns 1 if the path ended. */
+/* Walks one instruction. Returns 1 if the path ended. */
 static int step(struct verifier *v)
 {
 	const struct gpubpf_insn *insn = &v->insns[v->pc];

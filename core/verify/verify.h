@@ -21,12 +21,12 @@
 #include "core/model/prog.h"
 #include "range.h"
 
-#define MAX_OFFSET (1 << 29)      /* a pointer's offset stays below this, so that sums of two never overflow */
+#define MAX_OFFSET (1 << 29)      /* absolute limit of a pointer's offset, so that the sum of two never overflows */
 #define MAX_SLOTS (GPUBPF_STACK_SIZE / 8)
-#define MAX_PENDING 8192          /* branches waiting to be walked */
+#define MAX_PENDING 8192          /* branches queued and not walked yet */
 #define MAX_REFS 16
-#define MAX_LOOPS 8               /* back edges whose trips are counted */
-#define MAX_CALLING 8             /* calls of helpers that call back, whose iterations are counted */
+#define MAX_LOOPS 8               /* back edges whose iterations are counted */
+#define MAX_CALLING 8             /* calls of helpers that call back whose iterations are counted */
 
 /* remedy for a program that reads memory through a kernel's argument */
 #define NO_DEVICE_MEMORY \
@@ -38,25 +38,27 @@ enum reg_type {
 	R_SCALAR,
 	R_CTX,
 	R_MAP,      /* a map itself */
-	R_VALUE,    /* into a map value */
+	R_VALUE,    /* a pointer into a map value */
 	R_STACK,
-	R_RECORD,   /* into a reserved ring-buffer record */
-	R_KEY,      /* into the key that for_each_map_elem passes to its callback; read-only */
-	R_MEM,      /* into the memory of the conformance tool */
-	R_FUNC,     /* a callback */
+	R_RECORD,   /* a pointer into a reserved ring-buffer record */
+	R_KEY,      /* a pointer into the key that for_each_map_elem passes to its callback; read-only */
+	R_MEM,      /* a pointer into the memory block of the conformance tool */
+	R_FUNC,     /* the address of a callback */
 };
 
 /*
- * The content of a register or a spilled slot. States are compared without numbers that no bound, branch or size
- * depends on. `mark` identifies them (state.c).
+ * The content of a register or a spilled slot. `mark` records whether a bound, branch or size depends on a number;
+ * states are compared without numbers that nothing depends on (state.c).
  */
 struct reg {
 	uint8_t type;       /* enum reg_type */
 	bool or_null;       /* the pointer may be NULL */
-	uint8_t frame;      /* STACK: depth of the frame */
-	uint8_t linked;     /* SCALAR: if not 0, off is the difference to others with this id, added as 4 or 8 bytes */
-	int16_t map;        /* VALUE, MAP, RECORD, KEY */
-	uint32_t id;        /* SCALAR: registers with equal ids hold equal numbers. or_null: NULL together */
+	uint8_t frame;      /* STACK: depth of the frame it points into */
+	uint8_t linked;     /* SCALAR: if not 0, this number differs by `off` from others with its id, by a sum of 4
+			     * or 8 bytes */
+	int16_t map;        /* VALUE, MAP, RECORD, KEY: index of the map in the unit */
+	uint32_t id;        /* SCALAR: registers with equal ids hold equal numbers. or_null: pointers with equal ids
+			     * are NULL together */
 	uint32_t ref;       /* RECORD: the reference to release. UNINIT: the released reference, or 0 */
 	int32_t off;        /* pointers: known part of the offset; the unknown part is s */
 	uint32_t size;      /* RECORD, MEM: bytes; FUNC: pc of its first instruction */
@@ -66,17 +68,17 @@ struct reg {
 
 enum byte_kind {
 	B_INVALID,  /* never written */
-	B_MISC,     /* some number */
+	B_MISC,     /* an unknown number */
 	B_ZERO,
-	B_SPILL,    /* byte of slot.reg */
-	B_UPPER,    /* byte of slot.upper */
+	B_SPILL,    /* a byte of slot.reg */
+	B_UPPER,    /* a byte of slot.upper */
 };
 
 #define UPPER 4 /* the first byte of a slot's upper half */
 
-struct stack_slot {         /* 8 bytes */
-	uint8_t kind[8];    /* by address, lowest first */
-	uint32_t read;      /* liveness mark, 0: fully written since the last checkpoint */
+struct stack_slot {         /* 8 bytes of the stack */
+	uint8_t kind[8];    /* enum byte_kind of each byte, lowest address first */
+	uint32_t read;      /* liveness mark; 0: fully written since the last checkpoint */
 	struct reg reg;
 	struct reg upper;   /* a number of up to 4 bytes that was spilled to the slot's upper half */
 };
@@ -85,21 +87,24 @@ struct frame {
 	struct reg regs[GPUBPF_NREGS];
 	uint32_t callsite;  /* pc of the call in the caller */
 	uint16_t func;
-	uint16_t nslots;    /* slots known, from r10 downwards; beyond: B_INVALID */
+	uint16_t nslots;    /* number of slots, from r10 downwards; bytes below them are B_INVALID */
 	struct stack_slot *slots; /* slot i covers [-8 (i + 1), -8 i) from r10 */
-	bool called_back;   /* by a helper at callsite */
-	uint32_t nrefs;     /* called_back: records held when it began */
-	uint32_t rounds;    /* iterations of the helper that this frame is calling */
+	bool called_back;   /* the helper called at callsite calls this frame */
+	uint32_t nrefs;     /* called_back: number of records reserved when the callback began */
+	uint32_t rounds;    /* iterations so far of the helper that this frame calls */
 };
 
-/* The cost of a part of a path, and how often it takes each back edge and reaches each helper that calls back. */
+/*
+ * The cost of a part of a path, with the number of times that it takes each back edge and reaches each helper that
+ * calls back.
+ */
 struct tally {
 	struct gpubpf_cost cost;
 	uint32_t trips[MAX_LOOPS];
 	uint32_t calls[MAX_CALLING];
 };
 
-/* A helper that calls back: the maximum iterations of one call, and the cost of one iteration. */
+/* A call of a helper that calls back: its maximum number of iterations, and the cost of one iteration. */
 struct calling {
 	uint64_t rounds;
 	struct tally round;
@@ -110,22 +115,22 @@ struct state {
 	struct frame *frame[GPUBPF_MAX_FRAMES];
 	uint32_t refs[MAX_REFS];
 	uint32_t nrefs;
-	struct checkpoint *parent;   /* last one on the path */
-	struct tally tally;          /* since then */
+	struct checkpoint *parent;   /* the path's last checkpoint */
+	struct tally tally;          /* cost since that checkpoint */
 };
 
 /* A state stored where paths merge. */
 struct checkpoint {
-	struct checkpoint *next;     /* at the same pc */
-	struct checkpoint *all;      /* of the program, to free them */
+	struct checkpoint *next;     /* next checkpoint at the same pc */
+	struct checkpoint *all;      /* list of all checkpoints of the program, to free them */
 	struct checkpoint *parent;
-	struct state *state;         /* NULL after it was discarded */
-	struct tally rest;           /* worst case from here to the end */
-	struct tally *round;         /* and to the end of the iteration that each frame is in; NULL: no iteration has
-				      * ended yet */
+	struct state *state;         /* NULL after the state was discarded */
+	struct tally rest;           /* worst case from here to the end of the program */
+	struct tally *round;         /* by frame: worst case from here to the end of the frame's current iteration;
+				      * NULL: no iteration has ended yet */
 	struct tally from_parent;
 	uint32_t pc;
-	uint32_t branches;           /* unfinished paths from here; 0: complete */
+	uint32_t branches;           /* number of unfinished paths from here; 0: complete */
 	uint32_t hits, misses;
 };
 
@@ -135,38 +140,38 @@ struct pending {
 };
 
 struct mark {
-	uint32_t from[2];            /* marks of the inputs, 0: none */
+	uint32_t from[2];            /* marks of the inputs; 0: none */
 	bool on;
 };
 
-struct value_note {                  /* A known result, to be confirmed when all marks are final. */
+struct value_note {                  /* A result known on this visit, to be confirmed when all marks are final. */
 	uint32_t pc, mark;
-	int8_t arg;                  /* argument of a call; -1: the result */
+	int8_t arg;                  /* index of a call's argument; -1: the result */
 };
 
 struct insn_aux {
-	bool prune;                  /* paths merge here */
-	bool leader;                 /* first of a basic block */
-	uint8_t seen;                /* JCOND: bit 0 fell through, bit 1 taken */
-	bool calls_back;             /* a helper that calls back: */
-	uint8_t calling;             /* its number from 1; 0: too many */
-	uint8_t ptr_kind;            /* memory it was used with, 1 = the context, 2 = other */
-	uint8_t value_state;         /* 0 = none yet, 1 = known so far, 2 = varies */
+	bool prune;                  /* a place for checkpoints: paths merge here */
+	bool leader;                 /* first instruction of a basic block */
+	uint8_t seen;                /* JCOND: bit 0: the walk fell through, bit 1: it took the jump */
+	bool calls_back;             /* a call of a helper that calls back: */
+	uint8_t calling;             /* 1 + its index among these calls; 0: there are more than MAX_CALLING */
+	uint8_t ptr_kind;            /* kind of memory that it accessed, 1 = the context, 2 = other */
+	uint8_t value_state;         /* its result: 0 = none yet, 1 = always the same number so far, 2 = varies */
 	uint8_t arg_state[5];
-	uint16_t live;               /* registers read later, before being written */
-	uint8_t loop;                /* back edge: its number from 1, or 0 = none, or too many */
+	uint16_t live;               /* registers that are live before it */
+	uint8_t loop;                /* back edge: 1 + its index; 0: no back edge, or more than MAX_LOOPS */
 	uint16_t func;
 	uint32_t walked;
-	bool outside;                /* a call with a constant index that its array does not have, */
-	uint32_t index;              /* this index */
+	bool outside;                /* a call with a constant index outside of its array: */
+	uint32_t index;              /* that index */
 	struct checkpoint *saved;
 };
 
 struct func_info {
 	uint32_t first, end;
-	uint32_t stack;              /* bytes touched */
+	uint32_t stack;              /* bytes of the frame that it touches */
 	bool called_back;
-	uint32_t height_stack;       /* deepest chain from here: bytes and frames */
+	uint32_t height_stack;       /* stack of the deepest call chain from here, in bytes; below, in frames */
 	uint32_t height;
 	uint8_t colour;
 };
@@ -176,8 +181,8 @@ struct verifier;
 struct watch {
 	void (*fn)(void *arg, const struct verifier *v);
 	void *arg;
-	bool compare_all;            /* prune without marks: every number of this path is then included in an observed
-				      * state */
+	bool compare_all;            /* compares all numbers as if their marks were set, so that each state of a path
+				      * is included in an observed state */
 };
 
 struct verifier {
@@ -211,13 +216,13 @@ struct verifier {
 	uint64_t walked;
 	uint32_t insns_since, jumps_since;
 	size_t state_bytes;
-	bool compare_all;            /* some helper calls back: see prune.c */
+	bool compare_all;            /* some helper calls back, so comparisons ignore marks: prune.c */
 	bool no_memory;
 	const struct watch *watch;   /* NULL except in tests */
 	struct trace *trace;         /* NULL without opts.trace */
 };
 
-/* every step returns 0, or -EINVAL with v->diag filled */
+/* every step function returns 0, or -EINVAL with v->diag filled */
 
 /* verify.c */
 static inline struct frame *cur_frame(struct verifier *v)
@@ -270,7 +275,7 @@ int ref_acquire(struct verifier *v, uint32_t *ref);
 int ref_release(struct verifier *v, uint32_t ref);
 void ref_drop(struct state *s, uint32_t ref);
 
-/* prune.c: 1 = covered, 0 = continue, < 0 = refused */
+/* prune.c: 1: an earlier state covers the current one; 0: continue; < 0: refused */
 int prune_at(struct verifier *v, uint32_t pc);
 void path_done(struct verifier *v, const struct tally *rest);
 void tally_add(struct tally *sum, const struct tally *t);
@@ -286,7 +291,7 @@ void rounds_begin(struct verifier *v, uint64_t most);
 void round_end(struct verifier *v);
 void round_covered(struct verifier *v, const struct checkpoint *c);
 void rounds_add(struct verifier *v);
-/* This state has taken the jump at pc. */
+/* Counts the jump at pc for this state. */
 void tally_jump(struct verifier *v, struct state *st, uint32_t pc);
 
 /* alu.c */

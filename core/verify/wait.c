@@ -14,19 +14,19 @@
 
 #include "simt.h"
 
-/* The origin of a register's value inside the loop; 0: it is the same in every iteration. */
+/* How a register's value may change inside the loop; 0: it is the same in every iteration. */
 enum {
-	FROM_SHARED = 1, /* read in this iteration from shared memory at a fixed address */
+	FROM_SHARED = 1, /* the iteration reads it from shared memory at a fixed address */
 	FROM_ROUND = 2,  /* the loop itself changes it in each iteration */
 };
 
 struct loop {
 	const struct simt *s;
 	uint32_t head, tail;
-	uint32_t first, last;       /* of the body */
-	uint8_t *body;              /* [n] */
-	uint8_t *regs;              /* [n][registers] */
-	uint32_t *work;             /* [n] */
+	uint32_t first, last;       /* first and last instruction of the loop's body */
+	uint8_t *body;              /* [n]: the instruction is in the body */
+	uint8_t *regs;              /* [n][registers]: FROM_* before each instruction */
+	uint32_t *work;             /* [n]: instructions to visit */
 };
 
 static bool shared(const struct simt *s, const struct gpubpf_access *a)
@@ -78,7 +78,7 @@ static void transfer(const struct loop *l, uint32_t pc, uint8_t *regs)
 	case GPUBPF_INSN_CALL_LOCAL: {
 		const struct gpubpf_helper *helper = gpubpf_insn_helper(insn);
 
-		/* the element of a key is the same in every iteration */
+		/* a look-up with an unchanged key finds the same element in every iteration */
 		regs[GPUBPF_R0] = helper && helper->op == GPUBPF_OP_LOOKUP ? 0 : FROM_ROUND;
 		break;
 	}
@@ -87,7 +87,10 @@ static void transfer(const struct loop *l, uint32_t pc, uint8_t *regs)
 	}
 }
 
-/* Returns the number of successors (1 or 2), without the head; calls are stepped over. */
+/*
+ * Stores the successors except the loop's head, and returns their number (1 or 2). After a call comes the next
+ * instruction.
+ */
 static int next_of(const struct loop *l, uint32_t pc, uint32_t to[2])
 {
 	const struct gpubpf_insn *insn = &l->s->v->insns[pc];
@@ -162,7 +165,7 @@ static bool join(uint8_t *to, const uint8_t *from)
 	return changed;
 }
 
-/* At the loop's head, registers that the loop writes differ in each iteration. */
+/* Sets the registers at the loop's head: those that the loop writes differ in each iteration. */
 static void head_regs(const struct loop *l, uint8_t *regs)
 {
 	memset(regs, 0, GPUBPF_NREGS);
