@@ -21,16 +21,17 @@ struct gpubpf_device_module;
 struct gpubpf_device_kernel;
 
 struct gpubpf_device_open {
-	const char *name;      /* part of the device's or platform's name, NULL: the first (test tool) */
+	const char *name;      /* text that the device's or platform's name must contain, NULL: any (test tool) */
 	uint32_t index;        /* index among the devices that match, from 0 (gpubpf device list) */
-	void *runtime;         /* dispatch of the next layer or driver, NULL: load the runtime (test tool) */
+	void *runtime;         /* dispatch table of the next layer or driver, NULL: load the runtime (test tool) */
 	void *context, *handle; /* the application's handles, NULL: create our own */
 	/*
-	 * reads a variable of the user's environment that configures a runtime, NULL if it is not set. No function: no
-	 * variable is read
+	 * Reads a variable of the user's environment that configures a runtime; NULL if it is not set. If this member
+	 * is NULL, the device reads no variables.
 	 */
 	const char *(*variable)(const char *name);
-	const char *cache;     /* a folder of the user for a cache of code that open() compiles; NULL: no cache */
+	const char *cache;     /* a folder of the user in which open() may cache code that it compiles; NULL: no
+			        * cache */
 };
 
 struct gpubpf_reason {
@@ -48,8 +49,8 @@ struct gpubpf_device_memory {
 
 struct gpubpf_device_launch {
 	uint32_t dim;
-	size_t grid[3];        /* number of threads in each dimension */
-	size_t block[3];       /* 0: the runtime chooses */
+	size_t grid[3];        /* number of threads in each dimension, in all blocks */
+	size_t block[3];       /* threads of a block in each dimension; 0: the runtime chooses */
 	size_t offset[3];
 	const void *const *args; /* one for each argument of the kernel */
 	const size_t *arg_sizes;
@@ -78,32 +79,32 @@ struct gpubpf_device_ops {
 	int (*arena_pull)(struct gpubpf_device *device, size_t offset, void *to, size_t size);
 	int (*arena_push)(struct gpubpf_device *device, size_t offset, const void *from, size_t size);
 	/*
-	 * Can a push start now without waiting for a kernel? For devices that cannot copy while a kernel runs. NULL:
-	 * the device can.
+	 * Can a push start now without waiting for a kernel? Only for devices that cannot copy while a kernel runs.
+	 * NULL: pushes never wait.
 	 */
 	bool (*quiet)(struct gpubpf_device *device);
-	/* Fills a range with zeros. NULL: the caller pushes zeros. */
+	/* Fills a range of the arena on the device with zeros. NULL: the caller pushes zeros. */
 	int (*arena_zero)(struct gpubpf_device *device, size_t offset, size_t size);
 	/*
-	 * arena_pull, arena_push and arena_zero may return before the copy is done. The pulls of one thread complete in
-	 * call order, and so do its pushes and zeros. This waits for the calling thread's pulls, and with `all` for all
-	 * copies of all threads. NULL: each copy is complete when it returns.
+	 * Waits for the copies of the calling thread's pulls, and with `all` for all copies of all threads. arena_pull,
+	 * arena_push and arena_zero may return before their copy is done. The pulls of one thread complete in call
+	 * order, and so do its pushes and zeros. NULL: each copy is complete when its function returns.
 	 */
 	int (*arena_wait)(struct gpubpf_device *device, bool all);
 	void (*arena_detach)(struct gpubpf_device *device);
 	/*
-	 * Allocates memory for a map outside the arena, of a kind that the capabilities promise. `host` is the
-	 * session's memory of that size, in whole pages. It becomes the map's memory if the capabilities promise that
-	 * too (gpubpf_placement_live()). Otherwise memory->host is other memory, with undefined content. Call it before
-	 * arena_detach(). Both functions are NULL if no capability promises such memory.
+	 * Allocates memory outside the arena for a map, of a kind that the capabilities include. `host` is the
+	 * session's memory of that size, in whole pages. If gpubpf_placement_live() is true for the capabilities, this
+	 * becomes the map's memory. Otherwise memory->host is other memory, with undefined content. Call it before
+	 * arena_detach(). memory_get and memory_put are NULL if no capability includes such memory.
 	 */
 	int (*memory_get)(struct gpubpf_device *device, enum gpubpf_placement where, void *host, size_t size,
 			  struct gpubpf_device_memory *memory, struct gpubpf_reason *why);
 	void (*memory_put)(struct gpubpf_device *device, const struct gpubpf_device_memory *memory);
 	/*
-	 * Allocates and pins the mirror's memory of that range, as far as possible, so that the first pull is as fast
-	 * as later ones. Takes a second for some GB. Several threads may call it at once, and concurrently with
-	 * everything else. NULL: it would save no time.
+	 * Allocates and pins host memory for that range of the mirror, as far as possible, so that the first pull is as
+	 * fast as later ones. Takes about a second per some GB. Several threads may call it at once, and concurrently
+	 * with all other operations. NULL: it would save no time.
 	 */
 	void (*mirror_prepare)(struct gpubpf_device *device, size_t offset, size_t size);
 	/*
@@ -112,8 +113,8 @@ struct gpubpf_device_ops {
 	 */
 	int (*arena_export)(struct gpubpf_device *device, int *fd);
 	/*
-	 * Replaces arena_attach in another process: the arena is that memory, and arena_pull copies from it. -EXDEV: it
-	 * belongs to another device. The caller still owns the descriptor.
+	 * Replaces arena_attach in another process: the arena is the memory of descriptor fd, and arena_pull copies
+	 * from it. -EXDEV: the memory belongs to another device. The caller still owns the descriptor.
 	 */
 	int (*arena_adopt)(struct gpubpf_device *device, int fd, void *host, size_t size, struct gpubpf_reason *why);
 	/*
@@ -140,7 +141,7 @@ struct gpubpf_device_ops {
 			  struct gpubpf_device_kernel **kernel, struct gpubpf_reason *why);
 	void (*kernel_put)(struct gpubpf_device_kernel *kernel);
 
-	/* Launches and waits (test tool, gpu/run). The agent's adapters enqueue twins without it. */
+	/* Launches a kernel and waits for its end (test tool, gpu/run). The agent's adapters enqueue twins directly. */
 	int (*launch)(struct gpubpf_device_kernel *kernel, const struct gpubpf_device_launch *launch,
 		      struct gpubpf_reason *why);
 	/* Reads the device's clock, and CLOCK_MONOTONIC before and after, for calibration. -EOPNOTSUPP: no clock. */
@@ -148,8 +149,8 @@ struct gpubpf_device_ops {
 };
 
 /*
- * Asserts that the operations exist that are not optional above. This function covers those for running programs, the
- * next one those with which our tools launch.
+ * Asserts that a table implements the operations that are not optional. gpubpf_device_check() covers those for running
+ * programs, gpubpf_device_check_launch() those with which the test tool launches.
  */
 static inline void gpubpf_device_check(const struct gpubpf_device_ops *d)
 {
@@ -170,7 +171,7 @@ static inline int gpubpf_arena_wait(const struct gpubpf_device_ops *ops, struct 
 
 const struct gpubpf_device_ops *gpubpf_device_find(const char *backend); /* backends/registry.c */
 const struct gpubpf_device_ops *gpubpf_device_at(size_t i);
-/* Names of all backends, also those not built in; NULL past the end. */
+/* Returns the name of backend i, also if it is not built in; NULL past the end. */
 const char *gpubpf_backend_at(size_t i);
 /* Returns the reason why a backend of that name cannot be used (not built in, runtime missing); "" if it can. */
 const char *gpubpf_device_missing(const char *backend);

@@ -16,7 +16,7 @@ int gpubpf_twin_init_single(const struct gpubpf_lower_job *job, struct gpubpf_tw
 	out->twins = calloc(1, sizeof(*out->twins));
 	if (!out->refused || !out->twins)
 		return -ENOMEM;
-	out->ntwins = 1; /* the first site's kernel */
+	out->ntwins = 1; /* the kernel of the first site */
 	for (uint32_t i = 1; i < job->nsites; i++)
 		if (strcmp(job->sites[i].kernel, job->sites[0].kernel)) {
 			out->refused[out->nrefused].site = i;
@@ -57,7 +57,7 @@ bool gpubpf_target_supports(const struct gpubpf_target_info *t, const struct gpu
 			reason = t->never[i].why;
 	n = snprintf(why, GPUBPF_REFUSAL_SIZE, "gpu/%s/ cannot be probed on : %s", gpubpf_place_kind(site)->name, reason);
 	assert(n + 16 < GPUBPF_REFUSAL_SIZE);
-	room = GPUBPF_REFUSAL_SIZE - 1 - n; /* bytes left for the device's name */
+	room = GPUBPF_REFUSAL_SIZE - 1 - n; /* bytes that are left for the device's name */
 	cut = strlen(caps->name) > room;
 	snprintf(why, GPUBPF_REFUSAL_SIZE, "gpu/%s/ cannot be probed on %.*s%s: %s", gpubpf_place_kind(site)->name,
 		 (int)(cut ? room - 3 : room), caps->name, cut ? "..." : "", reason);

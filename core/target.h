@@ -20,8 +20,8 @@ struct gpubpf_twin_piece;
 enum gpubpf_kernel_flags {
 	GPUBPF_KINFO_BARRIER = 1 << 0,   /* it, or a function that it calls, has a barrier or a group function */
 	GPUBPF_KINFO_LOCAL = 1 << 1,     /* it declares local (shared) variables */
-	GPUBPF_KINFO_GLOBALS = 1 << 2,   /* its program has writable program-scope variables */
-	GPUBPF_KINFO_FUNCTION = 1 << 3,  /* not a kernel but a function that kernels call */
+	GPUBPF_KINFO_GLOBALS = 1 << 2,   /* it is not a kernel but a function that kernels call */
+	GPUBPF_KINFO_FUNCTION = 1 << 3,  /* it can be probed only at its entry; reason says why */
 	GPUBPF_KINFO_ENTRY_ONLY = 1 << 4, /* it can be probed only at its entry; reason explains why */
 };
 
@@ -30,36 +30,38 @@ struct gpubpf_kernel_info {
 	char name[256];            /* its name in the runtime (mangled) */
 	struct gpubpf_param *params;
 	uint32_t nparams;
-	uint32_t regs;             /* registers per thread, 0 unknown */
+	uint32_t regs;             /* registers per thread; 0: unknown */
 	char arch[16];             /* "sm_90" for machine code that may support several architectures; else "" */
 	uint32_t flags;            /* enum gpubpf_kernel_flags */
-	uint32_t *callees;         /* FUNCTIONs that it calls directly: indices in the list */
+	uint32_t *callees;         /* indices in inspect()'s list of the FUNCTIONs that it calls directly */
 	uint32_t ncallees;
-	struct gpubpf_place *places; /* places in its own code, sorted by kind, then by id; member function is NULL */
+	struct gpubpf_place *places; /* places in its own code, sorted by kind, then by id; their member function is
+				      * NULL */
 	uint32_t nplaces;
 	char reason[240];          /* why it cannot be probed; "" if it can */
 };
 
-/* a thread's registers at a place of machine code */
+/* A thread's registers at a place of machine code. Each has 32 bits. */
 struct gpubpf_live {
-	uint32_t most;             /* number of registers that code can name, each of 32 bits */
-	uint32_t from, to;         /* Registers from `from` up to, not including, `to` hold live values, or the kernel's
-				    * pending operations may still write them. A probe that writes another register
-				    * saves nothing and waits for nothing */
+	uint32_t most;             /* number of registers that the code can name */
+	uint32_t from, to;         /* registers from `from` up to, not including, `to` hold live values, or pending
+				    * operations of the kernel may still write them. A probe that writes only other
+				    * registers saves nothing and waits for nothing */
 };
 
 enum gpubpf_worker_kind {
-	GPUBPF_WORKER_COMPILE,     /* LLVM */
-	GPUBPF_WORKER_CLREAD,      /* libclang */
-	GPUBPF_WORKER_BUILD,       /* a vendor's OpenCL compiler; runs no target */
-	GPUBPF_WORKER_ASSEMBLE,    /* NVIDIA's assembler; runs no target */
-	GPUBPF_WORKER_PTXAS,       /* the same, as a program that the user installed, for whole twins; runs no target */
+	GPUBPF_WORKER_COMPILE,     /* compiles with LLVM */
+	GPUBPF_WORKER_CLREAD,      /* parses with libclang */
+	GPUBPF_WORKER_BUILD,       /* runs a vendor's OpenCL compiler; runs no target */
+	GPUBPF_WORKER_ASSEMBLE,    /* runs NVIDIA's assembler for probes; runs no target */
+	GPUBPF_WORKER_PTXAS,       /* runs NVIDIA's assembler as a program that the user installed, for whole twins;
+				    * runs no target */
 	GPUBPF_NWORKERS,
 };
 
 /*
- * Options of GPUBPF_WORKER_PTXAS, apart from -arch=. The first produces no code, and the log is the program's output.
- * The second comes before -arch= for probes, whose literals must stay in their code.
+ * Options of GPUBPF_WORKER_PTXAS next to -arch=. GPUBPF_ASSEMBLER_WHICH produces no code, and the log is the program's
+ * output. The second comes before -arch= for probes, whose literals must stay in their code.
  */
 #define GPUBPF_ASSEMBLER_WHICH "--version"
 #define GPUBPF_ASSEMBLER_PROBES "--disable-optimizer-constants"
@@ -69,36 +71,38 @@ enum gpubpf_worker_kind {
 struct gpubpf_target_info {
 	const char *name;          /* "ptx" */
 	const char *meaning;       /* "NVIDIA PTX text" */
-	const struct gpubpf_target *ops; /* NULL: not linked into this process */
-	enum gpubpf_worker_kind worker; /* runs its operations */
-	enum gpubpf_image_kind output; /* output of emit */
-	uint32_t images;           /* GPUBPF_IMAGES that inspect and inject accept. If several targets accept a kind,
-				    * the first one in the registry that does not decline the image gets it */
-	uint32_t places;           /* GPUBPF_SITE_BIT of core/model/places.h, supported on every device */
+	const struct gpubpf_target *ops; /* NULL: its operations are not linked into this process */
+	enum gpubpf_worker_kind worker; /* the worker that runs its operations */
+	enum gpubpf_image_kind output; /* the kind of image that emit produces */
+	uint32_t images;           /* set of GPUBPF_IMAGES that inspect and inject accept. Of several targets for a
+				    * kind, the first in the registry that does not decline the image gets it */
+	uint32_t places;           /* set of GPUBPF_SITE_BIT (core/model/places.h): places that it supports on every
+				    * device */
 	struct {
-		uint64_t bits;     /* on devices with all of these enum gpubpf_cap_bits, */
-		uint32_t places;   /* it also supports these; */
-		const char *why;   /* reason on other devices, a clause of at most 64 bytes */
+		uint64_t bits;     /* on devices with all of these capabilities (enum gpubpf_cap_bits), */
+		uint32_t places;   /* it also supports these places; */
+		const char *why;   /* why other devices do not support them, a clause of at most 64 bytes */
 	} where;
 	struct {
-		uint32_t places;   /* no device supports these */
-		const char *why;   /* reason, a clause of at most 64 bytes */
+		uint32_t places;   /* no device supports these places: */
+		const char *why;   /* the reason, a clause of at most 64 bytes */
 	} never[2];
-	uint32_t probes;           /* inject does not lower the probes: another target emits them as a piece of one of
-				    * these GPUBPF_IMAGES */
+	uint32_t probes;           /* not 0: inject receives the probes as a piece of one of these GPUBPF_IMAGES,
+				    * which another target has emitted */
 	bool emits;                /* it implements emit (gpubpf prog dump) */
 	bool builds;               /* GPUBPF_WORKER_BUILD must compile the pieces before the agent loads them */
 	bool has_env_params;             /* its twins get the arena's address and the launch's number as extra arguments */
-	const char *const *closed; /* globs of files with code that is changed only on the user's request, NULL at the
-				    * end; or NULL */
-	bool assembled;            /* inject receives the probes as machine code: GPUBPF_WORKER_ASSEMBLE assembles the
-				    * output of emit */
-	bool appends_code;          /* the text of its twins may be followed, after a NUL, by the output of
-				    * GPUBPF_WORKER_PTXAS for it. The piece's options select that, "" does not */
-	bool machine;              /* its images are machine code, in which probes share the kernel's registers: it
+	const char *const *closed; /* globs of the names of files whose code gpubpf changes only on the user's
+				    * request, NULL at the end; or NULL */
+	bool assembled;            /* inject receives the probes as machine code: GPUBPF_WORKER_ASSEMBLE has
+				    * assembled the output of emit */
+	bool appends_code;          /* the text of a twin may be followed, after a NUL, by the output of
+				     * GPUBPF_WORKER_PTXAS for that text. It is if the piece's options are not "" */
+	bool machine;              /* its images are machine code, in which probes share the kernel's registers; it
 				    * implements live */
-	bool queries;              /* a vendor's compiler parses its images in its own way: it implements query */
-	bool once;                 /* emit and inject leave state that spoils the next call: one call per process */
+	bool queries;              /* a vendor's compiler parses its images in its own way; it implements query */
+	bool once;                 /* a process can call emit and inject only once: they leave state that would spoil
+				    * the next call */
 };
 
 struct gpubpf_target {
@@ -150,7 +154,7 @@ struct gpubpf_twin_image {
 	struct gpubpf_twin_piece {
 		enum gpubpf_image_kind kind;
 		struct gpubpf_blob blob;
-		const char *options;   /* compile options of this piece, in the job, the blob's memory or static memory;
+		const char *options;   /* compile options of this piece; memory of the job, of the blob, or static.
 				        * NULL: none */
 	} piece[3];
 	uint32_t npieces;
@@ -167,7 +171,7 @@ struct gpubpf_twin_image {
 	uint32_t nrefused;
 };
 
-/* backends/registry.c. The first returns NULL past the end, the second for an unknown name. */
+/* backends/registry.c: gpubpf_target_at() returns NULL past the end, gpubpf_target_find() NULL for an unknown name. */
 const struct gpubpf_target_info *gpubpf_target_at(size_t i);
 const struct gpubpf_target_info *gpubpf_target_find(const char *name);
 /*
@@ -183,9 +187,14 @@ bool gpubpf_target_has_alternative(const char *name);
 void gpubpf_targets_check(void);
 
 /* core/target.c */
-/* Is this file one whose code is changed only on the user's request? The name has no folders. "": unknown. */
+/*
+ * Is this a file whose code gpubpf changes only on the user's request? `file` is a name without folders; "": unknown.
+ */
 bool gpubpf_target_is_closed(const struct gpubpf_target_info *t, const char *file);
-/* Returns the places that a target supports on a device. All callers that need some place use this. */
+/*
+ * Returns the places that a target supports on a device, a set of GPUBPF_SITE_BIT. All decisions about places use this
+ * function.
+ */
 uint32_t gpubpf_target_places(const struct gpubpf_target_info *t, const struct gpubpf_device_caps *caps);
 #define GPUBPF_REFUSAL_SIZE 165 /* size of a reason, with its NUL */
 /*
@@ -200,22 +209,22 @@ struct gpubpf_insertions {
 	uint32_t n, room;
 };
 /*
- * Adds a site at each place of that kind that inspect() listed for a kernel or function. The places borrow its name. 0
- * or -ENOMEM.
+ * Adds the site at each place of that kind that inspect() listed for a kernel or function. The added insertions point
+ * to info's name. 0 or -ENOMEM.
  */
 int gpubpf_insert(struct gpubpf_insertions *to, uint32_t site, enum gpubpf_site kind,
 		  const struct gpubpf_kernel_info *info);
-/* Adds a site only at place i. */
+/* Adds the site only at place i of info. */
 int gpubpf_insert_at(struct gpubpf_insertions *to, uint32_t site, const struct gpubpf_kernel_info *info, uint32_t i);
 
 /* the insertions of a job in one kernel, while its injector walks the places of the code */
 struct gpubpf_inserting {
 	const struct gpubpf_lower_job *job;
 	const char *kernel;
-	uint32_t met;              /* insertions found so far */
-	/* per kind, the position after the insertion that was found last: in code order, the next one follows there */
+	uint32_t met;              /* number of insertions found so far */
+	/* by kind, the index after the insertion found last: in code order, the next one is there */
 	uint32_t next[GPUBPF_NSITES];
-	bool listed;               /* kinds[] is filled: the kinds with an insertion */
+	bool listed;               /* kinds[] contains the kinds of places that have an insertion */
 	bool kinds[GPUBPF_NSITES];
 };
 /* Returns the site whose body belongs at a place; UINT32_MAX: none. Call it once per place. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Helpers of the interpreter: the device library, compiled for the host. A helper's row of include/gpubpf/helpers.def
- * lists its arguments. They are checked by their kind (core/model/args.def), independent of the verifier.
+ * Calls helpers of the interpreter: functions of the device library, compiled for the host. The helper's row in
+ * include/gpubpf/helpers.def lists its arguments. This file checks each by its kind (core/model/args.def), without the
+ * verifier's facts.
  */
 #include <errno.h>
 #include <string.h>
@@ -11,15 +12,16 @@
 #include "host.h"
 #include "maps/impl.h"
 
-/* A call: its arguments in the form of the device library, pointers as addresses of this process. */
+/* A call of a helper, with arguments as the device library takes them: pointers are addresses in this process. */
 struct call {
 	struct host *h;
 	s32 id;
 	const struct gpubpf_helper *helper;
-	struct gpubpf_map_view view;  /* the map, or the print ring */
+	struct gpubpf_map_view view;  /* the map of the call, or the print ring */
 	u64 arg[5];
-	u64 more[5];                  /* second value of an argument: the size of a text or parameter */
-	u64 word[5];                  /* U64_OUT: written here first, since the program's memory may be unaligned */
+	u64 more[5];                  /* second value of an argument that has two: the size of a text or parameter */
+	u64 word[5];                  /* U64_OUT: the helper writes here, and the value is then copied, because the
+				       * program's memory may be unaligned */
 };
 
 static u64 reg(const struct call *c, int i)
@@ -35,7 +37,7 @@ static bool fail_argument(const struct call *c, const char *why)
 	return false;
 }
 
-/* Takes the map that argument i points to, if the helper supports it. */
+/* Reads argument i as a map. False: the helper does not support it. */
 static bool read_map_arg(struct call *c, int i)
 {
 	const struct gpubpf_interp_job *job = c->h->job;
@@ -68,7 +70,7 @@ static bool read_memory_arg(struct call *c, int i, u64 size, bool write)
 	return p != NULL;
 }
 
-/* Takes a string: the bytes up to and including its NUL, limited to the printed length. */
+/* Reads a string argument: the bytes up to and including its NUL, limited to the printed length. */
 static bool read_text_arg(struct call *c, int i)
 {
 	const u8 *end;
@@ -80,7 +82,7 @@ static bool read_text_arg(struct call *c, int i)
 	return end && read_memory_arg(c, i, c->more[i], false);
 }
 
-/* A parameter without bytes reads as 0. */
+/* Reads a parameter argument. A parameter without bytes reads as 0. */
 static bool read_param_arg(struct call *c, int i)
 {
 	const struct gpubpf_interp_job *job = c->h->job;
@@ -93,7 +95,7 @@ static bool read_param_arg(struct call *c, int i)
 	return true;
 }
 
-/* Takes a parameter by name. It reads as 0 in a run without a kernel. An unknown name fails. */
+/* Reads an argument that names a parameter. Without a kernel the parameter reads as 0. An unknown name fails. */
 static bool read_named_arg(struct call *c, int i)
 {
 	const struct gpubpf_interp_job *job = c->h->job;
@@ -109,7 +111,10 @@ static bool read_named_arg(struct call *c, int i)
 	return true;
 }
 
-/* Releases a record, which the program must hold. */
+/*
+ * Reads an argument that is a record, which the program must have reserved, and removes it from the list of reserved
+ * records.
+ */
 static bool read_record_arg(struct call *c, int i)
 {
 	struct host *h = c->h;
@@ -187,7 +192,7 @@ static bool read_arg(struct call *c, int i)
 	CALL_##class(name, ret, PASS_##a1(0) PASS_##a2(1) PASS_##a3(2) PASS_##a4(3) PASS_##a5(4))
 #include "gpubpf/helpers.def"
 
-/* Calls an operation of the map with the arguments that its function takes, in order. */
+/* Calls an operation of the map with the prepared arguments, in order. */
 static u64 call_on_map(struct call *c)
 {
 	u64 arg[5], n = 0, value;
@@ -203,7 +208,10 @@ static u64 call_on_map(struct call *c)
 	return value;
 }
 
-/* bpf_loop(), and bpf_for_each_map_elem(), which visits at most as many elements as a map may have: uapi/linux/bpf.h */
+/*
+ * Begins bpf_loop() or bpf_for_each_map_elem(). The latter visits at most as many elements as a map may have:
+ * uapi/linux/bpf.h.
+ */
 static u64 call_loop(struct call *c)
 {
 	u64 n = c->view.map ? c->view.map->max_entries : reg(c, 0), target = reg(c, 1);
@@ -239,7 +247,7 @@ static u64 call_end(struct call *c)
 	return 0;
 }
 
-/* indexed by the rows of the table */
+/* a function for each row of helpers.def */
 static u64 (*const calls[])(struct call *c) = {
 #define ROW_ENV(name) call_##name,
 #define ROW_PRINT(name) call_##name,

@@ -12,21 +12,21 @@
 struct host {
 	struct gpubpf_vm vm;
 	const struct gpubpf_interp_job *job;
-	const char *why;      /* the error in a helper's arguments; NULL: the helper is unknown */
+	const char *why;      /* what is wrong with a helper's arguments; NULL: the helper is unknown */
 	struct gpubpf_env env;
 	struct gpubpf_host_thread thread;
-	u32 keys;             /* first frame that holds a key (core/model/facts.h) */
+	u32 keys;             /* index of the first frame that holds a key (core/model/facts.h) */
 	struct record {
 		u64 address, size;
-	} records[MAX_RECORDS]; /* reserved in rings and not released */
+	} records[MAX_RECORDS]; /* records reserved in rings and not released yet */
 	u32 nrecords;
 	struct proof {
-		u64 address;          /* of the last access */
-		u32 trips;            /* of a back edge, so far */
-	} *proof;                     /* [instructions]; NULL: facts are not checked */
+		u64 address;          /* address of the instruction's last access */
+		u32 trips;            /* back edge: number of times taken so far */
+	} *proof;                     /* [instructions] state of the checks of facts; NULL: facts are not checked */
 	u32 proven_pc, broken_pc;
 	const char *broken;           /* the violated fact; NULL: none */
-	u8 no_arena[GPUBPF_ARENA_MAPS] __attribute__((aligned(8))); /* an empty header, for runs without maps */
+	u8 no_arena[GPUBPF_ARENA_MAPS] __attribute__((aligned(8))); /* an empty arena header, for runs without maps */
 };
 
 /* Runs helper `id` on the registers; sets vm.status on failure (helpers.c). */
@@ -34,7 +34,8 @@ void gpubpf_interp_call(struct host *h, s32 id);
 /* Sets r1 to r4 for an iteration of helper 164; false: there are no more elements (helpers.c). */
 bool gpubpf_interp_element(struct host *h, struct gpubpf_vm_rounds *rounds);
 /*
- * Returns the map of the value that contains the address; -1: a record. *off is the offset from its start (memory.c).
+ * Returns the index of the map whose value contains the address; -1: a record. *off is the offset from the start of the
+ * value or record (memory.c).
  */
 int gpubpf_interp_where(const struct host *h, u64 address, s64 *off);
 /* Debug builds: checks the facts of a verified program before each instruction (prove.c). */

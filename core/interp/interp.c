@@ -8,7 +8,7 @@
 
 #include "core/model/diag.h"
 #include "host.h"
-#include "vm.h" /* the core loop, over the functions below */
+#include "vm.h" /* the core loop, which calls the functions above */
 
 #define DEFAULT_INSNS (64ull << 20)
 
@@ -132,7 +132,7 @@ static void begin(struct host *h, const struct gpubpf_interp_job *job)
 	vm->limit = job->max_insns ? job->max_insns : DEFAULT_INSNS;
 	vm->reg[GPUBPF_R1] = job->ctx ? GPUBPF_PTR_CTX : (uintptr_t)job->mem;
 	vm->reg[GPUBPF_R2] = job->ctx ? 0 : job->mem_size;
-	/* 0: not proven */
+	/* the program is not verified */
 	h->keys = job->prog->facts && job->prog->facts->frames ? job->prog->facts->frames : GPUBPF_MAX_FRAMES;
 	fill_environment(h, job);
 }

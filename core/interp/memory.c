@@ -11,8 +11,8 @@ static bool within(u64 address, u64 size, u64 base, u64 room)
 }
 
 /*
- * Returns the offset in the value that contains [off, off + size) of the arena. -1: no value of the map does, or it has
- * no memory.
+ * Returns the offset in a value of the map that contains [off, off + size) of the arena. -1: no value of the map does,
+ * or the map has no memory.
  */
 static s64 in_map(const struct gpubpf_map *map, const struct gpubpf_map_layout *l, u64 off, u64 size)
 {
@@ -50,7 +50,7 @@ int gpubpf_interp_where(const struct host *h, u64 address, s64 *off)
 	return -1;
 }
 
-/* Does it lie in a key that was passed to a callback? Such keys are read-only. */
+/* Does the range lie in a key that was passed to a callback? Such keys are read-only. */
 static bool in_key(const struct host *h, u64 address, u64 size)
 {
 	u64 frame = (address - GPUBPF_PTR_STACK) / GPUBPF_STACK_SIZE - h->keys, map;

@@ -33,7 +33,7 @@ static bool in_stack(const struct gpubpf_access *a, u64 address, u64 size)
 	       in_range(a, (s64)((address - GPUBPF_PTR_STACK) % GPUBPF_STACK_SIZE) - GPUBPF_STACK_SIZE, size);
 }
 
-/* Checks space, alignment and range of an access. A pointer argument that is NULL must be allowed to be NULL. */
+/* Does the access have the proven space, alignment and range? A NULL argument must be proven to be possible. */
 static bool access_holds(struct host *h, const struct gpubpf_access *a, u64 address, u64 size)
 {
 	s64 off;
@@ -54,7 +54,7 @@ static bool access_holds(struct host *h, const struct gpubpf_access *a, u64 addr
 	       in_range(a, off, size);
 }
 
-/* An element of a map of maps is used as its prototype is. */
+/* Returns the proven use of a map. An element of a map of maps is used as its prototype is. */
 static u32 proven_use(const struct host *h, int map)
 {
 	const struct gpubpf_unit *unit = h->job->unit;
@@ -67,7 +67,10 @@ static u32 proven_use(const struct host *h, int map)
 	return proven;
 }
 
-/* Checks the operations on a map's values: a map that is only added to is replicated. */
+/*
+ * Is an operation on a map's values among those proven? For example, a map whose values are only added to is
+ * replicated.
+ */
 static bool use_holds(struct host *h, const struct gpubpf_insn *insn, const struct gpubpf_insn_facts *f, u64 address)
 {
 	bool add = insn->kind == GPUBPF_INSN_ATOMIC &&
@@ -110,7 +113,7 @@ static const char *call_holds(struct host *h, const struct gpubpf_call_facts *ca
 	return NULL;
 }
 
-/* Checks the facts of the previous instruction against its results. */
+/* Compares the facts of the previous instruction with its results. Returns the violated fact, or NULL. */
 static const char *result_holds(struct host *h, const struct gpubpf_insn *insn, const struct gpubpf_insn_facts *f)
 {
 	bool taken = h->vm.pc == insn->target, has_two_targets = insn->target != h->proven_pc + 1;

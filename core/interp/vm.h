@@ -77,7 +77,7 @@ static inline u64 gpubpf_vm_swap(u64 v, u32 width)
 	return r;
 }
 
-/* RFC 9669 4.2; hosts and devices are little-endian */
+/* Converts the byte order (RFC 9669 4.2). Hosts and devices are little-endian. */
 static inline u64 gpubpf_vm_end(const struct gpubpf_insn *insn, u64 d)
 {
 	if (insn->ext == 'l')
@@ -165,7 +165,7 @@ static inline u64 gpubpf_vm_atomic_result(u32 op, u64 old, u64 s, u64 expected)
 	return s; /* XCHG */
 }
 
-/* A compare-and-swap loop implements every operation, because other threads may use the same map. */
+/* Performs any atomic operation by a compare-and-swap loop, because other threads may access the map concurrently. */
 static inline u64 gpubpf_vm_atomic_loop(const struct gpubpf_insn *insn, u8 *p, u64 s, u64 expected)
 {
 	if (insn->width == 8) {
@@ -186,7 +186,7 @@ static inline u64 gpubpf_vm_atomic_loop(const struct gpubpf_insn *insn, u8 *p, u
 	return old;
 }
 
-/* Returns memory that other threads may access too; it must be aligned. */
+/* Returns the memory of an atomic, which must be aligned because other threads may access it too. */
 static inline u8 *gpubpf_vm_aligned(struct gpubpf_vm *vm, u64 address, u64 size, int write)
 {
 	u8 *p = gpubpf_vm_memory(vm, address, size, write);
@@ -198,7 +198,7 @@ static inline u8 *gpubpf_vm_aligned(struct gpubpf_vm *vm, u64 address, u64 size,
 	return (u8 *)0;
 }
 
-/* RFC 9669 5.3 */
+/* Executes an atomic operation (RFC 9669 5.3). */
 static inline void gpubpf_vm_atomic(struct gpubpf_vm *vm, const struct gpubpf_insn *insn)
 {
 	u8 *p = gpubpf_vm_aligned(vm, vm->reg[insn->dst] + (u64)(s64)insn->off, insn->width, 1);
@@ -237,7 +237,7 @@ static inline void gpubpf_vm_store(struct gpubpf_vm *vm, const struct gpubpf_ins
 		gpubpf_vm_write(p, insn->width, insn->reg ? vm->reg[insn->src] : (u64)(s64)insn->imm);
 }
 
-/* RFC 9669 4.3.2: a callee gets its own frame, and r6 to r9 survive the call. */
+/* Calls a sub-program (RFC 9669 4.3.2): the callee gets its own frame, and r6 to r9 survive the call. */
 static inline void gpubpf_vm_enter(struct gpubpf_vm *vm, u32 target)
 {
 	struct gpubpf_vm_frame *frame = &vm->frame[vm->depth];
@@ -256,7 +256,7 @@ static inline void gpubpf_vm_enter(struct gpubpf_vm *vm, u32 target)
 	vm->pc = target;
 }
 
-/* Starts the next iteration of the caller's frame; 0: there is none. */
+/* Starts the next iteration of the helper that the caller's frame called; 0: there is no further one. */
 static inline int gpubpf_vm_round(struct gpubpf_vm *vm)
 {
 	struct gpubpf_vm_rounds *rounds = &vm->frame[vm->depth - 1].rounds;
@@ -302,7 +302,7 @@ static inline void gpubpf_vm_call_back(struct gpubpf_vm *vm)
 		gpubpf_vm_return(vm);
 }
 
-/* Executes the instruction before vm->pc. */
+/* Executes the instruction at vm->pc - 1. */
 static inline void gpubpf_vm_execute(struct gpubpf_vm *vm, const struct gpubpf_insn *insn)
 {
 	u64 *dst = &vm->reg[insn->dst];

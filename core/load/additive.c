@@ -28,22 +28,24 @@
 
 #define HELPER_LOOKUP 1
 #define HELPER_UPDATE 2
-#define INSNS_MAX 4096u            /* limit of a jump's range; bpftrace emits fewer instructions */
+#define INSNS_MAX 4096u            /* programs that would become longer than this are not rewritten; bpftrace's are
+				    * shorter */
 
-/* How a register relates to the value that was read. */
+/* How a register depends on the value that the program looked up. */
 enum part {
 	PART_NONE,
-	PART_POINTER,              /* its address, or NULL */
-	PART_VALUE,                /* the value, and its sum with other numbers */
+	PART_POINTER,              /* the value's address, or NULL */
+	PART_VALUE,                /* the value, or its sum with other numbers */
 	PART_OTHER,
 };
 
 struct addition {
 	const struct bpf_insn *insns;
 	uint32_t n;
-	uint32_t update, store, load, lookup; /* instruction indices; load is 0 if the value is not read */
+	uint32_t update, store, load, lookup; /* indices of instructions; load is 0 if the program does not read the
+					       * value */
 	int32_t map;
-	int16_t key, value;        /* offsets on the stack */
+	int16_t key, value;        /* offsets from r10 of the key and the new value */
 };
 
 static bool is_call(const struct bpf_insn *insn, int32_t helper)
@@ -56,7 +58,7 @@ static bool is_second_half(const struct bpf_insn *insns, uint32_t i)
 	return i && insns[i - 1].code == (BPF_LD | BPF_IMM | BPF_DW);
 }
 
-/* Returns the targets of all jumps, except exits. */
+/* Returns, for each instruction, whether a jump targets it; the caller frees the array. NULL: out of memory. */
 static bool *targets_of(const struct bpf_insn *insns, uint32_t n)
 {
 	bool *target = calloc(n + 1, sizeof(*target));
@@ -79,7 +81,7 @@ static bool writes(const struct bpf_insn *insn, uint8_t reg)
 	return insn->dst_reg == reg && (class == BPF_ALU || class == BPF_ALU64 || class == BPF_LDX || class == BPF_LD);
 }
 
-/* reg is one that calls preserve */
+/* Does the instruction read reg? reg is one of r6 to r9, which calls preserve. */
 static bool reads(const struct bpf_insn *insn, uint8_t reg)
 {
 	uint8_t class = BPF_CLASS(insn->code);
@@ -90,7 +92,7 @@ static bool reads(const struct bpf_insn *insn, uint8_t reg)
 }
 
 /*
- * Does the register hold one stack address in the whole program? It must be set only by a copy of r10 and additions to
+ * Does the register hold one stack address in the whole program? Only a copy of r10 and additions of constants may set
  * it.
  */
 static bool is_one_address(const struct bpf_insn *insns, uint32_t n, uint8_t reg, int32_t *off)
@@ -110,7 +112,7 @@ static bool is_one_address(const struct bpf_insn *insns, uint32_t n, uint8_t reg
 	return copies == 1;
 }
 
-/* Is reg = r10 + *off, computed by the instructions before `at` without a jump target among them? */
+/* Do the instructions before `at` set reg to r10 + *off, with no jump target among them? */
 static bool on_stack(const struct bpf_insn *insns, uint32_t n, const bool *target, uint32_t at, uint8_t reg, int16_t *off)
 {
 	int32_t sum = 0, base = 0;
@@ -136,7 +138,7 @@ static bool on_stack(const struct bpf_insn *insns, uint32_t n, const bool *targe
 	return false;
 }
 
-/* Returns the map in reg; -1: unknown. */
+/* Returns the index of the map whose pointer is in reg; -1: unknown. */
 static int32_t map_in(const struct bpf_insn *insns, const bool *target, uint32_t at, uint8_t reg)
 {
 	while (at-- && !target[at + 1]) {
@@ -159,7 +161,7 @@ static bool is_zero(const struct bpf_insn *insns, const bool *target, uint32_t a
 	return false;
 }
 
-/* Finds the store of the inserted value. No jump may follow it before the update. */
+/* Finds the store of the value that update() inserts. No jump may lie between it and the update. */
 static bool find_store(struct addition *a, const bool *target)
 {
 	uint32_t at = a->update;
@@ -227,7 +229,7 @@ static bool follow_load(struct addition *a, uint32_t at, enum part *part)
 	return true;
 }
 
-/* A jump over the reads of the value is allowed only where there is no value. */
+/* Checks a jump past the reads of the value: it is allowed only if the look-up found no value. */
 static bool follow_jump(const struct addition *a, uint32_t at, const enum part *part)
 {
 	const struct bpf_insn *insn = &a->insns[at];
@@ -257,7 +259,10 @@ static bool follow(struct addition *a, uint32_t at, enum part *part)
 	return false;
 }
 
-/* Is the register's value still live at an instruction that reads it? seen: [n], instructions visited before. */
+/*
+ * Does an instruction reachable from `at` read the register before it is written? seen: [n], instructions already
+ * visited.
+ */
 static bool is_read_from(const struct addition *a, uint32_t at, uint8_t reg, bool *seen)
 {
 	while (at < a->n && !seen[at]) {
@@ -279,7 +284,7 @@ static bool is_read_from(const struct addition *a, uint32_t at, uint8_t reg, boo
 	return false;
 }
 
-/* Is the register read after the store? */
+/* Does an instruction after the store read the register? */
 static bool is_read_after(const struct addition *a, uint8_t reg)
 {
 	bool *seen = calloc(a->n + 1, sizeof(*seen));
@@ -289,7 +294,7 @@ static bool is_read_after(const struct addition *a, uint8_t reg)
 	return read;
 }
 
-/* Follows the value from the look-up to the store. Nothing else may use it. */
+/* Follows the value from the look-up to the store. Only additions and that store may use it. */
 static bool is_sum(struct addition *a)
 {
 	enum part part[16] = { [BPF_REG_0] = PART_POINTER };
@@ -325,7 +330,7 @@ static bool is_addition(struct addition *a, const bool *target)
 
 /* -- the replacement -- */
 
-#define BLOCK 25                   /* instructions of the replacement */
+#define BLOCK 25                   /* number of instructions of the replacement */
 
 static struct bpf_insn *emit_map_key(struct bpf_insn *at, const struct addition *a)
 {
@@ -346,7 +351,7 @@ static struct bpf_insn emit_jump(uint8_t op, int16_t off)
 	return (struct bpf_insn){ .code = (uint8_t)(BPF_JMP | op | BPF_K), .off = off };
 }
 
-/* Writes the replacement at instruction `from`. It continues after the update. */
+/* Writes the replacement at instruction `from`. It ends with a jump to the instruction after the update. */
 static void emit_block(struct bpf_insn *insns, uint32_t from, const struct addition *a)
 {
 	struct bpf_insn *at = emit_map_key(&insns[from], a);
@@ -361,7 +366,7 @@ static void emit_block(struct bpf_insn *insns, uint32_t from, const struct addit
 	*at++ = emit_jump(BPF_JEQ, 9);              /* inserted: done */
 	at = emit_map_key(at, a);
 	*at++ = emit_call(HELPER_LOOKUP);           /* another thread inserted it first */
-	*at++ = emit_jump(BPF_JEQ, 3);              /* the map is full: give up */
+	*at++ = emit_jump(BPF_JEQ, 3);              /* the map is full: do not add */
 	*at++ = (struct bpf_insn){ .code = BPF_LDX | BPF_MEM | BPF_DW, .dst_reg = 1, .src_reg = 10, .off = a->value };
 	*at++ = (struct bpf_insn){ .code = BPF_STX | BPF_ATOMIC | BPF_DW, .dst_reg = 0, .src_reg = 1, .imm = BPF_ADD };
 	*at++ = (struct bpf_insn){ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 0 };
@@ -411,11 +416,11 @@ struct rewriting {
 	const struct gpubpf_map *maps;
 	uint32_t nmaps;
 	struct gpubpf_sys_prog *prog;
-	const struct bpf_insn *original; /* the original, [n] */
+	const struct bpf_insn *original; /* instructions before any replacement, [n] */
 	uint32_t n;
 	bool *target;
 	bool rewrites;
-	bool explains;                 /* refuse an update that cannot become an add: the compiler of the program has no
+	bool explains;                 /* refuse an update that cannot become an add: the program's compiler emits no
 				        * atomics */
 };
 

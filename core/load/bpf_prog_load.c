@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loads a program without its object, as passed to bpf(2). The result equals that of loading the object. */
+/*
+ * Loads a program whose instructions were passed to bpf(2), without its object file. The result equals that of loading
+ * the object.
+ */
 #include "internal.h"
 
 #include <errno.h>
@@ -65,7 +68,7 @@ static int add_program(struct gpubpf_loading *l, const struct gpubpf_load_passed
 	return err;
 }
 
-/* Loads the first program. The programs that it may tail-call become parts of it. */
+/* Loads the first program and, as functions of it, the programs that it may tail-call. */
 static int add_programs(struct gpubpf_loading *l, const struct gpubpf_load_passed *given)
 {
 	struct gpubpf_unit *unit = &l->out->unit;
@@ -86,7 +89,9 @@ static int add_programs(struct gpubpf_loading *l, const struct gpubpf_load_passe
 	return err;
 }
 
-/* A program loaded twice counts as two objects: each has its own maps. */
+/*
+ * Fills the entry of the loaded object. A program that is loaded twice counts as two objects, each with its own maps.
+ */
 static void describe(struct gpubpf_loaded_object *o, const struct gpubpf_load_passed *given)
 {
 	static uint64_t count;

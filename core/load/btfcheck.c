@@ -15,7 +15,7 @@
 
 #define MAX_SIZE (16u << 20)  /* the kernel's BTF_MAX_SIZE */
 #define MAX_TYPES (1u << 18)
-#define MAX_NESTING 64        /* by value */
+#define MAX_NESTING 64        /* maximum depth of types nested by value */
 
 #define bad(c, ...) gpubpf_diag_refuse((c)->diag, BAD_BTF, __VA_ARGS__)
 
@@ -81,7 +81,7 @@ bool gpubpf_btf_has_kind(const struct gpubpf_btf_check *c, uint32_t id, uint32_t
 	return has_type(c, id) && kind_of(c, id) == kind;
 }
 
-/* Is this the type of a value? */
+/* Does the type have values? void, functions and sections do not. */
 static bool has_value(const struct gpubpf_btf_check *c, uint32_t id)
 {
 	uint32_t kind;
@@ -204,7 +204,7 @@ static int check_reference(struct gpubpf_btf_check *c, uint32_t id)
 		return t->type && has_type(c, t->type) ? 0 : bad_type(c, id, "is a variable without a type");
 	case BTF_KIND_DECL_TAG:
 		return t->type && has_type(c, t->type) ? 0 : bad_type(c, id, "is a tag without a target");
-	default: /* pointers, modifiers and typedefs may also refer to void */
+	default: /* pointers, modifiers and typedefs may also refer to void (id 0) */
 		return has_type(c, t->type) ? 0 : bad_type(c, id, "refers to a type that does not exist");
 	}
 }
@@ -235,7 +235,7 @@ static int check_type(struct gpubpf_btf_check *c, uint32_t id)
 	return check_reference(c, id);
 }
 
-/* Checks that nesting by value ends, through modifiers and typedefs too: depth-first, each type once. */
+/* Checks that no type contains itself by value, also through modifiers and typedefs: depth-first, each type once. */
 enum { UNSEEN, OPEN, CLOSED };
 
 static int check_nesting(struct gpubpf_btf_check *c, uint8_t *state, uint32_t id, int depth)

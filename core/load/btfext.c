@@ -10,15 +10,16 @@
 
 #include "core/model/diag.h"
 
-#define MAX_RECORD 256u /* bytes */
+#define MAX_RECORD 256u /* maximum bytes of one record */
 
 struct btf_ext_header {
 	uint16_t magic;
 	uint8_t version, flags;
-	uint32_t hdr_len; /* the members after it are offsets and lengths, from the header's end */
+	uint32_t hdr_len; /* header size in bytes; the offsets below count from the header's end, the lengths are in
+			   * bytes */
 	uint32_t func_info_off, func_info_len;
 	uint32_t line_info_off, line_info_len;
-	uint32_t core_relo_off, core_relo_len; /* may be missing */
+	uint32_t core_relo_off, core_relo_len; /* absent if hdr_len ends before them */
 };
 
 struct btf_ext_info_sec {

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does: selects the programs of an object that are loaded.
- * Before: libbpf has opened the object and would load all programs.
- * After: libbpf loads only programs for a GPU, as kprobes, and pins no map.
- * Requires: nothing.
+ * Does: selects the programs of an object that libbpf loads. Before: libbpf has opened the object and would load all
+ * programs. After: libbpf loads only programs for a GPU, with type kprobe, and pins no map. Requires: nothing.
  */
 #include "internal.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compiled with -target bpf -g. CO-RE relocates probes against its BTF. */
+/* Types against whose BTF CO-RE relocates programs. Compiled with -target bpf -g. */
 #include "gpubpf/ctx.h"
 
 /* The kernel's struct for x86-64. The first part of struct gpubpf_ctx has the same layout. */

@@ -51,7 +51,7 @@ static int read_content(const struct bpf_map *from, struct gpubpf_map *map, stru
 	return -ENOMEM;
 }
 
-/* Can programs for a GPU use such a map? */
+/* Can programs for a GPU use a map of this definition? */
 static bool is_for_gpu(const struct gpubpf_loading *l, const struct gpubpf_sys_map *def)
 {
 	const struct gpubpf_map_type *type = gpubpf_map_type_find(def->type), *inner;
@@ -103,7 +103,7 @@ static int refuse_map(struct gpubpf_loading *l, const struct gpubpf_map *outer, 
 	return gpubpf_diag_set(l->diag, GPUBPF_E_BAD_MAP, GPUBPF_NOPC, "%s", what);
 }
 
-/* Adds the prototype of a map of maps' elements to the unit, as a map without memory. */
+/* Adds to the unit the prototype of a map of maps' elements, as a map without memory. */
 static int add_prototype(struct gpubpf_loading *l, uint32_t outer)
 {
 	struct gpubpf_unit *unit = &l->out->unit;
@@ -159,7 +159,7 @@ static const struct bpf_program *program_of(const struct gpubpf_loading *l, uint
 	return NULL;
 }
 
-/* Lists the programs that a map of programs may hold: those in its definition, and programs without a kernel. */
+/* Lists the programs that a map of programs may hold: those in its definition, and programs that name no kernel. */
 static int add_targets(struct gpubpf_loading *l, const struct gpubpf_sys_map *def, struct gpubpf_map *map)
 {
 	struct bpf_program *prog;
@@ -280,7 +280,10 @@ static int add_maps(struct gpubpf_loading *l)
 	return err < 0 ? err : add_maps_of_progs(l);
 }
 
-/* Helper 502 has the base of helper 5 in gpu/ sections. In bpftime's sections it returns the time since 1970. */
+/*
+ * Replaces helper 502 by helper 5, whose time base it has in gpu/ sections. In bpftime's sections helper 502 returns
+ * the time since 1970 and is not replaced.
+ */
 static void use_own_clock(struct gpubpf_prog *prog)
 {
 	for (uint32_t pc = 0; pc < prog->ninsns; pc++)
@@ -288,7 +291,7 @@ static void use_own_clock(struct gpubpf_prog *prog)
 			prog->insns[pc].imm = HELPER_KTIME;
 }
 
-/* Adds one program at one pattern. Several --attach of a program add it several times. */
+/* Adds one program for one pattern. A program with several --attach is added once for each. */
 static int add_program(struct gpubpf_loading *l, const struct bpf_program *from, const char *pattern)
 {
 	const struct gpubpf_sys_prog *sys = gpubpf_sys_prog(&l->sys, bpf_program__fd(from));

@@ -11,7 +11,7 @@ struct bpf_object;
 struct bpf_program;
 
 #define GPUBPF_MAX_OBJECT_SIZE (64u << 20)
-#define GPUBPF_MAX_PROGS 256  /* of a unit */
+#define GPUBPF_MAX_PROGS 256  /* maximum programs of a unit */
 
 /* The Linux kernel's symbols, read on the first look-up. */
 struct gpubpf_kallsyms {
@@ -25,7 +25,7 @@ struct gpubpf_loading {
 	const struct gpubpf_load_opts *opts;
 	struct gpubpf_loaded *out;
 	struct gpubpf_diag *diag;
-	int index;                /* of the object */
+	int index;                /* index of the object in the session */
 	const char *path;
 	void *image;              /* the file's bytes */
 	size_t size;
@@ -35,12 +35,13 @@ struct gpubpf_loading {
 	int32_t *unit_map;        /* [sys.nmaps] index in the unit, or GPUBPF_MAP_UNUSED */
 	struct gpubpf_types {
 		uint32_t key, value;
-	} *types;                 /* of each map of obj, in order; libbpf drops types that the kernel would refuse */
+	} *types;                 /* [number of maps of obj, in its order] the key and value types of each; libbpf
+				   * drops types that the kernel would refuse */
 	struct gpubpf_kallsyms kallsyms;
 	char (*host)[64];         /* names of the programs left to the Linux kernel */
 	uint32_t nhost;
 	bool mixed;               /* some programs of the object are left to the Linux kernel */
-	bool numbered;            /* instructions name maps by index in sys.maps, not by descriptor */
+	bool numbered;            /* instructions refer to maps by index in sys.maps, not by descriptor */
 };
 
 enum { GPUBPF_MAP_UNUSED = -1 };
@@ -64,12 +65,15 @@ int gpubpf_object_import(struct gpubpf_loading *l);
 /* precheck.c: refuses input that libbpf could not handle safely. All that libbpf reads afterwards lies in the image. */
 int gpubpf_precheck(const void *image, size_t size, struct gpubpf_diag *diag);
 
-/* btfcheck.c, btfext.c: the same for .BTF and .BTF.ext. Check the first before the second, then finish. */
+/*
+ * btfcheck.c and btfext.c: refuse .BTF and .BTF.ext that libbpf could not handle safely. Call gpubpf_btf_check() first,
+ * gpubpf_btf_ext_check() next, gpubpf_btf_check_finish() last.
+ */
 struct gpubpf_btf_check {
 	struct gpubpf_diag *diag;
 	const char *strings;
-	uint32_t nstrings;                /* bytes */
-	const struct btf_type **types;    /* by id, from 1 */
+	uint32_t nstrings;                /* bytes of all strings */
+	const struct btf_type **types;    /* [ntypes + 1] by type id; ids begin at 1 */
 	uint32_t ntypes;
 };
 int gpubpf_btf_check(struct gpubpf_btf_check *c, const void *data, size_t size);
@@ -78,19 +82,19 @@ bool gpubpf_btf_has_kind(const struct gpubpf_btf_check *c, uint32_t id, uint32_t
 int gpubpf_btf_ext_check(struct gpubpf_btf_check *c, const void *data, size_t size);
 void gpubpf_btf_check_finish(struct gpubpf_btf_check *c);
 
-/* section.c */
+/* section.c: where the programs of a section run */
 enum gpubpf_section_of {
-	GPUBPF_SECTION_GPU,    /* a GPU */
-	GPUBPF_SECTION_MAYBE,  /* a GPU or the Linux kernel: gpubpf_kernel_has_function() decides */
-	GPUBPF_SECTION_HOST,   /* the Linux kernel */
+	GPUBPF_SECTION_GPU,    /* on a GPU */
+	GPUBPF_SECTION_MAYBE,  /* on a GPU or in the Linux kernel: gpubpf_kernel_has_function() decides */
+	GPUBPF_SECTION_HOST,   /* in the Linux kernel */
 };
 struct gpubpf_section {
 	enum gpubpf_section_of of;
 	enum gpubpf_site site;
-	const char *pattern; /* points into the section's name; "" if it names nothing */
+	const char *pattern; /* the part of the section's name after the prefix; "" if there is none */
 };
 bool gpubpf_section_parse(const char *name, struct gpubpf_section *section);
-/* Lists sections that hold GPU programs, for messages, as far as the buffer has room. */
+/* Lists the sections that hold GPU programs, for messages; truncated to the buffer. */
 void gpubpf_section_list(char *buf, size_t size);
 /* Does the running Linux kernel have a function of this name? */
 bool gpubpf_kernel_has_function(struct gpubpf_kallsyms *syms, const char *function);
@@ -115,8 +119,8 @@ void gpubpf_program_point_at(const struct gpubpf_prog *prog, struct gpubpf_diag 
 void gpubpf_program_finish(struct gpubpf_prog *prog);
 
 /*
- * tail.c: merges each program of the unit from `first` on that calls helper 12 with the programs it may tail-call.
- * numbers: each program's number in its object.
+ * tail.c: for each program of the unit from `first` on that calls helper 12, adds the programs that it may tail-call as
+ * functions. numbers: each program's number in its object.
  */
 int gpubpf_tails_link(struct gpubpf_loading *l, uint32_t first, const uint32_t *numbers);
 
@@ -134,7 +138,7 @@ void gpubpf_libbpf_unlock(void);
 /* object.c: returns the prefix of libbpf's names for global data: "probe.bpf.o" gives "probe", as in "probe.bss". */
 void gpubpf_object_name(const char *path, char *name, size_t size);
 
-/* First number of the map types that the Linux kernel does not have. The kernel can share SHARED_ARRAY. */
+/* map types from this number on exist only in gpubpf. The kernel can share the values of SHARED_ARRAY. */
 #define GPUBPF_FIRST_OWN_TYPE 1500
 #define GPUBPF_SHARED_ARRAY 1504
 

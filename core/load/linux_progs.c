@@ -14,18 +14,18 @@
 #include "gpubpf/placement.h"
 #include "internal.h"
 
-#define MAX_TARGET 4096                /* bytes of an attach target */
-#define MAX_USED 256                   /* maps of one program that are queried */
+#define MAX_TARGET 4096                /* maximum bytes of an attach target's text */
+#define MAX_USED 256                   /* maximum maps of one program that are looked at */
 
 struct gpubpf_linux {
 	struct bpf_object *obj;
-	struct bpf_link **links;       /* [nlinks], NULL: not attached */
+	struct bpf_link **links;       /* [nlinks] by index in object->host; NULL: not attached */
 	uint32_t nlinks;
-	uint32_t *used;                /* ids of the maps that loaded programs use */
+	uint32_t *used;                /* [nused] ids of the maps that loaded programs use */
 	uint32_t nused;
 };
 
-/* Writes one line: the attempted operation and its error, or the missing rights. */
+/* Writes one line: the operation `what` and its error or, if rights are missing, the required ones. */
 static int set_reason(int err, const char *what, char *why, size_t size)
 {
 	struct gpubpf_diag diag;
@@ -57,7 +57,8 @@ static const struct gpubpf_map *unit_map(const struct gpubpf_unit *unit, int ind
 }
 
 /*
- * Is the map an initial element? The kernel requires that elements of maps of maps have the flags of their prototype.
+ * Is the map an initial element of a map of maps? The kernel requires that such elements have the flags of their
+ * prototype.
  */
 static bool is_element(const struct gpubpf_unit *unit, const struct gpubpf_map *map)
 {
@@ -83,12 +84,12 @@ static void choose_map(struct bpf_map *map, const struct gpubpf_map *other, cons
 		bpf_map__set_autocreate(map, false);
 	else if (other && !other->rdonly && bpf_map__type(map) == BPF_MAP_TYPE_ARRAY && !is_element(unit, other))
 		bpf_map__set_map_flags(map, bpf_map__map_flags(map) | BPF_F_MMAPABLE);
-	/* readers define the type of records */
+	/* the reader, not the kernel, knows the type of records */
 	if (type == BPF_MAP_TYPE_RINGBUF || type == BPF_MAP_TYPE_PERF_EVENT_ARRAY) {
 		bpf_map__set_key_size(map, type == BPF_MAP_TYPE_RINGBUF ? 0 : sizeof(uint32_t));
 		bpf_map__set_value_size(map, type == BPF_MAP_TYPE_RINGBUF ? 0 : sizeof(uint32_t));
 	}
-	/* flags for GPUs only */
+	/* remove flags that only GPUs have */
 	bpf_map__set_map_flags(map, bpf_map__map_flags(map) & ~(uint32_t)(GPUBPF_F_PLACE_MASK | GPUBPF_F_ALLOCATIONS));
 	bpf_map__set_pin_path(map, NULL);
 	if (other && other->global_data && other->init)
@@ -208,7 +209,7 @@ static bool is_map(const struct bpf_insn *insn, int fd)
 	return insn->code == (BPF_LD | BPF_IMM | BPF_DW) && insn->src_reg == BPF_PSEUDO_MAP_FD && insn->imm == fd;
 }
 
-/* May the map be in r1, judged by the instructions directly before the call? */
+/* May r1 hold the map with this descriptor at the call? Looks only at the instructions directly before the call. */
 static bool may_pass_map(const struct bpf_insn *insns, size_t call, int fd)
 {
 	for (size_t i = call; i-- > 0 && BPF_CLASS(insns[i].code) != BPF_JMP && BPF_CLASS(insns[i].code) != BPF_JMP32;)
@@ -255,7 +256,7 @@ static bool is_place(const char *target)
 	return colon && colon != target && colon[1] && strlen(target) < MAX_TARGET;
 }
 
-/* BINARY:FUNCTION[+OFFSET] */
+/* Attaches to a target of the form BINARY:FUNCTION[+OFFSET]. */
 static struct bpf_link *attach_at(const struct bpf_program *prog, const char *target)
 {
 	char binary[MAX_TARGET], function[MAX_TARGET];

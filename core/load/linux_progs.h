@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs of an object for the Linux kernel. libbpf loads and attaches them there, with the rights of the process. An
- * array that they share with programs for a GPU is one memory (BPF_F_MMAPABLE).
+ * Loads and attaches, by libbpf and with the rights of the process, the programs of an object that are for the Linux
+ * kernel. An array that they share with programs for a GPU is one memory (BPF_F_MMAPABLE).
  */
 #ifndef GPUBPF_LOAD_LINUX_H
 #define GPUBPF_LOAD_LINUX_H
@@ -10,12 +10,17 @@
 
 struct gpubpf_linux;
 
-/* Loads the programs that object->host names. On failure returns -errno and a reason, and the kernel holds nothing. */
+/*
+ * Loads the programs in object->host. On failure returns -errno and a reason, and nothing stays loaded in the kernel.
+ */
 int gpubpf_linux_load(const struct gpubpf_loaded_object *object, const struct gpubpf_unit *unit, int index,
 		      struct gpubpf_linux **kernel, char *why, size_t size);
-/* Returns the descriptor of the kernel's map of that name if loaded programs use it; it stays ours. -1: none. */
+/*
+ * Returns the descriptor of the kernel's map of that name if loaded programs use it; the caller must not close it. -1:
+ * no such map.
+ */
 int gpubpf_linux_map(const struct gpubpf_linux *kernel, const char *name);
-/* May loaded programs call one of these helpers with the map? True also if a call's map is unknown. */
+/* May loaded programs call one of the n helpers with the map? True also if the map of a call is unknown. */
 bool gpubpf_linux_calls(const struct gpubpf_linux *kernel, const char *map, const int *helpers, uint32_t n);
 /* Can the map's memory be mapped? True for an array created as mappable. */
 bool gpubpf_linux_mappable(const struct gpubpf_linux *kernel, const char *name);

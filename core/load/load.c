@@ -86,7 +86,7 @@ static int check_unit(const struct gpubpf_load_opts *opts, const struct gpubpf_l
 		      struct gpubpf_diag *diag)
 {
 	const struct gpubpf_unit *unit = &out->unit;
-	const char *note = out->nnotes ? out->notes[0] : NULL; /* why the first program was left out */
+	const char *note = out->nnotes ? out->notes[0] : NULL; /* the reason why the first program is not in the unit */
 
 	if (unit->nprogs)
 		return check_attach(opts, out, diag);

@@ -20,7 +20,7 @@ struct gpubpf_attach {         /* --attach PROG=PATTERN */
 };
 
 struct gpubpf_load_image {     /* An object in memory. */
-	const void *data;              /* NULL: read it from its path */
+	const void *data;              /* NULL: read the file at the object's path */
 	size_t size;
 };
 
@@ -31,9 +31,10 @@ struct gpubpf_load_value {     /* Global data that replaces the file's content. 
 };
 
 struct gpubpf_load_opts {
-	const char *const *paths;      /* objects, in order; programs of one kernel run in this order */
+	const char *const *paths;      /* paths of the objects; programs for one kernel run in the order of their
+				        * objects */
 	uint32_t npaths;
-	const struct gpubpf_load_image *images; /* [npaths]; NULL: all are read */
+	const struct gpubpf_load_image *images; /* [npaths] contents of the objects; NULL: all are read from files */
 	const struct gpubpf_attach *attach;
 	uint32_t nattach;
 	const struct gpubpf_load_value *values;
@@ -46,7 +47,7 @@ struct gpubpf_loaded {
 	struct gpubpf_loaded_object {
 		char path[256];
 		char sha256[65];
-		struct btf *btf;       /* NULL if none */
+		struct btf *btf;       /* NULL if the object has no BTF */
 		char (*host)[64];      /* names of programs for the Linux kernel */
 		uint32_t nhost;
 		void *image;           /* the file's bytes */
@@ -63,17 +64,18 @@ void gpubpf_loaded_destroy(struct gpubpf_loaded *loaded);
 /* Adds a line to the notes. */
 void gpubpf_load_note(struct gpubpf_loaded *out, const char *text, ...) __attribute__((format(printf, 2, 3)));
 
-/* A program as passed to bpf(2), its tail-call targets, and its maps, which instructions name by index here. */
+/* A program as passed to bpf(2). Its instructions refer to maps by index in struct gpubpf_load_passed. */
 struct gpubpf_load_passed_prog {
-	char name[64];                 /* unique */
-	uint32_t number;               /* from 1; maps of programs refer to it */
+	char name[64];                 /* name that no other program of the load has */
+	uint32_t number;               /* number of the program, from 1, by which maps of programs refer to it */
 	const struct gpubpf_sys_prog *prog; /* core/load/linux/bpf_syscall.h */
 };
 struct gpubpf_load_passed {
-	const char *from;              /* the caller's name, for reports */
+	const char *from;              /* the name under which reports list the object */
 	const char *pattern;
 	enum gpubpf_site site;
-	const struct gpubpf_load_passed_prog *progs; /* [nprogs]: the program, then its tail-call targets */
+	const struct gpubpf_load_passed_prog *progs; /* [nprogs]: the program, then the programs that it may
+						      * tail-call */
 	uint32_t nprogs;
 	const void *btf;               /* NULL: none */
 	size_t btf_size;
@@ -81,8 +83,8 @@ struct gpubpf_load_passed {
 	uint32_t nmaps;
 };
 /*
- * Loads one object with the first program, or with the maps only if there is none. Ownership of the maps' targets and
- * init passes to the unit.
+ * Loads one object with the first program of progs, or with only the maps if nprogs is 0. Takes ownership of the maps'
+ * targets and init.
  */
 int gpubpf_load_passed(const struct gpubpf_load_passed *given, struct gpubpf_loaded **loaded, struct gpubpf_diag *diag);
 
@@ -90,15 +92,15 @@ int gpubpf_load_passed(const struct gpubpf_load_passed *given, struct gpubpf_loa
 int gpubpf_unit_raw(const struct gpubpf_raw_insn *insns, uint32_t n, const struct gpubpf_map *maps, uint32_t nmaps,
 		    struct gpubpf_unit *unit, struct gpubpf_diag *diag);
 /*
- * The same for several programs prog0, prog1, ...; each starts where the previous one ends. Programs may tail-call a
- * program that is a map's target.
+ * Creates a unit of several programs prog0, prog1, ... from raw instructions; each starts where the previous one ends.
+ * Programs may tail-call a program that is a map's target.
  */
 int gpubpf_unit_raws(const struct gpubpf_raw_insn *insns, uint32_t n, const uint32_t *begin, uint32_t nprogs,
 		     const struct gpubpf_map *maps, uint32_t nmaps, struct gpubpf_unit *unit, struct gpubpf_diag *diag);
 void gpubpf_unit_finish(struct gpubpf_unit *unit);
 
 /*
- * Names that types and bytes do not contain. kernel() returns a kernel's name by the ids of type gpubpf_kernel; NULL or
+ * Names that neither types nor bytes contain. kernel() returns a kernel's name by an id of type gpubpf_kernel; NULL or
  * "": unknown.
  */
 struct gpubpf_typed_names {
@@ -107,19 +109,21 @@ struct gpubpf_typed_names {
 	bool wide_as_text;             /* JSON: integers beyond 2^53 as strings */
 	/* Returns the parameters of a kernel, *n of them; NULL: unknown. */
 	const struct gpubpf_typed_param *(*params)(void *ctx, uint64_t id, uint32_t *n);
-	const char *(*stack)(void *ctx, uint64_t id); /* of type gpubpf_stack; valid until the next call */
-	const char *(*stack_numbered)(void *ctx, uint64_t number); /* of type gpubpf_stack_number; valid until the next
-								    * call */
+	const char *(*stack)(void *ctx, uint64_t id); /* describes the stack with an id of type gpubpf_stack; the
+						       * text is valid until the next call */
+	const char *(*stack_numbered)(void *ctx, uint64_t number); /* describes the stack with a number of type
+								    * gpubpf_stack_number; the text is valid until
+								    * the next call */
 };
 
 struct gpubpf_typed_param {
-	const char *name, *type;       /* "" unknown */
-	uint32_t size;                 /* bytes; 0: no value */
+	const char *name, *type;       /* "": unknown */
+	uint32_t size;                 /* bytes; 0: the parameter has no value to show */
 	enum gpubpf_typed_how {
 		GPUBPF_TYPED_SIGNED, GPUBPF_TYPED_UNSIGNED, GPUBPF_TYPED_REAL, GPUBPF_TYPED_ADDRESS, GPUBPF_TYPED_BYTES,
 	} how;
 };
-/* Writes the known part of a parameter's declaration, such as "float *a"; i is its number. */
+/* Writes the known part of parameter i's declaration, such as "float *a". */
 void gpubpf_typed_declare(const struct gpubpf_typed_param *param, uint32_t i, char *buf, size_t size);
 
 /*
@@ -141,7 +145,7 @@ int gpubpf_typed_change(const struct btf *btf, uint32_t type, const char *const 
 			char *why, size_t why_size);
 /* Returns the bytes of a value of the type, -1 if it has no size. A ring's records may differ from its value's size. */
 int64_t gpubpf_typed_size(const struct btf *btf, uint32_t type);
-/* Is the type `name`, or a typedef of it? For example gpubpf_kernel of <gpubpf/probe.h>. */
+/* Is the type called `name`, or a typedef of a type called so? For example gpubpf_kernel of <gpubpf/probe.h>. */
 bool gpubpf_typed_is(const struct btf *btf, uint32_t type, const char *name);
 
 #endif

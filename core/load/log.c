@@ -23,7 +23,9 @@ FILE *gpubpf_libbpf_stderr;
 
 static int print(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
-	if (log.on && level == LIBBPF_WARN && !log.first[0] && !strstr(fmt, "Retrying")) /* the retry may succeed */
+	if (log.on && level == LIBBPF_WARN && !log.first[0] && !strstr(fmt, "Retrying")) /* not "Retrying...":
+											  * libbpf's second attempt
+											  * may succeed */
 		vsnprintf(log.first, sizeof(log.first), fmt, ap);
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Map definitions: the rules of all types. Each kind's own rules are in maps/<kind>.c. */
+/* Checks map definitions by the rules for all types. The files in maps/kinds have the rules of each kind. */
 #include "internal.h"
 
 #include <stdio.h>
@@ -71,7 +71,8 @@ int gpubpf_map_define(const struct gpubpf_sys_map *def, const char *name, bool g
 	};
 	snprintf(map->name, sizeof(map->name), "%s", name);
 	if (def->flags & GPUBPF_F_ALLOCATIONS)
-		map->map_flags |= BPF_F_RDONLY_PROG; /* the session fills the map: not .rdonly, which means constant */
+		map->map_flags |= BPF_F_RDONLY_PROG; /* .rdonly is not set, since it means that the content is
+						      * constant; the session fills this map */
 	if (!type)
 		return unknown_type(def->type, diag);
 	if (!def->max_entries || def->max_entries > MAX_ENTRIES)

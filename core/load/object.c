@@ -77,7 +77,7 @@ static int read_image(struct gpubpf_loading *l)
 	return err;
 }
 
-/* Fills the entry in out->objects: path and hash of the content. */
+/* Fills the object's entry in out->objects: path, and hash of the content. */
 static void describe(struct gpubpf_loading *l)
 {
 	struct gpubpf_loaded_object *o = &l->out->objects[l->index];
@@ -199,7 +199,8 @@ static int load_stages(struct gpubpf_loading *l, int btf_fd)
 }
 
 /*
- * Keeps the image for callers that load the other programs into the Linux kernel, or write the object to another place.
+ * Stores the file's bytes for callers that load the other programs into the Linux kernel, or that write the object to a
+ * file.
  */
 static void store_image(struct gpubpf_loading *l)
 {

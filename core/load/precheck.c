@@ -20,10 +20,11 @@
 
 #define MAX_SECTIONS 4096u
 #define MAX_SYMBOLS (1u << 18)
-#define MAX_FUNCS 2048u         /* libbpf recurses to the depth of nested calls */
+#define MAX_FUNCS 2048u         /* maximum functions: libbpf recurses to the depth of nested calls */
 #define MAX_EXTERNS 256u
-#define MAX_DATA (64u << 20)    /* total of all sections without bytes in the file (.bss) */
-#define MAX_COPIED (32u << 20)  /* instructions: sub-programs are copied into each program */
+#define MAX_DATA (64u << 20)    /* maximum bytes of all sections that have no bytes in the file (.bss) */
+#define MAX_COPIED (32u << 20)  /* maximum bytes of instructions after libbpf has copied sub-programs into each
+				 * program */
 #define INSN_SIZE 8u
 
 struct elf {
@@ -243,8 +244,8 @@ static bool is_local_call(const struct gpubpf_raw_insn *insn)
 }
 
 /*
- * Checks that calls from a program's section to sub-programs, which are in .text, are relocated. libbpf 1.1.2 frees
- * twice where a program without relocations calls two sub-programs (append_subprog_relos).
+ * Checks that relocations exist for calls from a program's section to sub-programs, which are in .text. libbpf 1.1.2
+ * frees memory twice if a program without relocations calls two sub-programs (append_subprog_relos).
  */
 static int check_calls(struct elf *e, uint32_t section)
 {
@@ -283,7 +284,7 @@ static int check_all_calls(struct elf *e)
 	return err;
 }
 
-/* Finds a section by name. libbpf uses the last of equal names; a second one is refused here. */
+/* Finds a section by name. libbpf uses the last of several with that name, so a second one is refused. */
 static int find_once(struct elf *e, const char *name, uint32_t *index)
 {
 	*index = 0;

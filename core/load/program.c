@@ -36,7 +36,7 @@ static const char *btf_string(const struct btf *btf, uint32_t offset)
 	return s ? s : "";
 }
 
-/* The strings belong to the object's BTF, which lives as long as the program. */
+/* Adds the source lines. Their strings belong to the object's BTF, which lives as long as the program. */
 static int add_lines(const struct gpubpf_loading *l, const struct gpubpf_sys_prog *from, struct gpubpf_prog *prog)
 {
 	prog->lines = calloc(from->nlines + 1, sizeof(*prog->lines));
@@ -171,7 +171,7 @@ int gpubpf_program_funcs(struct gpubpf_prog *prog, struct gpubpf_diag *diag)
 	return 0;
 }
 
-/* Names the sub-programs from .BTF.ext. */
+/* Sets the names of sub-programs from .BTF.ext. */
 static void name_funcs(const struct gpubpf_loading *l, const struct gpubpf_sys_prog *from, struct gpubpf_prog *prog)
 {
 	for (uint32_t i = 0; i < from->nfuncs; i++) {

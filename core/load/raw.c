@@ -21,7 +21,7 @@ static int check_maps(const struct gpubpf_prog *prog, uint32_t nmaps, struct gpu
 	return 0;
 }
 
-/* Sets *to to a copy; a copy of NULL is NULL. */
+/* Sets *to (a pointer) to an allocated copy; a copy of NULL is NULL. */
 static int copy(const void *from, size_t size, void *to)
 {
 	void *made = from ? malloc(size) : NULL;
@@ -89,7 +89,7 @@ static int make_progs(const struct gpubpf_raw_insn *insns, uint32_t n, const uin
 	return err;
 }
 
-/* Merges programs with their tail-call targets. */
+/* Adds to each program, as functions, the programs that it may tail-call. */
 static int link_tails(struct gpubpf_unit *unit, struct gpubpf_diag *diag)
 {
 	struct gpubpf_loaded loaded = { .unit = *unit };

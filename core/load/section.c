@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Decides which programs are for a GPU from the section's name, by core/model/places.def and core/model/sections.def. */
+/* Decides by the section's name whether a program is for a GPU (core/model/places.def, core/model/sections.def). */
 #include "internal.h"
 
 #include <stdio.h>
@@ -32,7 +32,7 @@ bool gpubpf_section_parse(const char *name, struct gpubpf_section *section)
 {
 	for (size_t i = 0; i < NSECTIONS; i++) {
 		size_t len = strlen(sections[i].prefix);
-		bool bare = strlen(name) == len - 1; /* "kprobe": --attach names the kernel */
+		bool bare = strlen(name) == len - 1; /* the section is only "kprobe": --attach names the kernel */
 
 		if (strncmp(name, sections[i].prefix, bare ? len - 1 : len))
 			continue;
@@ -40,7 +40,7 @@ bool gpubpf_section_parse(const char *name, struct gpubpf_section *section)
 		section->site = sections[i].site;
 		section->pattern = name + (bare ? len - 1 : len);
 		if (bare && gpubpf_place_kind(section->site)->operands & GPUBPF_GIVES_CAPTURE)
-			section->pattern = "*"; /* bpftime's section has no name */
+			section->pattern = "*"; /* bpftime's section cannot name a kernel */
 		if (section->of == GPUBPF_SECTION_MAYBE && gpubpf_kprobe_is_gpu(section->pattern)) {
 			section->of = GPUBPF_SECTION_GPU;
 			section->pattern = gpubpf_kprobe_kernel(section->pattern);
@@ -71,10 +71,7 @@ void gpubpf_section_list(char *buf, size_t size)
 	}
 }
 
-/*
- * Reads the symbols. procfs generates the text at each read, in 0.1 s, so it is read once for an object, and only if
- * needed.
- */
+/* Reads /proc/kallsyms, once per object and only if needed: procfs generates the text at each read, in 0.1 s. */
 static void read_symbols(struct gpubpf_kallsyms *syms)
 {
 	FILE *f = fopen("/proc/kallsyms", "re");
@@ -94,7 +91,10 @@ static void read_symbols(struct gpubpf_kallsyms *syms)
 		fclose(f);
 }
 
-/* A line is "address type name", optionally followed by "\tmodule"; names are readable by everyone. */
+/*
+ * Searches for the function. A line is "address type name", optionally followed by "\tmodule". All users can read the
+ * names.
+ */
 bool gpubpf_kernel_has_function(struct gpubpf_kallsyms *syms, const char *function)
 {
 	const char *at, *end;

@@ -52,26 +52,27 @@
 
 #define NUMBERS (GPUBPF_MAX_PROGS + 1)
 
-/* A program that becomes a function of another one. */
+/* One program of the merged result, which becomes a function of it. */
 struct member {
 	const struct gpubpf_prog *prog;
-	uint32_t number;             /* among its object's programs */
-	uint32_t first;              /* first instruction in the result */
-	uint32_t more;               /* instructions inserted after its own function */
-	bool *begins;                /* [ninsns]: jump targets */
-	bool any[NUMBERS];           /* by number: programs that any map it names may hold */
+	uint32_t number;             /* the program's number in its object, from 1 */
+	uint32_t first;              /* index in the result of its first instruction */
+	uint32_t more;               /* number of instructions inserted at the end of its first function */
+	bool *begins;                /* [ninsns]: the instruction is a jump target */
+	bool any[NUMBERS];           /* by program number: some map that this program names may hold the program */
 };
 
 struct tails {
 	struct gpubpf_loading *l;
-	const struct gpubpf_prog *progs; /* of the object: [n] in the unit */
+	const struct gpubpf_prog *progs; /* [n] programs of the object, in the unit */
 	uint32_t n;
-	bool (*may)[NUMBERS];        /* by number: programs that each map of the unit may hold */
-	struct member *member;       /* [nmembers]: the program itself and its possible targets; room for n */
+	bool (*may)[NUMBERS];        /* [maps of the unit] by program number: the map may hold the program */
+	struct member *member;       /* [nmembers]: the merged program, then the programs that it may tail-call; room
+				      * for n */
 	uint32_t nmembers;
 	struct gpubpf_prog *out;
-	uint32_t at, room;           /* instructions */
-	uint32_t all;                /* of all results */
+	uint32_t at, room;           /* instructions written so far, and room for instructions in out */
+	uint32_t all;                /* instructions of all results so far */
 };
 
 static bool is_tail_call(const struct gpubpf_insn *insn)
@@ -93,7 +94,7 @@ static bool jumps(const struct gpubpf_insn *insn)
 	return insn->kind == GPUBPF_INSN_JUMP || insn->kind == GPUBPF_INSN_JCOND;
 }
 
-/* Returns the map of programs that an instruction names. */
+/* Returns the index of the map of programs whose pointer the instruction loads, else ANY_OF_ITS_MAPS. */
 static int named(const struct tails *t, const struct gpubpf_insn *insn)
 {
 	bool is = insn->kind == GPUBPF_INSN_IMM64 && insn->op == GPUBPF_IMM_MAP &&
@@ -102,7 +103,7 @@ static int named(const struct tails *t, const struct gpubpf_insn *insn)
 	return is ? insn->imm : ANY_OF_ITS_MAPS;
 }
 
-/* Returns the map of the call at pc if the instructions before it determine the map's index, else ANY_OF_ITS_MAPS. */
+/* Returns the map of the tail call at pc if the instructions before it set r2 to one map, else ANY_OF_ITS_MAPS. */
 static int map_of(const struct tails *t, const struct member *m, uint32_t pc)
 {
 	while (pc && !m->begins[pc]) {
@@ -126,7 +127,7 @@ static const struct gpubpf_prog *find(const struct tails *t, const char *name)
 	return NULL;
 }
 
-/* Adds a program that the map may hold as a member, if it runs at the same kind of place. */
+/* Adds a program that the map may hold to the members, if it runs at the same kind of place. */
 static int add_target(struct tails *t, const struct gpubpf_prog *from, uint32_t pc, const struct gpubpf_map *map,
 		      const struct gpubpf_map_target *target)
 {
@@ -159,7 +160,7 @@ static int add_targets(struct tails *t, struct member *m, const int32_t *first_c
 	return err;
 }
 
-/* Only the program itself may tail-call. A function could not end its callers. */
+/* Refuses a tail call in a sub-program, from which a tail call could not end the callers. */
 static int check_caller(const struct tails *t, const struct gpubpf_prog *prog, uint32_t pc)
 {
 	if (pc < prog->funcs[0].count)
@@ -168,7 +169,7 @@ static int check_caller(const struct tails *t, const struct gpubpf_prog *prog, u
 	return gpubpf_diag_set(t->l->diag, GPUBPF_E_BAD_HELPER, pc, "calls helper 12 tail_call in a sub-program");
 }
 
-/* Finds the maps through which a member tail-calls, with the first call of each; -1: not through this map. */
+/* Finds the maps through which a member makes tail calls. first_call[map]: pc of its first one, -1: none. */
 static int find_maps(struct tails *t, struct member *m, int32_t *first_call)
 {
 	const struct gpubpf_prog *prog = m->prog;
@@ -204,7 +205,7 @@ static int find_maps(struct tails *t, struct member *m, int32_t *first_call)
 	return 0;
 }
 
-/* Collects the program, its possible targets, and their targets. */
+/* Collects the members: the program, the programs that it may tail-call, and theirs. */
 static int gather(struct tails *t)
 {
 	int32_t first_call[GPUBPF_MAX_MAPS];
@@ -284,7 +285,7 @@ static void emit_line(struct tails *t, const struct gpubpf_line *line)
 	t->out->lines[t->out->nlines++].pc = t->at;
 }
 
-/* Emits the dispatcher, as drawn above. */
+/* Emits the dispatcher, as drawn at the top of the file. */
 static void emit_first(struct tails *t, uint32_t *ifs)
 {
 	uint32_t retry, out;
@@ -314,7 +315,7 @@ static void emit_first(struct tails *t, uint32_t *ifs)
 	emit_exit(t);
 }
 
-/* Emits the code of helper 12 at pc of a member. */
+/* Emits the code that replaces the call of helper 12 at pc of a member. */
 static void emit_tail(struct tails *t, const struct member *m, uint32_t pc, uint32_t nothing, uint32_t *ifs)
 {
 	int map = map_of(t, m, pc);
@@ -341,7 +342,7 @@ static void emit_tail(struct tails *t, const struct member *m, uint32_t pc, uint
 	}
 }
 
-/* Copies instructions of a member with relocated targets. `more` instructions were inserted after its own function. */
+/* Copies instructions of a member and relocates their targets. `more` instructions follow its first function. */
 static void emit_copy(struct tails *t, const struct member *m, uint32_t from, uint32_t to)
 {
 	uint32_t line = 0, own = m->prog->funcs[0].count;
@@ -362,7 +363,7 @@ static void emit_copy(struct tails *t, const struct member *m, uint32_t from, ui
 }
 
 /*
- * Emits a member's own function, in which helper 12 and exit became jumps, then the code of these, then its other
+ * Emits a member: its first function, in which helper 12 and exit became jumps; the code that these jump to; its other
  * functions.
  */
 static void emit_member(struct tails *t, struct member *m, uint32_t nothing, uint32_t *ifs)
@@ -419,7 +420,7 @@ static void name_functions(const struct tails *t)
 	}
 }
 
-/* Emits twice: once without room to compute sizes and offsets, then with all targets known. */
+/* Emits the result twice: first without room, to compute sizes and offsets, then with all targets known. */
 static int write_out(struct tails *t, uint32_t *ifs)
 {
 	uint32_t lines = 0;
@@ -447,7 +448,7 @@ static int write_out(struct tails *t, uint32_t *ifs)
 	return 0;
 }
 
-/* Merges a program of the unit with its possible targets. */
+/* Merges a program of the unit with the programs that it may tail-call. */
 static int link_program(struct tails *t, const struct gpubpf_prog *prog, uint32_t number, struct gpubpf_prog *out)
 {
 	uint32_t *ifs = calloc(t->n + 1, sizeof(*ifs));

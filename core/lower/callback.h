@@ -9,8 +9,8 @@ struct gpubpf_diag;
 struct gpubpf_prog;
 
 /*
- * Finds the one function that the call at pc calls back; *target is its first pc. The call must be reached. -EINVAL if
- * the facts do not name exactly one function.
+ * Finds the function that the helper called at pc calls back; *target is its first pc. Some path must reach the call.
+ * -EINVAL if the facts do not name exactly one function.
  */
 int lower_callback(const struct gpubpf_prog *prog, uint32_t pc, uint32_t *target, struct gpubpf_diag *diag);
 

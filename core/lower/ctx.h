@@ -15,11 +15,11 @@ struct gpubpf_site_desc;
 
 struct ctx_field {
 	const char *name;
-	uint32_t off, count, size;   /* bytes; count elements of size */
+	uint32_t off, count, size;   /* off: byte offset in the context; count elements of size bytes each */
 	/*
-	 * ARG: a kernel argument. ENV: a member of struct gpubpf_env. CONST: a constant of the site. DEVICE: a value
-	 * from the device library. PLACE: an operand of the place, stored after struct gpubpf_env. LANES: a PLACE
-	 * operand that is a lane mask.
+	 * Where the value comes from. ARG: a kernel argument. ENV: a member of struct gpubpf_env. CONST: a constant of
+	 * the site. DEVICE: a function of the device library. PLACE: an operand of the place, a word after struct
+	 * gpubpf_env. LANES: like PLACE, a lane mask.
 	 */
 	enum { ARG, ENV, CONST, DEVICE, PLACE, LANES } source;
 };

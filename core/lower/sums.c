@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Maps whose values are sums that programs add to, and programs that do nothing else. */
+/* Recognizes maps whose values are only sums, and programs that only add to such maps. */
 #include "sums.h"
 
 #include "core/model/facts.h"
@@ -23,7 +23,7 @@ static bool may_delay_adds(const struct gpubpf_prog *prog, uint32_t map)
 	return true;
 }
 
-/* Programs without a site in the job have no facts here. */
+/* Considers only programs of sites of the job; others have no facts in this process. */
 uint32_t lower_counter_values(const struct gpubpf_lower_job *job, uint32_t map)
 {
 	const struct gpubpf_unit *unit = job->unit;
@@ -38,11 +38,11 @@ uint32_t lower_counter_values(const struct gpubpf_lower_job *job, uint32_t map)
 	return m->max_entries;
 }
 
-/* Does the helper's result depend on the time of the call, or is the call visible to others? */
+/* Does the helper's result depend on when it is called, or can others observe the call? */
 static bool depends_on_time(const struct gpubpf_helper *helper)
 {
-	bool copies = false; /* copies of the application's memory, of a requested size; facts about an allocation do
-			      * not change */
+	bool copies = false; /* the helper copies a requested number of bytes of the application's memory, which may
+			      * change; facts about an allocation do not */
 
 	if (helper->class != GPUBPF_CLASS_ENV && helper->class != GPUBPF_CLASS_MAP)
 		return true;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Growing text. An allocation failure is recorded in `failed`; the caller checks it once, at the end. */
+/*
+ * A buffer for text, which grows. It records an allocation failure in `failed`, which the caller checks once, at the
+ * end.
+ */
 #ifndef GPUBPF_LOWER_TEXT_H
 #define GPUBPF_LOWER_TEXT_H
 

@@ -20,7 +20,7 @@ struct call {
 	struct reg *ref;            /* the register with the record that the call releases */
 	uint64_t alloc;             /* size of the record that the call reserves */
 	uint64_t out_bytes;         /* maximum of the size argument */
-	uint32_t callback;          /* pc of the callback; undefined for helpers without one */
+	uint32_t callback;          /* pc of the callback; 0 for helpers without one */
 };
 
 static int bad_arg(struct verifier *v, const struct call *c, int i, const char *want)

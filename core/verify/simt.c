@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define F_NO_PREALLOC 1u   /* BPF_F_NO_PREALLOC: uapi/linux/bpf.h */
-#define MANY_BYTES 64      /* warns if one lane emits more bytes of events */
+#define MANY_BYTES 64      /* warns if one lane emits at least this many bytes of events */
 
 int warn(struct verifier *v, uint32_t pc, const char *text, ...)
 {

@@ -73,7 +73,7 @@ const struct gpubpf_sys_prog *gpubpf_sys_prog(const struct gpubpf_sys *sys, int 
 	return NULL;
 }
 
-/* Appends a zeroed element to an array. */
+/* Grows an array of n elements by a zeroed one, and returns the array; NULL: out of memory. */
 static void *grow(void *array, uint32_t n, size_t size)
 {
 	char *p = reallocarray(array, n + 1, size);
@@ -83,7 +83,7 @@ static void *grow(void *array, uint32_t n, size_t size)
 	return p;
 }
 
-/* Copies n records of `have` bytes to records of `want` bytes, truncated or zero-padded. */
+/* Copies n records of `have` bytes each to records of `want` bytes each, truncated or zero-padded. */
 static void *copy_records(uint64_t from, uint32_t n, uint32_t have, uint32_t want)
 {
 	const char *src = (const char *)(uintptr_t)from;
@@ -246,8 +246,8 @@ static int object_info(struct gpubpf_sys *sys, const union bpf_attr *attr)
 }
 
 /*
- * Returns 0, a descriptor, or -errno. libbpf also loads trivial programs, maps and BTF to probe the kernel's features.
- * They are accepted like any other, so every probed feature exists.
+ * Executes a bpf(2) command in this process. Returns 0, a descriptor, or -errno. libbpf also loads trivial programs,
+ * maps and BTF to probe the kernel's features. These succeed like any other, so every probed feature exists.
  */
 static int answer(struct gpubpf_sys *sys, int cmd, const void *from, size_t size)
 {
@@ -272,12 +272,12 @@ static int answer(struct gpubpf_sys *sys, int cmd, const void *from, size_t size
 	case BPF_OBJ_GET_INFO_BY_FD:
 		return object_info(sys, &attr);
 	}
-	return -EOPNOTSUPP; /* pinning, links, ids: loading does not need them */
+	return -EOPNOTSUPP; /* pinning, links and ids: libbpf does not need them to load */
 }
 
 /*
- * Our libbpf calls this in place of libc's syscall(). A caller may pass fewer than six arguments. The others have the
- * registers' contents, which the kernel ignores, as with libc's own.
+ * Replaces libc's syscall() in our libbpf. A caller may pass fewer than six arguments; the others have undefined
+ * values, which the kernel ignores, as with libc's own.
  */
 long gpubpf_libbpf_syscall(long nr, ...)
 {

@@ -24,14 +24,15 @@ struct gpubpf_sys_map {
 	uint32_t type, key_size, value_size, max_entries, flags;
 	uint64_t extra;
 	uint32_t btf_key, btf_value;
-	uint32_t inner;                    /* map of maps: index of the prototype of its elements in sys.maps, + 1 */
-	struct gpubpf_map_element *elements; /* [nelements] initial elements, by their index there; for a map of
-					      * programs in sys.progs */
+	uint32_t inner;                    /* map of maps: 1 + the index in sys.maps of its elements' prototype; else
+					    * 0 */
+	struct gpubpf_map_element *elements; /* [nelements] initial elements: each by its index in sys.maps, or for a
+					      * map of programs in sys.progs */
 	uint32_t nelements;
 	bool frozen;
 };
 
-#define GPUBPF_SYS_NONE UINT32_MAX /* an element that was not loaded */
+#define GPUBPF_SYS_NONE UINT32_MAX /* index of an element that was not loaded */
 
 struct gpubpf_sys_prog {
 	ino_t ino;
@@ -54,10 +55,10 @@ struct gpubpf_sys {
 /* Answers this thread's bpf(2) calls until gpubpf_sys_leave(). Does not nest. */
 void gpubpf_sys_enter(struct gpubpf_sys *sys);
 void gpubpf_sys_leave(void);
-/* libbpf calls this in place of syscall(). */
+/* The replacement of libc's syscall() in our libbpf. */
 long gpubpf_libbpf_syscall(long nr, ...);
 
-/* Returns the map or program of a descriptor, NULL if it is not ours. */
+/* Returns the map or program of a descriptor; NULL: the descriptor is none of those created here. */
 const struct gpubpf_sys_map *gpubpf_sys_map(const struct gpubpf_sys *sys, int fd);
 const struct gpubpf_sys_prog *gpubpf_sys_prog(const struct gpubpf_sys *sys, int fd);
 void gpubpf_sys_finish(struct gpubpf_sys *sys);

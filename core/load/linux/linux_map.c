@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 #define HELPER_LOOKUP 1
-#define BATCH_BYTES (1u << 20)         /* limit of the keys and values read in one batch */
+#define BATCH_BYTES (1u << 20)         /* maximum bytes of the keys and values read in one batch */
 #define MIN_BATCH 64u
-#define EACH_INSNS 4u                  /* instructions for a word, */
-#define OTHER_INSNS 32u                /* and the constant part */
+#define EACH_INSNS 4u                  /* maximum instructions that one word of a value needs */
+#define OTHER_INSNS 32u                /* instructions apart from those */
 
 enum { ADD, EXCHANGE, PROGS };
 
@@ -21,10 +21,11 @@ struct gpubpf_linux_map {
 	struct gpubpf_linux_map_opts o;
 	bool percpu;
 	uint32_t cpus;
-	int work_fd, prog[PROGS];      /* -1: not created yet */
-	uint8_t *work;                 /* their input, a mapped array of one value: the key, then a value, */
+	int work_fd, prog[PROGS];      /* file descriptors of the programs and of their input map; -1: not created
+				        * yet */
+	uint8_t *work;                 /* the mapped value of the input map: the key, then a value, */
 	size_t work_size;              /* then a second value, each padded to 8 bytes */
-	uint8_t *keys, *values;        /* of a batch with `room` elements */
+	uint8_t *keys, *values;        /* a batch of elements; there is room for `room` */
 	uint32_t room;
 };
 
@@ -77,7 +78,7 @@ static size_t begin(const struct gpubpf_linux_map *map, struct bpf_insn *insn)
 	return sizeof(insns) / sizeof(insns[0]);
 }
 
-/* r6 points to the input, r7 to the value */
+/* Emits the code for one word; r6 points to the input, r7 to the map's value. */
 static size_t add_word(const struct gpubpf_linux_map *map, uint32_t at, struct bpf_insn *insn)
 {
 	uint8_t width = map->o.word == 8 ? BPF_DW : BPF_W;
@@ -293,7 +294,7 @@ int gpubpf_linux_map_pop(struct gpubpf_linux_map *map, void *value)
 	return (int)gpubpf_linux_bpf(BPF_MAP_LOOKUP_AND_DELETE_ELEM, &attr);
 }
 
-/* Enlarges the buffers for a bucket of the kernel with more elements than they hold. */
+/* Enlarges the buffers: a bucket of the kernel's table has more elements than they hold. */
 static int grow_buffers(struct gpubpf_linux_map *map)
 {
 	uint32_t room = map->room * 2;
@@ -323,7 +324,8 @@ static int visit_elements(struct gpubpf_linux_map *map, uint32_t n, gpubpf_linux
 
 int gpubpf_linux_map_each(struct gpubpf_linux_map *map, gpubpf_linux_element_fn fn, void *arg)
 {
-	uint8_t position[2][512 + 8];      /* a bucket of a hash, a key of a trie */
+	uint8_t position[2][512 + 8];      /* positions of batch look-ups: for a hash the number of a bucket, for a
+					    * trie a key */
 	int at = 0, err = 0;
 	bool first = true;
 

@@ -15,12 +15,13 @@
 long gpubpf_linux_bpf(int cmd, union bpf_attr *attr);
 
 struct gpubpf_linux_map_opts {
-	int fd;                        /* stays the caller's, and must stay open as long */
+	int fd;                        /* the caller owns it, and must not close it before the map */
 	uint32_t key_size, value_size; /* of one value */
-	uint32_t word;                 /* 4 or 8 bytes if values consist of words; 0: values are replaced as a whole */
+	uint32_t word;                 /* size of the words that can be changed in place, 4 or 8 bytes; 0: only whole
+				        * values can be replaced */
 };
 
-#define GPUBPF_LINUX_WORDS 1024u       /* maximum number of words of a value that can be changed in place */
+#define GPUBPF_LINUX_WORDS 1024u       /* maximum number of words of a value, for changes in place */
 
 struct gpubpf_linux_map;
 
@@ -32,20 +33,23 @@ void gpubpf_linux_map_close(struct gpubpf_linux_map *map);
  */
 size_t gpubpf_linux_map_user_size(const struct gpubpf_linux_map *map);
 
-/* Visits every element that exists throughout once. A non-zero return of fn ends the visit and is returned. */
+/*
+ * Visits once every element that exists during the whole visit. A non-zero return of fn ends the visit and is returned.
+ */
 typedef int (*gpubpf_linux_element_fn)(void *arg, const void *key, const void *value);
 int gpubpf_linux_map_each(struct gpubpf_linux_map *map, gpubpf_linux_element_fn fn, void *arg);
-/* Adds to each word, as a program in the kernel would. 0, -ENOENT: no such key. */
+/* Adds each word of `value` to the key's value, atomically by a program in the kernel. 0, -ENOENT: no such key. */
 int gpubpf_linux_map_add(struct gpubpf_linux_map *map, const void *key, const void *value);
 /*
- * Replaces each word that differs in `old` and `value`, if it still equals the old one. Values without words are
- * replaced as a whole.
+ * Sets each word that differs between `old` and `value`, if the map's word still equals the old one. Without words
+ * (word 0), replaces the whole value.
  */
 int gpubpf_linux_map_exchange(struct gpubpf_linux_map *map, const void *key, const void *old, const void *value);
 /* the operations of bpf(2) */
 int gpubpf_linux_map_lookup(struct gpubpf_linux_map *map, const void *key, void *value);
 int gpubpf_linux_map_update(struct gpubpf_linux_map *map, const void *key, const void *value, uint64_t flags);
 int gpubpf_linux_map_delete(struct gpubpf_linux_map *map, const void *key);
-int gpubpf_linux_map_pop(struct gpubpf_linux_map *map, void *value); /* from a queue or a stack */
+int gpubpf_linux_map_pop(struct gpubpf_linux_map *map, void *value); /* reads and deletes the next value of a queue
+								      * or a stack */
 
 #endif

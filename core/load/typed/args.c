@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes the arguments of a kernel, by its parameters as far as they are known. */
+/* Writes the arguments of a kernel, with the names and types of its parameters where they are known. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "core/load/load.h"
 #include "typed.h"
 
-/* stands for an unknown parameter */
+/* describes an argument whose parameter is unknown */
 static const struct gpubpf_typed_param unknown = { "", "", 8, GPUBPF_TYPED_ADDRESS };
 
 void gpubpf_typed_declare(const struct gpubpf_typed_param *param, uint32_t i, char *buf, size_t size)
@@ -54,7 +54,7 @@ static void put_value(FILE *out, const struct gpubpf_typed_param *p, uint64_t v)
 		fprintf(out, "0x%" PRIx64 "%s", v, p->how == GPUBPF_TYPED_BYTES && p->size > 8 ? "..." : "");
 }
 
-/* scale(float *x = 0x7f0012340000, unsigned n = 1000) */
+/* Writes arguments as in scale(float *x = 0x7f0012340000, unsigned n = 1000). */
 void typed_args_text(struct typed_writer *w, const char *name, const char *kernel, const struct gpubpf_typed_param *params,
 		     const uint64_t *value, uint32_t n)
 {

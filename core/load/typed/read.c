@@ -20,7 +20,7 @@
 #include "core/load/load.h"
 #include "typed.h"
 
-#define MAX_MEMBERS (1u << 16) /* limit of the search: types may contain one another many times */
+#define MAX_MEMBERS (1u << 16) /* maximum members visited: types may contain one another many times */
 
 struct reading {
 	const struct btf *btf;
@@ -28,14 +28,14 @@ struct reading {
 	size_t size;
 	char *why;
 	size_t why_size;
-	uint32_t looked;               /* members visited */
+	uint32_t looked;               /* members visited so far */
 };
 
 /* The target of a path: a type and its position in the value. */
 struct spot {
 	uint32_t type;
 	uint64_t bit;
-	uint32_t bits;                 /* of a bit field, else 0 */
+	uint32_t bits;                 /* number of bits of a bit field, else 0 */
 };
 
 __attribute__((format(printf, 2, 3))) static int refuse(struct reading *r, const char *fmt, ...)
@@ -190,7 +190,7 @@ static int read_scalar(struct reading *r, const struct spot *at, const char *wor
 	}
 }
 
-/* Finds the member of that name, in nameless members too. */
+/* Finds the member of that name, also inside nameless members. */
 static bool find_member(struct reading *r, const struct btf_type *t, const char *name, size_t len, uint64_t bit,
 			int depth, struct spot *spot)
 {
@@ -383,7 +383,7 @@ static int read_word(struct reading *r, const struct spot *at, const char *word)
 											  read_scalar(r, at, word);
 }
 
-/* .path=VALUE */
+/* Parses a word of the form .path=VALUE. */
 static int read_member(struct reading *r, uint32_t type, const char *word)
 {
 	struct spot spot = { .type = type };
@@ -397,7 +397,7 @@ static int read_member(struct reading *r, uint32_t type, const char *word)
 	return err < 0 ? err : read_word(r, &spot, path + 1);
 }
 
-/* Parses one word for a scalar, one word for each element of an array. */
+/* Parses a value without .path: one word for a scalar, one word per element for an array. */
 static int read_plain(struct reading *r, uint32_t type, const char *const *words, uint32_t n)
 {
 	const struct btf_type *t = real_type(r, type);
@@ -429,7 +429,7 @@ static int read_bytes(struct reading *r, const char *const *words, uint32_t n, i
 	return 0;
 }
 
-/* Do all words start with a digit? An enumerator of a one-byte type does not. */
+/* Do all words start with a digit? Then they are bytes; enumerators of a one-byte type do not start with one. */
 static bool numbers(const char *const *words, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)

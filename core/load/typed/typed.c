@@ -17,8 +17,8 @@
 #include "typed.h"
 
 #define MAX_SCALARS (1u << 20)
-#define GPUBPF_TYPED_ARGS 32 /* of struct gpubpf_args */
-#define MANY_ZEROS 8    /* elements of an array: at least this many are abbreviated */
+#define GPUBPF_TYPED_ARGS 32 /* maximum arguments in struct gpubpf_args */
+#define MANY_ZEROS 8    /* from this number on, consecutive zero elements of an array are abbreviated */
 
 static void walk(struct typed_writer *w, uint32_t id, const char *name, uint64_t bit, int depth);
 
@@ -55,7 +55,7 @@ static void write_hex(struct typed_writer *w, const char *name, const uint8_t *d
 	free(text);
 }
 
-/* A scalar without a numeric form here: 128-bit integers, extended floats. */
+/* Writes as hex bytes a scalar that has no numeric form here: 128-bit integers, extended floats. */
 static void walk_bytes(struct typed_writer *w, const char *name, uint64_t bit, uint32_t size)
 {
 	if (bit % 8 || bit / 8 + size > w->size)
@@ -255,7 +255,7 @@ static void walk_stack(struct typed_writer *w, const char *name, const char *(*o
 		w->ops->integer(w, name, id, true);
 }
 
-/* struct gpubpf_args: a kernel's id, the number of its arguments, and the first of them. */
+/* Writes a struct gpubpf_args: a kernel's id, the number of its arguments, and the first of them. */
 static bool walk_args(struct typed_writer *w, const char *name, uint64_t bit, int64_t size)
 {
 	uint64_t word[2 + GPUBPF_TYPED_ARGS];
@@ -273,7 +273,7 @@ static bool walk_args(struct typed_writer *w, const char *name, uint64_t bit, in
 	return true;
 }
 
-/* struct gpubpf_name, if it holds a name. */
+/* Writes a struct gpubpf_name as a name if its bytes are valid text. False: they are not. */
 static bool walk_name(struct typed_writer *w, const char *name, uint64_t bit, int64_t size)
 {
 	char text[256];
@@ -288,7 +288,10 @@ static bool walk_name(struct typed_writer *w, const char *name, uint64_t bit, in
 	return true;
 }
 
-/* May the type be one that walk_meaning() compares by name? Most are not, and maps have millions of values. */
+/*
+ * Can the type have a name that walk_meaning() knows? A quick test, since most types have none and maps have millions
+ * of values.
+ */
 static bool can_have_meaning(const struct btf *btf, uint32_t type)
 {
 	for (int depth = 0; depth < GPUBPF_TYPED_DEPTH; depth++) {

@@ -24,17 +24,22 @@ struct typed_ops {
 	void (*boolean)(struct typed_writer *w, const char *name, bool v);
 	void (*real)(struct typed_writer *w, const char *name, double v);
 	void (*string)(struct typed_writer *w, const char *name, const char *s, size_t len);
-	void (*word)(struct typed_writer *w, const char *name, const char *s); /* enumerator, address, hex bytes */
+	void (*word)(struct typed_writer *w, const char *name, const char *s); /* writes text that needs no quotes:
+									        * an enumerator, an address, hex
+									        * bytes */
 	void (*duration)(struct typed_writer *w, const char *name, uint64_t ns);
-	/* A histogram that its type declares, as slots. */
+	/* Writes a histogram that its type declares: the values of its slots. */
 	void (*hist)(struct typed_writer *w, const char *name, const struct gpubpf_hist_shape *shape,
 		     const uint64_t *slot);
-	/* The content of struct gpubpf_args: n values, and the kernel's parameters, NULL if unknown. */
+	/* Writes a struct gpubpf_args: n values, with the kernel's parameters (NULL: unknown). */
 	void (*args)(struct typed_writer *w, const char *name, const char *kernel, const struct gpubpf_typed_param *params,
 		     const uint64_t *value, uint32_t n);
-	/* n all-zero elements of an array, called after the first of them; NULL: write each one */
+	/*
+	 * Writes that n more elements of the array are zero, after the first of them was written. NULL: each element is
+	 * written.
+	 */
 	void (*repeats)(struct typed_writer *w, uint32_t n);
-	/* the name in a struct gpubpf_name; NULL: write it as a struct */
+	/* Writes the name in a struct gpubpf_name. NULL: it is written as a struct. */
 	void (*bare)(struct typed_writer *w, const char *name, const char *s);
 };
 
@@ -43,14 +48,14 @@ struct typed_writer {
 	const struct btf *btf;
 	const struct gpubpf_typed_names *names;
 	const uint8_t *data;
-	size_t size;                             /* of data in bytes */
+	size_t size;                             /* size of data in bytes */
 	uint32_t scalars;
 	bool bad;                                /* the bytes do not fit the type */
-	/* text */
+	/* state of the text writer */
 	char *buf;
 	size_t room, at;
 	bool first;
-	/* JSON */
+	/* state of the JSON writer */
 	struct json_object *stack[GPUBPF_TYPED_DEPTH + 2];
 	int depth;
 };

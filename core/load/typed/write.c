@@ -173,7 +173,7 @@ static void json_boolean(struct typed_writer *w, const char *name, bool v)
 	json_add(w, name, json_object_new_boolean(v));
 }
 
-/* JSON has no infinities and no NaN. */
+/* Writes a number. Infinities and NaN, which JSON does not have, are written as strings. */
 static void json_real(struct typed_writer *w, const char *name, double v)
 {
 	bool finite = v - v == 0;

@@ -2,23 +2,37 @@
 /*
  * Register promotion of write-only counters.
  *
- * Does: accumulates adds to counters that no program reads in registers.
+ * Does: accumulates adds to write-only counters in registers, instead of doing each in memory.
  * Before: programs at instructions add atomically to values of an array.
- * After: low_accumulate() adds v to the register %gpubpf_sum<bytes>_<map>_<offset>. The injector declares it, clears it at
- * the function's entry, and adds it to the multiprocessor's copy of the counter at each exit. So no place computes the
- * address.
- * Requires: a counter at one address for all lanes, or one of a few values of an array (LOW_MAX_VALUES).
+ * After: low_accumulate() adds v to the register %gpubpf_sum<bytes>_<map>_<offset>. The injector declares it, clears it
+ * at the function's entry, and adds it to the multiprocessor's copy of the counter at each exit. So no place computes
+ * the address.
+ * Requires: a counter that no program reads, at one address for all lanes, or one of a few values of an array
+ * (LOW_MAX_VALUES).
  *
  * If the index is a constant of the place, such as the kind of an access, the assembler removes the other registers.
  *
  * For an array of more values, a pair of registers caches the last one: %gpubpf_key<bytes>_<map> is its offset in the
- * map, and %gpubpf_kept<bytes>_<map> is the sum of up to 32 bits. An add to another value flushes the pair first.
- * %gpubpf_keeps selects the mode:
- *   0  Each add is done at once.
- *   1  Lanes may pass the place again. The pair belongs to the function, and the injector flushes it at each exit.
- *   2  Lanes pass the place once. All such places share one pair. A whole warp's add to one value is held by the lane
- *      %gpubpf_keeper<n>, a different lane for each place and each add n of its programs. So each lane holds one add,
- *      and at the function's exit all lanes flush at once.
+ * map, and %gpubpf_kept<bytes>_<map> is the sum of up to 32 bits. An add to another value flushes the pair first. The
+ * injector sets %gpubpf_keeps at each place to the mode:
+ *   0  Each add is done in memory at once.
+ *   1  The place may be in a loop. The pair belongs to the function, and the injector flushes it at each exit.
+ *   2  The place is outside of loops, so each lane passes it at most once. All such places share one pair. If a full
+ *      warp adds to one value, one lane stores the warp's sum in its copy of the pair: lane %gpubpf_keeper<n>, which
+ *      differs for each place and each add n of its programs. So a lane holds at most one sum. At the function's exit
+ *      all lanes flush at once.
+ *
+ * PTX registers, whose names the injector and these files share:
+ *   %gpubpf_sum*     sum of the adds to one counter
+ *   %gpubpf_key*     offset in the map of the value that the pair caches
+ *   %gpubpf_kept*    sum of the adds to that value, not yet in memory
+ *   %gpubpf_keeps    mode at the place, as above
+ *   %gpubpf_keeper*  lane that stores the warp's sum of one add in mode 2
+ *   %gpubpf_first*   address of an array's first value on the lane's multiprocessor (ir/registers.c)
+ *   %gpubpf_told     1: the value is a constant in the place's text, 0: in a register (passes/place_const.c)
+ *   %gpubpf_came     active lanes at the place (passes/nvptx_activemask_cse.c)
+ *   %gpubpf_whole    the active lanes are the full warp (the same file)
+ *   %gpubpf_side     lanes that go this lane's way at a branch (passes/branch_mask.c)
  */
 #include <stdio.h>
 #include <string.h>
@@ -28,7 +42,7 @@
 #include "maps/impl.h"
 #include "core/lower/sums.h"
 
-/* Is there room for the sum's register? Reserves it. */
+/* Reserves a register for the sum. False: all LOW_MAX_SUMS are in use for other sums. */
 static bool has_room(struct low *l, const struct low_sum *sum)
 {
 	uint32_t i = 0;
@@ -40,7 +54,7 @@ static bool has_room(struct low *l, const struct low_sum *sum)
 	return i < LOW_MAX_SUMS;
 }
 
-/* Adds v to the sum if `at` equals the sum's offset in the map. `at` NULL: always. */
+/* Adds v to the sum's register. With `at` (not NULL), only if `at` equals the sum's offset in the map. */
 static void add(struct low *l, const struct low_sum *sum, LLVMValueRef v, LLVMValueRef at)
 {
 	LLVMTypeRef params[] = { low_int(l, 8), low_int(l, 8) };
@@ -60,7 +74,7 @@ static void add(struct low *l, const struct low_sum *sum, LLVMValueRef v, LLVMVa
 
 /* -- many values: cache the last one -- */
 
-/* Does the job have room for such a pair of registers? Reserves it. */
+/* Reserves a pair of registers for the map, key and sum. False: all LOW_MAX_KEYS are in use. */
 static bool has_key(struct low *l, uint32_t map, uint32_t width)
 {
 	struct low_sum key = { map, 0, width };
@@ -74,7 +88,8 @@ static bool has_key(struct low *l, uint32_t map, uint32_t width)
 }
 
 /*
- * Emits a statement on a register of the place that takes v. With v NULL, the statement returns the register's value.
+ * Emits a PTX statement on a register that the place declares, with operand v. With v NULL, the statement returns the
+ * register's value.
  */
 static LLVMValueRef emit_on_register(struct low *l, const char *statement, const char *name, LLVMValueRef v)
 {
@@ -100,7 +115,8 @@ static bool is_summed(struct low_frame *f, uint32_t pc)
 }
 
 /*
- * Returns the offset in the map (i64) of the instruction's access: the value's, plus the offset in it if that is known.
+ * Returns the offset in the map (i64) of the instruction's access: the value's offset, plus the offset in the value if
+ * it is known.
  */
 static LLVMValueRef offset_of(struct low_frame *f, uint32_t pc, LLVMValueRef address)
 {
@@ -112,7 +128,10 @@ static LLVMValueRef offset_of(struct low_frame *f, uint32_t pc, LLVMValueRef add
 	return LLVMBuildAdd(l->b, LLVMBuildSub(l->b, value, low_first_value(f, a->map), ""), in_value, "");
 }
 
-/* Holds a whole warp's add to one value in one lane. The builder continues where the warp does not add together. */
+/*
+ * Emits mode 2: if the full warp adds to one value, lane %gpubpf_keeper<n> stores offset and sum in its pair of
+ * registers, and control goes to `after`. Leaves the builder in the block for all other warps.
+ */
 static void accumulate_for_warp(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMValueRef v,
 				const char *key_reg, const char *sum_reg,
 				LLVMBasicBlockRef after)
@@ -136,7 +155,7 @@ static void accumulate_for_warp(struct low_frame *f, uint32_t pc, LLVMValueRef a
 	LLVMPositionBuilderAtEnd(l->b, apart);
 }
 
-/* Recomputes the address, so that lanes on other paths need not compute it. */
+/* Emits code that computes the address again, so that lanes on other paths need not compute it. */
 static LLVMValueRef recompute_address(struct low_frame *f, uint32_t pc, LLVMValueRef address)
 {
 	LLVMTypeRef type = LLVMFunctionType(low_int(f->p->l, 8), NULL, 0, false);

@@ -23,7 +23,7 @@ static LLVMValueRef shift_by(struct low *l, LLVMValueRef s, unsigned width)
 	return LLVMBuildAnd(l->b, s, LLVMConstInt(low_int(l, width), width * 8 - 1, false), "");
 }
 
-/* Emits n op d. d is not 0 and, for a signed op, not -1. */
+/* Emits n op d for a d that is not 0 and, for a signed op, not -1. */
 static LLVMValueRef divide_by(struct low *l, LLVMOpcode op, LLVMValueRef n, LLVMValueRef d)
 {
 	bool minus = op == LLVMSDiv || op == LLVMSRem;
@@ -41,7 +41,7 @@ static LLVMValueRef divide_by(struct low *l, LLVMOpcode op, LLVMValueRef n, LLVM
 								    * diagnostic */
 }
 
-/* n / s or n % s; by_zero is the result for s == 0, by_minus_one that for s == -1 (NULL: unsigned) */
+/* Emits n / s or n % s; by_zero is the result for s == 0, by_minus_one that for s == -1 (NULL: unsigned). */
 static LLVMValueRef divide(struct low *l, LLVMOpcode op, LLVMValueRef n, LLVMValueRef s, LLVMValueRef by_zero,
 			   LLVMValueRef by_minus_one)
 {
@@ -60,7 +60,7 @@ static LLVMValueRef divide(struct low *l, LLVMOpcode op, LLVMValueRef n, LLVMVal
 	return LLVMBuildSelect(l->b, zero, by_zero, result, "");
 }
 
-/* d op s, both of `width` bytes */
+/* Emits d op s, both of `width` bytes. */
 static LLVMValueRef compute(struct low *l, enum gpubpf_alu_op op, unsigned width, LLVMValueRef d, LLVMValueRef s)
 {
 	LLVMValueRef zero = LLVMConstInt(low_int(l, width), 0, false);
@@ -89,7 +89,7 @@ static LLVMValueRef compute(struct low *l, enum gpubpf_alu_op op, unsigned width
 	return d;
 }
 
-/* RFC 9669 4.2; every device here is little-endian */
+/* Emits a byte-order conversion (RFC 9669 4.2). Every device is little-endian. */
 static LLVMValueRef swap(struct low *l, const struct gpubpf_insn *insn, LLVMValueRef d)
 {
 	LLVMTypeRef type = low_int(l, insn->width);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Helpers, by the rows of include/gpubpf/helpers.def. Each is a call of the device library (maps/device/devlib.h). The map
- * is a constant of the call; where it is not, the code switches over the possible maps.
+ * Lowers helper calls, by the rows of include/gpubpf/helpers.def. Each becomes a call of the device library
+ * (maps/device/devlib.h), with the map as a constant. If paths disagree about the map, the code switches over the
+ * possible maps.
  */
 #include <assert.h>
 #include <errno.h>
@@ -12,8 +13,8 @@
 #include "maps/impl.h"
 
 /*
- * Returns a copy of a key of at most one word, for a call that is not inlined. Passing the key itself would keep it in
- * memory, so that paths that find the element without the call would store it too.
+ * Copies a key of at most one word for a call that is not inlined. If the call received the key's own address, LLVM
+ * would have to store the key also on paths that find the element without the call.
  */
 static LLVMValueRef copy_key(const struct call *c, LLVMValueRef key)
 {
@@ -55,7 +56,7 @@ static LLVMValueRef look_up_shared(const struct call *c, const char *name, LLVMV
 	return v;
 }
 
-/* Looks up in an array whose first value's address is known. */
+/* Looks up in an array, from the address of its first value in a register. */
 static LLVMValueRef look_up_from(struct call *c, LLVMValueRef key)
 {
 	LLVMValueRef args[] = { low_first_value(c->f, c->map), low_const32(c->l, c->layout->max_entries), low_const(c->l, c->layout->stride),
@@ -89,7 +90,8 @@ static LLVMValueRef call_library(struct call *c, LLVMValueRef *args, unsigned n)
 }
 
 /*
- * The register selects the element of a map of maps. The element equals maps[c->map] in everything except its location.
+ * Locates the element of a map of maps by the pointer in the argument's register. In everything else the element equals
+ * maps[c->map].
  */
 static void find_element(const struct call *c, LLVMValueRef *args)
 {
@@ -100,8 +102,8 @@ static void find_element(const struct call *c, LLVMValueRef *args)
 }
 
 /*
- * Fills the arguments of the library's functions on the map c->map. args[0], the environment, is set. Returns their
- * number; -ENOMEM.
+ * Fills the arguments that the library's functions on map c->map take. args[0], the environment, is already set.
+ * Returns the number of arguments; -ENOMEM.
  */
 static int map_args(struct call *c, LLVMValueRef *args)
 {
@@ -115,7 +117,7 @@ static int map_args(struct call *c, LLVMValueRef *args)
 	return n;
 }
 
-/* Returns the pointer to the key that is passed on: for the library, and in *shown for the program. */
+/* Returns the pointer to the key that helper 164 passes: for the library, and in *shown for the program. */
 static LLVMValueRef key_of(const struct call *c, LLVMValueRef *shown)
 {
 	struct gpubpf_access key = c->facts->key;
@@ -126,7 +128,8 @@ static LLVMValueRef key_of(const struct call *c, LLVMValueRef *shown)
 }
 
 /*
- * Helper 164: calls a function for each element of the map c->map. If flags are not 0, the iteration starts at its end.
+ * Emits helper 164: calls a function for each element of the map c->map. If flags are not 0, it calls the function for
+ * no element.
  */
 static int emit_for_each(struct call *c)
 {
@@ -158,7 +161,7 @@ static int emit_for_each(struct call *c)
 	return err;
 }
 
-/* Emits one helper call, on the map c->map if the helper takes a map. */
+/* Emits one helper call, on map c->map if the helper takes a map. */
 static int emit_helper(struct call *c)
 {
 	LLVMValueRef args[24] = { c->f->p->env }, v;
@@ -208,7 +211,7 @@ static int end_thread(struct call *c)
 	return 0;
 }
 
-/* Paths disagree about the map: emits a case for each map that the helper accepts. */
+/* Emits a switch with a case for each map that the helper accepts: paths disagree about the map. */
 static int emit_map_switch(struct call *c, unsigned reg)
 {
 	const struct gpubpf_unit *unit = c->l->job->unit;

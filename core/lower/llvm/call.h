@@ -11,9 +11,9 @@ struct call {
 	uint32_t pc;
 	const struct gpubpf_helper *helper;
 	const struct gpubpf_call_facts *facts;
-	uint32_t map;               /* map for which code is being emitted */
+	uint32_t map;               /* index of the map for which code is being emitted */
 	const struct gpubpf_map_layout *layout; /* the map's layout, for this call */
-	LLVMValueRef temp[6];       /* private copies, by register */
+	LLVMValueRef temp[6];       /* [register] private copy of the memory that the argument points to */
 };
 
 static inline const struct gpubpf_map *map_of(const struct call *c)
@@ -27,9 +27,9 @@ static inline LLVMValueRef get(const struct call *c, unsigned reg)
 }
 
 /* call_args.c */
-/* Makes the memory of all arguments available in private memory. 0; -ENOMEM, or -EINVAL and a diagnostic. */
+/* Makes the memory of all arguments accessible as private memory. 0; -ENOMEM, or -EINVAL and a diagnostic. */
 int low_prepare_args(struct call *c);
-/* Writes the argument in a register as arguments of the library's function; returns their number. */
+/* Appends to args what the library's function takes for the argument in `reg`; returns the number of values. */
 unsigned low_pass(const struct call *c, unsigned reg, LLVMValueRef *args);
 /* After the call: copies what the helper wrote from private memory to the arguments. */
 void low_write_back(const struct call *c);

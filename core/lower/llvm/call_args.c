@@ -26,7 +26,7 @@ struct branch {
 	LLVMBasicBlockRef no, after;
 };
 
-/* if (cond) { the code built until end_if() } */
+/* Begins a conditional block: the code built until end_if() runs only if cond holds. */
 static struct branch begin_if(const struct call *c, LLVMValueRef cond)
 {
 	LLVMBasicBlockRef yes = low_block(c->f->p, "yes");
@@ -98,7 +98,7 @@ static void store_known(const struct call *c, unsigned reg, const char *bytes, u
 	}
 }
 
-/* Copies from the argument's memory into its private copy; with `out`, back. */
+/* Copies from the argument's memory into its private copy or, with `out`, from the copy into the memory. */
 static void transfer(const struct call *c, unsigned reg, LLVMValueRef size, bool out)
 {
 	const struct gpubpf_access *a = argument(c, reg);
@@ -159,7 +159,7 @@ int low_set_layout_flag(struct call *c, uint32_t what)
 	return 0;
 }
 
-/* Passes the address of the value in a word of private memory. */
+/* Passes a value argument by its device address, stored in a word of private memory. */
 static int pass_value_address(struct call *c, unsigned reg)
 {
 	int err = low_set_layout_flag(c, GPUBPF_LAYOUT_BY_ADDRESS);
@@ -204,7 +204,7 @@ static int prepare_arg(struct call *c, unsigned reg, uint64_t room, LLVMValueRef
 	return 0;
 }
 
-/* Returns the pointer that the library receives; after prepare_arg(). */
+/* Returns the pointer that the library receives. Call it after prepare_arg(). */
 static LLVMValueRef pointer(const struct call *c, unsigned reg)
 {
 	return c->temp[reg] ? c->temp[reg] : low_stack_ptr(c->f->p, argument(c, reg), get(c, reg));
@@ -255,7 +255,7 @@ void low_write_back(const struct call *c)
 	}
 }
 
-/* helper 520: offset and size of the parameter's bytes; both are 0 if the parameter has no bytes */
+/* Passes helper 520's parameter as offset and size of its bytes; both are 0 if the parameter has no bytes. */
 static unsigned pass_param(const struct call *c, unsigned reg, LLVMValueRef *args)
 {
 	const struct gpubpf_site_desc *site = c->f->p->site;
@@ -269,7 +269,9 @@ static unsigned pass_param(const struct call *c, unsigned reg, LLVMValueRef *arg
 	return 2;
 }
 
-/* helper 530; the creator of the job has checked with gpubpf_params_fit() that the parameter exists */
+/*
+ * Passes helper 530's parameter as index and bits. gpubpf_params_fit() has found it, called by the creator of the job.
+ */
 static unsigned pass_named(const struct call *c, unsigned reg, LLVMValueRef *args)
 {
 	const struct gpubpf_site_desc *site = c->f->p->site;

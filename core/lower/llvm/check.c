@@ -46,7 +46,7 @@ void low_check_fail(struct low_frame *f, uint32_t pc, unsigned status, LLVMValue
 	LLVMBuildBr(l->b, p->done);
 }
 
-/* Fails the run unless cond holds. */
+/* Ends the run with `status` unless cond holds. */
 static void require(struct low_frame *f, uint32_t pc, LLVMValueRef cond, unsigned status, LLVMValueRef address)
 {
 	struct low *l = f->p->l;

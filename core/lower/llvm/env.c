@@ -60,7 +60,10 @@ void low_env_reads_add(struct low_env_reads *w, const struct gpubpf_lower_job *j
 		w->args = 0;
 }
 
-/* Returns the largest access that the alignment and the remaining bytes allow. */
+/*
+ * Returns the size in bytes of the largest load at offset `at` that the parameter's alignment and its remaining bytes
+ * allow.
+ */
 static uint32_t piece(const struct gpubpf_param *param, uint32_t at)
 {
 	uint32_t n = 8;
@@ -70,7 +73,7 @@ static uint32_t piece(const struct gpubpf_param *param, uint32_t at)
 	return n;
 }
 
-/* Returns the first 8 bytes as a number (include/gpubpf/ctx.h). */
+/* Returns the parameter's first 8 bytes as a number (include/gpubpf/ctx.h). */
 static LLVMValueRef argument(struct low *l, uint32_t i, const struct gpubpf_param *param, low_load_param *load)
 {
 	LLVMValueRef v = low_const(l, 0);

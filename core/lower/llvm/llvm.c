@@ -36,7 +36,10 @@ static int llvm_failed(struct low *l, const char *doing, char *why)
 	return -EINVAL;
 }
 
-/* Opens the library. LLVM reads the bodies when it links them: linkonce functions are linked on demand. */
+/*
+ * Opens the library's bitcode. LLVM reads function bodies only when it links them: linkonce functions are linked on
+ * demand.
+ */
 static int open_library(struct low *l)
 {
 	size_t size = (const char *)l->target->library_end - (const char *)l->target->library;
@@ -99,7 +102,7 @@ static bool exported(const struct low *l, const char *name)
 	return !strncmp(name, "gpubpf_site_", 12) || !strncmp(name, "gpubpf_run", 10);
 }
 
-/* Is fn a library function that many places call, but seldom? (GPUBPF_FN_NOINLINE in maps/device/machine.h) */
+/* Is fn a library function that has many call sites but runs rarely? (GPUBPF_FN_NOINLINE in maps/device/machine.h) */
 static bool is_noinline_library(const struct low *l, LLVMValueRef fn)
 {
 	unsigned kind = LLVMGetEnumAttributeKindForName("noinline", 8);
@@ -109,7 +112,7 @@ static bool is_noinline_library(const struct low *l, LLVMValueRef fn)
 
 /*
  * Links the library. Everything except the sites and kernels becomes internal and alwaysinline. Map operations that
- * several places share are not inlined. Compilers for CPUs would inline these too and take ten times as long.
+ * several call sites share are not inlined, because compilers for CPUs would then take ten times as long.
  */
 static int link_library(struct low *l)
 {

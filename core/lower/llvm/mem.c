@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loads, stores and atomics. The facts name the memory of each access. Accesses to device memory carry the proven
- * alignment. An access with a smaller alignment than its width is split, because a GPU traps otherwise and SPIR-V does
- * not define it.
+ * Lowers loads, stores and atomics. The facts name the memory of each access. Accesses to device memory carry the
+ * proven alignment. An access is split if its alignment is smaller than its width, because a GPU traps otherwise and
+ * SPIR-V does not define it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -62,8 +62,8 @@ void low_device_store(struct low *l, LLVMValueRef address, LLVMValueRef v, unsig
 }
 
 /*
- * Strong accesses next to a fence (PTX ISA 8.4, 8.8). They are volatile, since SPIR-V has no atomic accesses of 1 and 2
- * bytes.
+ * Emits an acquiring load: a volatile load and a fence (PTX ISA 8.4, 8.8). An atomic load would not do, since SPIR-V
+ * has none of 1 and 2 bytes.
  */
 static LLVMValueRef acquire(struct low *l, LLVMValueRef address, unsigned width)
 {
@@ -85,7 +85,10 @@ static void release(struct low *l, LLVMValueRef address, LLVMValueRef v, unsigne
 	LLVMSetAlignment(store, width);
 }
 
-/* The private array and the frames are aligned to 8, so the fact's alignment holds in the array. */
+/*
+ * Loads from private memory. The private array and the frames are aligned to 8, so the fact's alignment holds in the
+ * array.
+ */
 static LLVMValueRef private_load(struct low *l, LLVMValueRef ptr, unsigned width, unsigned align)
 {
 	LLVMValueRef v = LLVMBuildLoad2(l->b, low_int(l, width), ptr, "");
@@ -107,7 +110,7 @@ static LLVMValueRef address_of(struct low_frame *f, unsigned reg, int32_t off)
 	return LLVMBuildAdd(l->b, low_get(f, reg), low_const(l, (int64_t)off), "");
 }
 
-/* Does the host access this memory while kernels run? Unproven programs have no maps and no facts. */
+/* Does the host access this memory while kernels run? False for unproven programs, which have no maps and no facts. */
 static bool is_live(struct low_frame *f, uint32_t pc)
 {
 	return !f->p->l->job->checked && gpubpf_lower_is_live(f->p->l->job, access_of(f, pc));
@@ -117,7 +120,7 @@ static bool is_live(struct low_frame *f, uint32_t pc)
 typedef void (*access_fn)(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMValueRef private);
 
 /*
- * Emits the access in the memory that the fact names. If it may be either, the code compares the pointer
+ * Emits the access in the memory that the fact names. If that is stack or device memory, the code compares the pointer
  * (core/model/facts.h).
  */
 static int in_spaces(struct low_frame *f, uint32_t pc, unsigned reg, access_fn fn)
@@ -142,7 +145,7 @@ static int in_spaces(struct low_frame *f, uint32_t pc, unsigned reg, access_fn f
 	LLVMBuildCondBr(l->b, LLVMBuildICmp(l->b, LLVMIntULT, address, low_const(l, GPUBPF_PTR_LIMIT), ""), on_stack,
 			on_device);
 	LLVMPositionBuilderAtEnd(l->b, on_stack);
-	/* the fact's offsets cover both memories: only the pointer locates the byte in the stack */
+	/* here the fact's offsets cover both memories: only the pointer locates the byte in the stack */
 	fn(f, pc, address, low_stack_ptr(f->p, a, address));
 	LLVMBuildBr(l->b, after);
 	LLVMPositionBuilderAtEnd(l->b, on_device);
@@ -152,7 +155,7 @@ static int in_spaces(struct low_frame *f, uint32_t pc, unsigned reg, access_fn f
 	return 0;
 }
 
-/* .rodata is known at compile time: returns the bytes that a load reads as a constant. */
+/* Returns as *v the bytes that a load reads from .rodata, which is known at compile time. False: they are not known. */
 static bool known_bytes(struct low_frame *f, uint32_t pc, uint64_t *v)
 {
 	const struct gpubpf_access *a = access_of(f, pc);
@@ -237,8 +240,8 @@ int low_load(struct low_frame *f, uint32_t pc)
 }
 
 /*
- * `*p += x` by many lanes must not lose an update. If the verifier recognized this pattern, it becomes an atomic add of
- * x, except for values that only one lane accesses.
+ * Is the store lowered to an atomic add? Many lanes that execute `*p += x` must not lose an update, so a store that the
+ * verifier recognized as such becomes an atomic add of x. Values that only one lane accesses are an exception.
  */
 bool low_is_atomic_add(const struct low_prog *p, uint32_t pc)
 {
@@ -255,7 +258,7 @@ bool low_is_atomic_add(const struct low_prog *p, uint32_t pc)
 	return a->map == GPUBPF_ANY_MAP || !(p->l->job->unit->maps[a->map].type->flags & GPUBPF_MAP_THREAD);
 }
 
-/* Do all values of the one map that lanes may access lie within 4 GiB? */
+/* Do the values of the one map that the access may touch lie within 4 GiB? */
 static bool is_near(struct low_frame *f, uint32_t pc)
 {
 	const struct gpubpf_lower_job *job = f->p->l->job;
@@ -272,7 +275,8 @@ static bool is_near(struct low_frame *f, uint32_t pc)
 }
 
 /*
- * Chooses the library's non-returning atomic add by what is uniform. other: the address is not the instruction's own.
+ * Returns the library function for an atomic add without result, chosen by what is uniform. other: the address will not
+ * be the instruction's own.
  */
 static const char *add_function(struct low_frame *f, uint32_t pc, bool other)
 {
@@ -291,7 +295,7 @@ static bool adds_near(struct low_frame *f, uint32_t pc)
 	return !strncmp(add_function(f, pc, false), "gpubpf_atomic_add_near_", 23);
 }
 
-/* Emits an add whose value is known to be uniform; false: nothing is known about the value. */
+/* Emits an add whose value may be known to be uniform; false: nothing is known about it, and nothing is emitted. */
 static bool add_place_const(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMValueRef v)
 {
 	LLVMValueRef args[] = { address, v, NULL };
@@ -335,11 +339,11 @@ int low_store(struct low_frame *f, uint32_t pc)
 }
 
 static const struct {
-	const char *device;    /* gpubpf_atomic_<device>_uN */
-	LLVMOpcode op;         /* on private memory; 0: the new value is the operand */
+	const char *device;    /* the library's function is gpubpf_atomic_<device>_u32 or _u64 */
+	LLVMOpcode op;         /* operation on private memory; 0: the new value is the operand */
 	bool fetch;
 } atomics[GPUBPF_NATOMIC] = {
-	[GPUBPF_ATOMIC_ADD] = { NULL /* add_function() */, LLVMAdd, false },
+	[GPUBPF_ATOMIC_ADD] = { NULL /* add_function() returns the function */, LLVMAdd, false },
 	[GPUBPF_ATOMIC_OR] = { "fetch_or", LLVMOr, false },
 	[GPUBPF_ATOMIC_AND] = { "fetch_and", LLVMAnd, false },
 	[GPUBPF_ATOMIC_XOR] = { "fetch_xor", LLVMXor, false },
@@ -351,7 +355,7 @@ static const struct {
 	[GPUBPF_ATOMIC_CMPXCHG] = { "cmpxchg", 0, true },
 };
 
-/* Sets the register that receives the old value. */
+/* Stores the old value in the register that receives it. */
 static void set_fetched(struct low_frame *f, const struct gpubpf_insn *insn, LLVMValueRef old)
 {
 	if (insn->op == GPUBPF_ATOMIC_CMPXCHG)
@@ -389,7 +393,7 @@ static void atomic_device(struct low_frame *f, uint32_t pc, const struct gpubpf_
 		set_fetched(f, insn, old);
 }
 
-/* Memory of one lane: no other lane accesses it. */
+/* Emits an atomic on private memory as a load and a store: no other lane accesses it. */
 static void atomic_private(struct low_frame *f, const struct gpubpf_insn *insn, LLVMValueRef ptr)
 {
 	struct low *l = f->p->l;

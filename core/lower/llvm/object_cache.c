@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A cache of the objects that LLVM compiled in this process, keyed by the module. Kernels of a session get the same
- * programs, and code generation for a small program takes longer than all earlier stages. The key is the module's
- * bitcode, the processor and its features.
+ * Caches objects that LLVM compiled in this process. A session inserts the same programs into many kernels, and code
+ * generation for a small program takes longer than all earlier stages. The key is the module's bitcode, the processor
+ * and its features.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -14,8 +14,8 @@
 
 #include "low.h"
 
-#define MAX_OBJECTS 32         /* objects; the oldest is evicted */
-#define MAX_MODULE_BYTES (1u << 20) /* bytes of a module; larger modules are not cached */
+#define MAX_OBJECTS 32         /* maximum objects; the oldest is evicted */
+#define MAX_MODULE_BYTES (1u << 20) /* modules with more bytes are not cached */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
@@ -30,12 +30,12 @@ int low_blob_copy(const void *data, size_t size, struct gpubpf_blob *out)
 	if (!copy)
 		return -ENOMEM;
 	memcpy(copy, data, size);
-	((char *)copy)[size] = 0; /* terminates text; not part of the size */
+	((char *)copy)[size] = 0; /* a NUL after text; the size does not count it */
 	*out = (struct gpubpf_blob){ copy, size };
 	return 0;
 }
 
-/* Builds the key: compilation target and bitcode. false: the module is not cached. */
+/* Returns the module's key: the compilation target and the bitcode. false: the module is not cached. */
 bool low_object_cache_key(struct low *l, const char *cpu, struct gpubpf_blob *key)
 {
 	LLVMMemoryBufferRef buf = LLVMWriteBitcodeToMemoryBuffer(l->mod);

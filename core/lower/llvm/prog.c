@@ -13,7 +13,7 @@
 
 static int expand(struct low_frame *f, uint32_t first);
 
-/* The instruction after a 64-bit load is two entries further. */
+/* Returns the pc of the next instruction: 2 entries further after a 64-bit load, else 1. */
 static uint32_t next(const struct low_frame *f, uint32_t pc)
 {
 	return pc + (f->p->prog->insns[pc].kind == GPUBPF_INSN_IMM64 ? 2 : 1);
@@ -91,7 +91,7 @@ static int imm64(struct low_frame *f, const struct gpubpf_insn *insn)
 	case GPUBPF_IMM_MAP:
 		low_set(f, insn->dst, low_const(l, GPUBPF_PTR_MAP + insn->imm));
 		return 0;
-	case GPUBPF_IMM_FUNC: /* its pc, as in the facts of the call that receives it */
+	case GPUBPF_IMM_FUNC: /* the callback's pc, as the facts of the call name it */
 		low_set(f, insn->dst, low_const(l, insn->target));
 		return 0;
 	}
@@ -132,7 +132,10 @@ static void begin_frame(const struct low_frame *f, struct low_frame *callee, LLV
 			     low_const(l, GPUBPF_STACK_SIZE), ""));
 }
 
-/* Returns the helper's result if it does not call back: -errno, else 0. As the kernel's bpf_loop(). */
+/*
+ * Returns the result of bpf_loop() if it does not call the function: -errno for bad arguments, else 0, as in the
+ * kernel.
+ */
 static LLVMValueRef loop_error(struct low_frame *f)
 {
 	struct low *l = f->p->l;
@@ -197,7 +200,10 @@ int low_loop(struct low_frame *f, uint32_t pc, uint32_t target)
 	return err;
 }
 
-/* Passes r1 to r5 and returns r0. r6 to r9 survive because the callee has its own registers. */
+/*
+ * Expands the callee in line: copies r1 to r5 to it and r0 from it. r6 to r9 survive because the callee has its own
+ * registers.
+ */
 static int call_local(struct low_frame *f, uint32_t pc)
 {
 	struct low *l = f->p->l;
@@ -328,7 +334,7 @@ static void find_begins(const struct gpubpf_prog *prog, bool *begins)
 	}
 }
 
-/* Terminates the empty blocks that branches without a path created. */
+/* Adds a terminator to blocks that have none: branches created them, but no path reaches them. */
 static void close_blocks(struct low_frame *f)
 {
 	for (uint32_t pc = 0; pc < f->p->prog->ninsns; pc++)
@@ -369,7 +375,7 @@ static int expand_in(struct low_frame *f, uint32_t first, struct gpubpf_pool *po
 	return 0;
 }
 
-/* Expands depth first from `first`. The builder stands in the caller's block. */
+/* Expands the instructions reachable from `first`, depth first. The builder is in the caller's block. */
 static int expand(struct low_frame *f, uint32_t first)
 {
 	struct gpubpf_pool pool = GPUBPF_POOL_INIT;
@@ -387,7 +393,7 @@ static LLVMValueRef env_arena(struct low_prog *p)
 	return LLVMBuildLoad2(l->b, low_int(l, 8), at, "arena");
 }
 
-/* Sets r1, and r2 for a program on plain memory, to their initial values. */
+/* Sets r1 to the context, or for a program on plain memory r1 and r2 to its address and length. */
 static void set_arguments(struct low_frame *f)
 {
 	struct low *l = f->p->l;

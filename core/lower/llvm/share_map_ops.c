@@ -11,11 +11,12 @@
 #include "low.h"
 
 #define PREFIX "gpubpf_shared_"
-#define OWN (NWORDS + 2) /* parameters before the operation's own */
+#define OWN (NWORDS + 2) /* number of parameters that precede the operation's own */
 
 /*
- * The members of the environment that operations may read, passed by value. Passing the environment's address would
- * force it, and the place's operands after it, into memory at every probe. LLVM removes parameters that nothing reads.
+ * The members of the environment that operations may read; each is passed by value. The environment's address would
+ * force it, and the place's operands after it, into memory at every probe. LLVM removes parameters that the operation
+ * does not read.
  */
 static const size_t words[] = {
 	offsetof(struct gpubpf_env, arena), offsetof(struct gpubpf_env, launch), offsetof(struct gpubpf_env, pid_tgid),
@@ -31,7 +32,7 @@ static bool same_shape(const struct gpubpf_map_layout *a, const struct gpubpf_ma
 	       a->copy_stride == b->copy_stride;
 }
 
-/* fn(words of the environment, ctl, data, the operation's own arguments) */
+/* Declares the shared function: fn(words of the environment, ctl, data, the operation's own arguments). */
 static LLVMValueRef declare(struct low *l, const char *op, const LLVMValueRef *args, unsigned n)
 {
 	LLVMTypeRef params[32];

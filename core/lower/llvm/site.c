@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sites: s32 gpubpf_site_<i>(env) runs its programs one after the other; kernels run one site. */
+/*
+ * Builds sites and kernels. A site is a function s32 gpubpf_site_<i>(env), which runs its programs one after the other;
+ * a kernel runs one site.
+ */
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -8,7 +11,7 @@
 #include "core/lower/ctx.h"
 #include "low.h"
 
-/* Inlines the site, except in a kernel of all sites, where each site stays a function. */
+/* Marks the site as inlined, except if one kernel runs all sites: then each stays a function. */
 static void set_inlining(struct low *l, LLVMValueRef fn)
 {
 	const char *how = l->opts->one_kernel && !l->target->inline_all ? "noinline" : "alwaysinline";
@@ -25,7 +28,7 @@ static LLVMValueRef declare_site(struct low *l, uint32_t site)
 	snprintf(name, sizeof(name), "gpubpf_site_%u", site);
 	fn = LLVMAddFunction(l->mod, name, type);
 	LLVMSetFunctionCallConv(fn, l->target->site_cc);
-	if (l->opts->one_kernel) /* only the kernel calls it */
+	if (l->opts->one_kernel) /* only the kernel calls the site */
 		LLVMSetLinkage(fn, LLVMInternalLinkage);
 	set_inlining(l, fn);
 	low_attribute(l, fn, 1, "noalias");
@@ -42,7 +45,7 @@ static LLVMValueRef load_arena(struct low_prog *p)
 	return LLVMBuildLoad2(l->b, low_int(l, 8), at, "arena");
 }
 
-/* Stores r0 of the current program into its struct gpubpf_run, if the job has one. */
+/* Stores r0 of the current program into its struct gpubpf_run, if the job has such structs. */
 static void store_r0(struct low_prog *p)
 {
 	struct low *l = p->l;
@@ -101,7 +104,7 @@ static void env_set(struct low *l, LLVMValueRef env, size_t off, LLVMValueRef v,
 	LLVMSetAlignment(LLVMBuildStore(l->b, v, low_byte_ptr(l, env, low_const32(l, off))), align);
 }
 
-/* Creates the environment with the words of the site's place after it, and sets the members that are known. */
+/* Creates the environment, followed by the words of the place's operands, and sets the members that are known. */
 static LLVMValueRef make_env(struct low *l, uint32_t site)
 {
 	LLVMValueRef env = low_env(l, sizeof(struct gpubpf_env) + 8 * ctx_words(l->job->sites[site].site));
@@ -120,8 +123,8 @@ static LLVMValueRef call_site(struct low *l, LLVMValueRef fn, LLVMValueRef env)
 }
 
 /*
- * Begins a kernel (arena, launch, pid_tgid; with `more`, a number) with the environment of a site. The builder stands
- * after both.
+ * Begins a kernel with parameters (arena, launch, pid_tgid; with `more`, a number) and builds the environment of a
+ * site. The builder is at the end of the entry block.
  */
 static LLVMValueRef begin_kernel(struct low *l, const char *name, uint32_t site, bool more,
 				 LLVMValueRef *env)
@@ -140,7 +143,7 @@ static LLVMValueRef begin_kernel(struct low *l, const char *name, uint32_t site,
 	return kernel;
 }
 
-/* gpubpf_run_<i>: runs the site once. */
+/* Emits gpubpf_run_<i>, a kernel that runs the site once. */
 static void kernel(struct low *l, uint32_t site, LLVMValueRef fn)
 {
 	LLVMValueRef env;
@@ -172,13 +175,14 @@ static void hint_one_lane(struct low *l, LLVMValueRef kernel)
 }
 
 /*
- * Sites that one function selects from. Register allocation of a function with hundreds of branches takes more than
- * proportionally long.
+ * Number of sites that one function selects from. The time of register allocation grows faster than the number of
+ * branches.
  */
 #define SITES_PER_SWITCH 24
 
 /*
- * Builds a function that runs the site of that number, one of SITES_PER_SWITCH sites from `first` on: void (env, uint32_t site).
+ * Builds a function void (env, uint32_t site) that runs site number `site` if it is among the SITES_PER_SWITCH sites
+ * from `first` on.
  */
 static LLVMValueRef build_site_switch(struct low *l, uint32_t first)
 {
@@ -210,7 +214,10 @@ static LLVMValueRef build_site_switch(struct low *l, uint32_t first)
 	return fn;
 }
 
-/* Calls all selecting functions one after the other. Only the one with the site does anything. */
+/*
+ * Emits a kernel that calls all functions of build_site_switch() one after the other. Only the function that has the
+ * site runs it.
+ */
 void low_one_kernel(struct low *l)
 {
 	LLVMValueRef env, fn, kernel = begin_kernel(l, "gpubpf_run", 0, true, &env), args[2];
@@ -240,7 +247,7 @@ static bool ends_threads(const struct low *l, uint32_t site)
 	return false;
 }
 
-/* gpubpf_inline_<i>(): the site, for a target that inserts its text into a kernel. */
+/* Emits gpubpf_inline_<i>(), which runs the site, for a target that inserts its text into a kernel. */
 static void inlined(struct low *l, uint32_t site, LLVMValueRef fn)
 {
 	LLVMTypeRef param = low_int(l, 8);

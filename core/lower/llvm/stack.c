@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The stack. A program's frames are one row of bytes: frame 0 first, frames of keys last. All bytes that one access may
- * touch, at any of its offsets, belong to one segment. Each segment becomes an array. So a key that a helper reads, a
- * spilled register and a table with a variable index do not force each other into memory. Requires facts. An access
- * that may lie in any frame joins the frames.
+ * Lowers the stack. A program's frames are one sequence of bytes: frame 0 first, frames of keys last. All bytes that
+ * one access may touch, at any of its offsets, belong to one segment. Each segment becomes an array, so that LLVM can
+ * promote it separately: a key in memory for a helper does not force a spilled register into memory. Requires facts. An
+ * access that may lie in any frame puts the bytes of all frames at its offsets into one segment.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,8 +14,8 @@
 
 struct cut {
 	struct low_prog *p;
-	uint32_t bytes;     /* of all frames */
-	bool *used, *tied;  /* tied[i]: byte i and i + 1 are in one segment */
+	uint32_t bytes;     /* bytes of all frames together */
+	bool *used, *tied;  /* used[i]: an access touches byte i; tied[i]: bytes i and i + 1 are in one segment */
 	int err;
 };
 
@@ -44,7 +44,7 @@ static void note_access(struct cut *cut, uint32_t pc, const struct gpubpf_access
 
 	if (!(a->spaces & GPUBPF_SPACE_STACK) || a->size_max == 0)
 		return;
-	if (mixed && end > GPUBPF_STACK_SIZE) /* the end belongs to the other memory */
+	if (mixed && end > GPUBPF_STACK_SIZE) /* the range's end comes from an access to other memory */
 		end = GPUBPF_STACK_SIZE;
 	if (a->off_max < a->off_min || first < 0 || end > GPUBPF_STACK_SIZE ||
 	    (a->frame != GPUBPF_ANY_FRAME && a->frame >= frames)) {
@@ -76,8 +76,8 @@ static void note_insn(struct cut *cut, uint32_t pc)
 }
 
 /*
- * Creates an array for each run of tied bytes. Each begins at a multiple of 8 of the frame, so that alignment relative
- * to r10 holds in the array.
+ * Creates an array for each sequence of tied bytes. Each begins at a multiple of 8 of the frame, so that alignment
+ * relative to r10 holds in the array.
  */
 static void cut_segments(struct cut *cut)
 {
@@ -121,7 +121,7 @@ int low_stack_cut(struct low_prog *p)
 	return cut.err;
 }
 
-/* Returns the lowest byte of an access in the row of frames. */
+/* Returns the index, in the sequence of all frames, of the lowest byte that an access may touch. */
 static uint32_t lowest(const struct gpubpf_access *a, uint32_t frame)
 {
 	return frame * GPUBPF_STACK_SIZE + GPUBPF_STACK_SIZE + a->off_min;
@@ -134,7 +134,8 @@ static LLVMValueRef ptr_in(struct low_prog *p, const struct gpubpf_access *a, ui
 	const struct low_segment *seg;
 	LLVMValueRef index;
 
-	if (at >= p->stack.frames * GPUBPF_STACK_SIZE || p->stack.seg_of[at] == NONE) /* an access of no bytes */
+	if (at >= p->stack.frames * GPUBPF_STACK_SIZE || p->stack.seg_of[at] == NONE) /* an access of 0 bytes has no
+										       * segment */
 		return LLVMConstNull(l->private);
 	seg = &p->stack.segs[p->stack.seg_of[at]];
 	if (a->off_min == a->off_max && !ptr)

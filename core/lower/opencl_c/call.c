@@ -19,7 +19,7 @@ struct call {
 	uint32_t pc;
 	const struct gpubpf_helper *helper;
 	const struct gpubpf_call_facts *facts;
-	const struct gpubpf_map *map;        /* map for which code is being emitted */
+	const struct gpubpf_map *map;        /* the map for which code is being emitted */
 };
 
 static const struct gpubpf_access *argument(const struct call *call, uint32_t arg)
@@ -117,7 +117,10 @@ static const char *size_of(const struct call *call, uint32_t arg, uint64_t *room
 	return text;
 }
 
-/* A number that the helper writes goes through a local word, because the program's memory may be unaligned. */
+/*
+ * Does the helper write a number through this argument? It writes to a local word, because the program's memory may be
+ * unaligned.
+ */
 static bool is_word(const struct call *call, uint32_t arg)
 {
 	return row_of(call, arg)->pass == GPUBPF_PASS_OUT && row_of(call, arg)->size == GPUBPF_SIZE_WORD;
@@ -180,7 +183,7 @@ static void write_back(const struct call *call)
 	}
 }
 
-/* helper 520: offset and size of the parameter's bytes; both are 0 if the parameter has no bytes */
+/* Emits helper 520's parameter as offset and size of its bytes; both are 0 if the parameter has no bytes. */
 static void pass_param(const struct call *call, uint32_t arg)
 {
 	const struct gpubpf_site_desc *desc = call->c->desc;
@@ -192,7 +195,9 @@ static void pass_param(const struct call *call, uint32_t arg)
 	text_add(call->c->t, ", %uUL, %uUL", param ? param->bytes_off : 0, param ? param->size : 0);
 }
 
-/* helper 530; the creator of the job has checked with gpubpf_params_fit() that the parameter exists */
+/*
+ * Emits helper 530's parameter as index and bits. gpubpf_params_fit() has found it, called by the creator of the job.
+ */
 static int pass_named(const struct call *call, uint32_t arg)
 {
 	const struct gpubpf_site_desc *desc = call->c->desc;
@@ -242,7 +247,7 @@ static bool has_direct_map(const struct call *call)
 	return any;
 }
 
-/* Emits helper 164 on call->map. */
+/* Emits the iteration of helper 164 on call->map. */
 static int emit_for_each(const struct call *call)
 {
 	char next[64];
@@ -254,7 +259,7 @@ static int emit_for_each(const struct call *call)
 	return err < 0 ? err : clc_each(call->c, target, next);
 }
 
-/* Emits one helper call. A helper on a map calls the functions of call->map in maps.c. */
+/* Emits one helper call. A helper on a map calls a function that maps.c emits for call->map. */
 static int emit_helper(struct call *call)
 {
 	const struct gpubpf_helper *helper = call->helper;
@@ -298,7 +303,7 @@ static int emit_helper(struct call *call)
 	return 0;
 }
 
-/* Paths disagree about the map: emits one branch for each possible map. */
+/* Emits one branch for each possible map: paths disagree about the map. */
 static int emit_map_branches(struct call *call, uint32_t reg)
 {
 	const struct gpubpf_unit *unit = call->c->job->unit;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A program without facts, for the conformance tool: one function whose basic blocks are the cases of a switch in a
- * loop. Any control flow works, and local calls nest and recurse through a small array. Every taken branch passes the
- * statement that decrements the budget.
+ * Lowers a program without facts, for the conformance tool: one function whose basic blocks are the cases of a switch
+ * in a loop. So any control flow is possible, and local calls nest and recurse through a small array. Every taken
+ * branch decrements the budget.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -21,7 +21,9 @@ static void go(struct clc *c, uint32_t target)
 	text_add(c->t, "{ pc = %u; continue; }\n", target);
 }
 
-/* Computes the address of an access into `a` and fails the run if the address is illegal. */
+/*
+ * Emits the computation of an access's address into the variable `a`, and the end of the run if the address is illegal.
+ */
 static void check(struct clc *c, uint32_t pc, uint32_t reg, int32_t off, uint32_t width)
 {
 	text_add(c->t, "a = r%u + 0x%llxUL; if (!gpubpf_legal(&k, a, %u))", reg, (unsigned long long)(int64_t)off,
@@ -96,7 +98,7 @@ static void emit_exit(struct clc *c, bool calls)
 		 "\t\t\tcontinue;\n", GPUBPF_STACK_SIZE);
 }
 
-/* three numbers */
+/* Emits a call of a helper that returns three numbers through pointers. */
 static void coordinates(struct clc *c, uint32_t pc, const struct gpubpf_helper *helper)
 {
 	text_add(c->t, "{ u64 x[3]; r0 = (u64)gpubpf_helper_%s(env, &x[0], &x[1], &x[2]);\n", helper->name);

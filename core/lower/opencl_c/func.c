@@ -65,8 +65,8 @@ int clc_loop(struct clc *c, uint32_t target)
 }
 
 /*
- * The key lies after the frames, at this frame's distance from the first (core/model/facts.h). If flags are not 0, the
- * iteration starts at its end.
+ * Emits the iteration of helper 164. The key lies after all frames, as far from the last frame's end as this frame from
+ * the first (core/model/facts.h). If flags are not 0, the function is called for no element.
  */
 int clc_each(struct clc *c, uint32_t target, const char *next)
 {
@@ -227,10 +227,7 @@ static int functions(struct clc *c, bool *target)
 	return 0;
 }
 
-/*
- * Emits the program's entry. The stack is an array of the program; a program without calls needs only the bytes that it
- * touches.
- */
+/* Emits the program's entry and its stack, an array; without calls, only the bytes that the program touches. */
 static void entry(struct clc *c)
 {
 	const struct gpubpf_facts *facts = c->prog->facts;

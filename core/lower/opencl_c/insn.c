@@ -4,7 +4,7 @@
 
 #include "opencl_c.h"
 
-/* $d is the destination, $s the source; shifts are masked, division and remainder are total */
+/* $d is the destination, $s the source; shift counts are masked, and divisions by 0 have a result */
 static const struct {
 	const char *wide, *narrow;
 } alu_text[] = {
@@ -46,8 +46,8 @@ const char *clc_source(const struct gpubpf_insn *insn, char buf[32])
 }
 
 /*
- * Devices are little-endian: conversion to little endian truncates; conversion to big endian and bswap are the same
- * swap.
+ * Emits a byte-order conversion. Devices are little-endian, so conversion to little endian truncates, and conversion to
+ * big endian swaps like bswap.
  */
 static void end(struct clc *c, const struct gpubpf_insn *insn)
 {

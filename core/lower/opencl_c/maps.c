@@ -12,8 +12,8 @@
 #include "maps/impl.h"
 
 /*
- * Emits the layout's arguments. The pointer of an element of a map of maps locates it. The arena's row locates a map
- * that is placed outside of the arena.
+ * Emits the layout as arguments. An element of a map of maps is located by its pointer, and a map outside of the arena
+ * by its row in the arena's table.
  */
 static void layout(struct text *t, const struct gpubpf_map_layout *l, bool element, uint32_t row)
 {
@@ -27,18 +27,18 @@ static void layout(struct text *t, const struct gpubpf_map_layout *l, bool eleme
 	text_add(t, "%lluUL, %lluUL", (unsigned long long)l->stride, (unsigned long long)l->copy_stride);
 }
 
-/* properties that the functions of one map share */
+/* what the functions of one map have in common */
 struct functions {
 	struct text *t;
 	char prefix[24];
 	const char *impl;
 	const struct gpubpf_map_layout *layout;
-	bool element;           /* elements of a map of maps: the first parameter selects the element */
-	bool called;            /* emitted as noinline functions, except look-ups */
-	uint32_t row;           /* index in the arena's table */
+	bool element;           /* they work on elements of a map of maps: the first parameter selects the element */
+	bool called;            /* they are emitted as noinline functions, except look-ups */
+	uint32_t row;           /* index of the map in the arena's table */
 };
 
-/* static TYPE gpubpf_PREFIX_OP(GPUBPF_ENV PARAMETERS) { return gpubpf_IMPL_OP(env, LAYOUT ARGUMENTS); } */
+/* Emits: static TYPE gpubpf_PREFIX_OP(GPUBPF_ENV PARAMETERS) { return gpubpf_IMPL_OP(env, LAYOUT ARGUMENTS); } */
 static void operation(const struct functions *f, const char *type, const char *op, const char *parameters,
 		      const char *arguments)
 {
@@ -51,7 +51,7 @@ static void operation(const struct functions *f, const char *type, const char *o
 	text_add(t, "%s);\n}\n", arguments);
 }
 
-/* parameter and argument text for each kind of helper argument */
+/* the text of a parameter and of an argument, for each kind of helper argument */
 static const struct {
 	const char *parameter, *argument;
 } passed[GPUBPF_ARGS] = {
@@ -65,7 +65,7 @@ static const struct {
 	[GPUBPF_ARG_ANY] = { ", u64 flags", ", flags" },
 };
 
-/* Emits the function of helper h for a map of that type. */
+/* Emits the function for helper h on a map of that type. */
 static void helper(const struct functions *f, const struct gpubpf_map_type *type, const struct gpubpf_helper *h)
 {
 	char parameters[160] = "", arguments[64] = "";

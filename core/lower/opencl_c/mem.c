@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loads, stores and atomics of verified programs. The facts name the memory of each access (core/model/facts.h). */
+/*
+ * Lowers loads, stores and atomics of verified programs. The facts name the memory of each access (core/model/facts.h).
+ */
 #include <stdio.h>
 
 #include "opencl_c.h"
@@ -42,7 +44,7 @@ static uint32_t access_align(const struct gpubpf_access *access, uint32_t width)
 	return align < width ? align : width;
 }
 
-/* Emits the lvalue of an access, in one space. */
+/* Emits the lvalue of an access, in private or in device memory. */
 static void emit_lvalue(struct clc *c, uint32_t pc, uint32_t reg, bool private)
 {
 	const struct gpubpf_access *access = access_of(c, pc);

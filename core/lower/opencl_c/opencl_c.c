@@ -9,7 +9,7 @@
 #include "core/model/diag.h"
 #include "maps/device/text.h"
 
-/* Sets the device library's switches (maps/device/devlib.h) from the device's capabilities. */
+/* Emits the macros that configure the device library (maps/device/devlib.h), from the device's capabilities. */
 static void switches(struct text *t, const struct gpubpf_device_caps *caps)
 {
 	static const char *const clock[] = {
@@ -45,7 +45,7 @@ static void store_r0(const struct clc *c, uint64_t run, const char *env, const c
 		 (unsigned long long)(run + offsetof(struct gpubpf_run, r0)), r0);
 }
 
-/* Runs the programs in order. The first program that ends the thread ends the site. */
+/* Emits a site's function: it runs the programs in order, and returns early if one ends the thread. */
 static void site_function(struct clc *c, bool one_kernel)
 {
 	struct text *t = c->t;
@@ -68,7 +68,7 @@ static void site_function(struct clc *c, bool one_kernel)
 		 c->site, c->site, c->site);
 }
 
-/* Begins a kernel up to the call of its site. `more`: further parameters. */
+/* Emits the beginning of a kernel, up to the call of its site. `more`: further parameters. */
 static void begin_kernel(const struct clc *c, const char *how, const char *name, const char *more)
 {
 	text_add(c->t,

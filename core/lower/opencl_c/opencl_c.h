@@ -17,24 +17,24 @@
 #include "core/target.h"
 #include "core/lower/text.h"
 
-/* opts->kernels adds the kernels. 0; -EINVAL and a diagnostic; -ENOMEM. */
+/* Emits the module of a job; with opts->kernels also kernels. 0; -EINVAL and a diagnostic; -ENOMEM. */
 int gpubpf_clc_emit(const struct gpubpf_lower_job *job, const struct gpubpf_target_opts *opts,
 		    struct gpubpf_blob *out, struct gpubpf_diag *diag);
 
 /* The state of the emission; private to the files above. */
 struct clc {
 	const struct gpubpf_lower_job *job;
-	const struct gpubpf_site_desc *desc; /* the site */
-	uint32_t site, nth;                  /* its index; which program of its list */
+	const struct gpubpf_site_desc *desc; /* the current site */
+	uint32_t site, nth;                  /* site: its index; nth: index in the site's list of the current program */
 	const struct gpubpf_prog *prog;
 	uint32_t func;                       /* index of the function in prog->funcs */
 	uint32_t stack_skip;                 /* bytes at the bottom of the stack that no access touches */
-	bool *rmw_load;                      /* [ninsns] loads whose value an atomic add needs later */
+	bool *rmw_load;                      /* [ninsns]: loads whose value a later atomic add uses */
 	struct text *t;
 	struct gpubpf_diag *diag;
 };
 
-/* prefix of the names of the current program's static functions: "%s%u_..." */
+/* format of the prefix of the current program's static functions; site index and nth follow: "%s%u_..." */
 #define CLC_PROG "gpubpf_s%u_p%u"
 #define CLC_PROG_ARGS(c) (c)->site, (c)->nth
 
@@ -47,10 +47,10 @@ static inline uint64_t clc_run(const struct clc *c)
 int clc_program(struct clc *c);
 int clc_checked_program(struct clc *c);
 
-/* "r3", or the immediate as a number of the instruction's width */
+/* Returns the source operand's text: "r3", or the immediate as a number of the instruction's width. */
 const char *clc_source(const struct gpubpf_insn *insn, char buf[32]);
 void clc_alu(struct clc *c, const struct gpubpf_insn *insn);
-/* the condition of a JCOND, in parentheses */
+/* Emits the condition of a JCOND, in parentheses. */
 void clc_condition(struct clc *c, const struct gpubpf_insn *insn);
 
 int clc_load(struct clc *c, uint32_t pc);
@@ -63,16 +63,16 @@ int clc_atomic(struct clc *c, uint32_t pc);
 void clc_atomic_at(struct clc *c, const struct gpubpf_insn *insn, const char *address, const char *private);
 /* Is this STORE lowered to an atomic add? `*p += x` by many lanes must not lose an update. */
 bool clc_is_atomic_add(const struct clc *c, uint32_t pc);
-/* Returns, as an expression, the index in the private array `stack` of an access at register + off. */
+/* Returns the text of an index in the private array `stack`: that of an access at register + off. */
 const char *clc_stack_index(const struct clc *c, const struct gpubpf_access *access, uint32_t reg, int32_t off,
 			    char buf[48]);
 
 int clc_call(struct clc *c, uint32_t pc);
-/* Emits the calls of the function at `target` for helper loop. */
+/* Emits the calls of the function at pc `target` by bpf_loop(). */
 int clc_loop(struct clc *c, uint32_t target);
 /*
- * Emits the calls of the function at `target` for helper 164. `next` begins the call that finds the next element
- * (maps.c).
+ * Emits the calls of the function at pc `target` by helper 164. `next` is the beginning of the call that finds the next
+ * element (maps.c).
  */
 int clc_each(struct clc *c, uint32_t target, const char *next);
 /* Emits gpubpf_map<i>_<op> for each map of the unit, and gpubpf_print_<op> if there is a print ring. */
@@ -81,8 +81,8 @@ void clc_maps(struct text *t, const struct gpubpf_lower_job *job);
 /* Emits the value of `width` bytes at context offset `off` as an expression. -EINVAL and a diagnostic. */
 int clc_ctx_load(struct clc *c, uint32_t pc, uint32_t off, uint32_t width);
 
-#define CLC_FROM "_from" /* suffix of an operation that takes the address of its value */
-/* The type through which `width` bytes aligned to `align` are accessed: "gpubpf_w4a2". */
+#define CLC_FROM "_from" /* suffix of an operation that takes the device address of its value */
+/* format of the type through which `width` bytes aligned to `align` are accessed: "gpubpf_w4a2" */
 #define CLC_MEM "gpubpf_w%ua%u"
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* prelude.cl and checked.cl as text; maps/device/expand.py generates it at build time. */
+/* The files prelude.cl and checked.cl as text, which maps/device/expand.py generates at build time. */
 #ifndef GPUBPF_LOWER_CLC_TEXT_H
 #define GPUBPF_LOWER_CLC_TEXT_H
 

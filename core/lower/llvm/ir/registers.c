@@ -22,7 +22,7 @@ LLVMValueRef low_read_with(struct low *l, const char *statement, const char *nam
 	const char *constraints = bytes == 8 ? "=l" : "=r";
 	char text[80];
 	size_t n = snprintf(text, sizeof(text), statement, name);
-	/* LLVM may merge and move the read; "memory" with value 0: it accesses none */
+	/* no memory access ("memory" has value 0), so LLVM may merge and move the read */
 	static const char *const facts[] = { "memory", "nounwind", "willreturn" };
 	LLVMValueRef read = LLVMBuildCall2(l->b, type, LLVMGetInlineAsm(type, text, n, constraints, strlen(constraints), false, false,
 									LLVMInlineAsmDialectATT, false), NULL, 0, "");
@@ -55,7 +55,10 @@ bool low_has_first_register(struct low_frame *f, uint32_t map)
 	return i < LOW_MAX_FIRSTS;
 }
 
-/* The address is not 0, and neither is the address after the whole map. */
+/*
+ * Reads the address from the register. Metadata promises LLVM that it is in [1, 2^62), so that neither it nor the
+ * address after the map is 0.
+ */
 static LLVMValueRef first_value(struct low *l, uint32_t map)
 {
 	LLVMMetadataRef range[] = { LLVMValueAsMetadata(low_const(l, 1)), LLVMValueAsMetadata(low_const(l, 1ull << 62)) };

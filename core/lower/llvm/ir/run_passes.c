@@ -12,7 +12,7 @@ int low_run_passes(struct low *l, LLVMTargetMachineRef machine, const char *pass
 	LLVMErrorRef error;
 	char *text;
 
-	/* a probe gains nothing from wide vectors, and SPIR-V has few */
+	/* wide vectors do not speed up a probe, and SPIR-V supports few */
 	LLVMPassBuilderOptionsSetLoopVectorization(options, false);
 	LLVMPassBuilderOptionsSetSLPVectorization(options, false);
 	LLVMPassBuilderOptionsSetLoopInterleaving(options, false);

@@ -10,12 +10,12 @@
 
 #include "passes.h"
 
-#define MAX_WORDS 128    /* words of an array, each a 64-bit register */
-#define MAX_SELECTS 8192 /* selections of an array, in total */
+#define MAX_WORDS 128    /* maximum words of an array; each becomes a 64-bit register */
+#define MAX_SELECTS 8192 /* maximum selects that the accesses of an array need in total */
 
 struct array {
 	struct low *l;
-	LLVMValueRef at;         /* its alloca */
+	LLVMValueRef at;         /* the alloca of the array */
 	uint32_t words;
 	LLVMValueRef *varying;   /* accesses at variable offsets */
 	uint32_t nvarying, room;
@@ -61,7 +61,7 @@ static bool is_fixed(LLVMValueRef gep)
 	return true;
 }
 
-/* Sets or copies a known number of bytes, which SROA can split. */
+/* Is the call a memset or memcpy of a known number of bytes? SROA can split such calls. */
 static bool is_known_call(LLVMValueRef call)
 {
 	static const char *const known[] = { "llvm.memset.", "llvm.memcpy.", "llvm.memmove.", "llvm.lifetime." };
@@ -94,7 +94,7 @@ static int collect_uses(struct array *a, LLVMValueRef ptr, bool varies)
 	return 0;
 }
 
-/* Returns the pointer's distance from the array: the same GEPs applied to address 0. */
+/* Returns the distance in bytes of `ptr` from the array's start: the same GEPs applied to address 0. */
 static LLVMValueRef steps(struct array *a, LLVMValueRef ptr)
 {
 	LLVMValueRef index[8], base;
@@ -108,7 +108,7 @@ static LLVMValueRef steps(struct array *a, LLVMValueRef ptr)
 	return LLVMBuildGEP2(a->l->b, LLVMGetGEPSourceElementType(ptr), base, index, n, "");
 }
 
-/* A part of an access: the word, the shift in it (i64), and the bytes. */
+/* The part of an access that lies in one word: the word, the bit shift in it (i64), and the number of bytes. */
 struct part {
 	LLVMValueRef word, shift;
 	unsigned bytes;

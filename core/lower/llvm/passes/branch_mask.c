@@ -20,14 +20,14 @@ LLVMValueRef low_branch_taken_mask(struct low *l, LLVMValueRef lanes, LLVMValueR
 
 	if (!fn) {
 		fn = LLVMAddFunction(l->mod, TAKEN_MASK_CALL, type);
-		low_attribute(l, fn, LLVMAttributeFunctionIndex, "memory"); /* none */
+		low_attribute(l, fn, LLVMAttributeFunctionIndex, "memory"); /* the function accesses no memory */
 		low_attribute(l, fn, LLVMAttributeFunctionIndex, "nounwind");
 		low_attribute(l, fn, LLVMAttributeFunctionIndex, "willreturn");
 	}
 	return LLVMBuildCall2(l->b, type, fn, args, 2, "");
 }
 
-/* Does v compare the call's result by `predicate` with `other`, or with 0 if `other` is NULL? */
+/* Does v compare the call's result with `other` by `predicate`? `other` NULL: with 0. */
 static bool compares(LLVMValueRef v, LLVMIntPredicate predicate, LLVMValueRef call, LLVMValueRef other)
 {
 	LLVMValueRef a, b;
@@ -46,7 +46,8 @@ static bool compares(LLVMValueRef v, LLVMIntPredicate predicate, LLVMValueRef ca
 /* Is v the conjunction of two conditions or, with `either`, their disjunction? Stores both. */
 static bool split_condition(LLVMValueRef v, bool either, LLVMValueRef both[2])
 {
-	int other = either ? 1 : 2; /* the select's operand for a false first condition, or for a true one */
+	int other = either ? 1 : 2; /* the operand that the select returns for a false (either) or true first
+				     * condition */
 
 	if (LLVMIsABinaryOperator(v) && LLVMGetInstructionOpcode(v) == (either ? LLVMOr : LLVMAnd)) {
 		both[0] = LLVMGetOperand(v, 0);
@@ -85,7 +86,10 @@ static void replace_test(struct low *l, LLVMValueRef test, LLVMValueRef call, bo
 	LLVMReplaceAllUsesWith(test, LLVMBuildICmp(l->b, uniform ? LLVMIntEQ : LLVMIntNE, side, active, ""));
 }
 
-/* The joining instruction uses both comparisons, and each comparison uses the call. */
+/*
+ * Replaces each user of the comparison that tests for divergence, that is, joins it with another comparison of the
+ * call's result.
+ */
 static void replace_tests(struct low *l, LLVMValueRef compare, LLVMValueRef call)
 {
 	for (LLVMUseRef use = LLVMGetFirstUse(compare), next; use; use = next) {

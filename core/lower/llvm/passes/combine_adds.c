@@ -15,7 +15,7 @@
 #include "passes.h"
 
 #define DEFERRED_ADD "gpubpf_later"
-#define MAX_RUN_ADDS 256 /* adds in one run */
+#define MAX_RUN_ADDS 256 /* maximum adds that are combined at once */
 
 /* arguments of a call of DEFERRED_ADD: address, value, offset from the array's first value, map, library function that adds */
 enum { ADDRESS, VALUE, OFFSET, MAP, FUNCTION, NARGS };
@@ -23,7 +23,7 @@ enum { ADDRESS, VALUE, OFFSET, MAP, FUNCTION, NARGS };
 struct deferred_add {
 	LLVMValueRef call;
 	const struct gpubpf_map_layout *layout;
-	uint64_t at, value;     /* arena offset of the first copy's word; the value that is added */
+	uint64_t at, value;     /* at: arena offset of the word in the first copy; value: the addend */
 };
 
 static LLVMValueRef get_deferred_add(struct low *l, LLVMTypeRef *type)
@@ -75,7 +75,7 @@ static void add_one(struct low *l, const struct deferred_add *add)
 	LLVMValueRef args[] = { LLVMGetOperand(add->call, ADDRESS), LLVMGetOperand(add->call, VALUE) };
 	LLVMValueRef fn = LLVMGetOperand(add->call, FUNCTION);
 
-	if (LLVMIsAConstantInt(args[1])) /* the assembler combines the adds of all lanes */
+	if (LLVMIsAConstantInt(args[1])) /* a constant addend: the assembler combines the adds of all lanes */
 		build_asm(l, "red.relaxed.gpu.global.add.u64 [$0], $1;", "l,l", args, 2);
 	else
 		LLVMBuildCall2(l->b, LLVMGlobalGetValueType(fn), fn, args, 2, "");
@@ -102,7 +102,7 @@ static void add_adjacent(struct low *l, const struct deferred_add *first, uint32
 }
 
 /*
- * Sorts by value, then address, so that adjacent words follow each other. Adds that cannot be combined have no layout.
+ * Orders by value, then by address, so that adjacent words follow each other. Adds without layout cannot be combined.
  */
 static int compare(const void *a, const void *b)
 {

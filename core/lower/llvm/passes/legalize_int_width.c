@@ -20,7 +20,7 @@
 /* A value of an illegal width, and its replacement. */
 struct wide {
 	LLVMValueRef old;
-	LLVMValueRef legal_value; /* a placeholder until the replacement exists: users may precede it */
+	LLVMValueRef legal_value; /* a placeholder until the replacement exists, because users may precede it */
 };
 
 struct widths {
@@ -56,7 +56,7 @@ static LLVMTypeRef wide_type(struct low *l, unsigned bits)
 	return low_int(l, bits <= 8 ? 1 : bits <= 16 ? 2 : bits <= 32 ? 4 : 8);
 }
 
-/* Returns the legalized value: of a legal width, 0 above its original width. */
+/* Returns the value zero-extended to a legal width. */
 static LLVMValueRef legal_value(struct widths *w, LLVMValueRef v)
 {
 	if (!is_odd(v))
@@ -78,7 +78,7 @@ static LLVMValueRef to_width(struct low *l, LLVMValueRef v, LLVMTypeRef type)
 	return have > want ? LLVMBuildTrunc(l->b, v, type, "") : LLVMBuildZExt(l->b, v, type, "");
 }
 
-/* Clears all but the low bits of v. */
+/* Returns the low `bits` bits of v, zero-extended. */
 static LLVMValueRef masked(struct low *l, LLVMValueRef v, unsigned bits)
 {
 	return LLVMBuildAnd(l->b, v, LLVMConstInt(LLVMTypeOf(v), (1ull << bits) - 1, false), "");
@@ -100,7 +100,10 @@ static LLVMValueRef byte_at(struct low *l, LLVMValueRef ptr, unsigned k)
 	return low_byte_ptr(l, ptr, low_const(l, k));
 }
 
-/* Splits a load or store of an illegal width into bytes. NULL: not whole bytes, or volatile or atomic. */
+/*
+ * Splits a load or store of an illegal width into accesses of single bytes. NULL: the width is not whole bytes, or the
+ * access is volatile or atomic.
+ */
 static LLVMValueRef access_bytes(struct widths *w, LLVMValueRef insn, LLVMValueRef stored)
 {
 	LLVMValueRef ptr = LLVMGetOperand(insn, stored ? 1 : 0), v = NULL, byte, shift;
@@ -180,7 +183,7 @@ static LLVMValueRef reversed(struct low *l, LLVMValueRef v)
 	return v;
 }
 
-/* Builds the legal form of the instruction before it. NULL: there is no known form. */
+/* Builds the legal form of an instruction, before it. NULL: no legal form is known. */
 static LLVMValueRef legalize(struct widths *w, LLVMValueRef insn)
 {
 	LLVMOpcode op = LLVMGetInstructionOpcode(insn);
@@ -337,14 +340,14 @@ static int legalize_function(struct low *l, LLVMValueRef fn)
 	}
 	for (uint32_t i = 0; !err && i < n; i++) {
 		if (is_odd(list[i]))
-			/* the remaining users are erased too */
+			/* the remaining users are erased too, so any value will do */
 			LLVMReplaceAllUsesWith(list[i], LLVMGetUndef(LLVMTypeOf(list[i])));
 		LLVMInstructionEraseFromParent(list[i]);
 	}
 	return err;
 }
 
-/* zext(trunc(v)) of a v that is wider than the result becomes trunc(v & mask). NULL: insn has another form. */
+/* Replaces zext(trunc(v)), for a v wider than the result, by trunc(v & mask). NULL: insn has another form. */
 static LLVMValueRef cleared_first(struct low *l, LLVMValueRef insn)
 {
 	LLVMValueRef trunc = LLVMIsAZExtInst(insn) ? LLVMGetOperand(insn, 0) : NULL, v;

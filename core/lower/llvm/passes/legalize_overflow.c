@@ -42,8 +42,8 @@ static const struct overflow *overflow_of(struct low *l, LLVMValueRef insn)
 }
 
 /*
- * Overflow of signed sums and differences. A sum overflows if its sign differs from both operands' signs. A difference
- * overflows if the operands' signs differ and its sign differs from the first one's.
+ * Returns whether a signed sum or difference overflows. A sum does if its sign differs from both operands' signs. A
+ * difference does if the operands' signs differ and its sign differs from the first one's.
  */
 static LLVMValueRef sign_overflows(struct low *l, LLVMOpcode op, LLVMValueRef x, LLVMValueRef y, LLVMValueRef v)
 {
@@ -54,8 +54,8 @@ static LLVMValueRef sign_overflows(struct low *l, LLVMOpcode op, LLVMValueRef x,
 }
 
 /*
- * A product overflows if dividing it by x does not yield y. Division by 0 and, for the least number, by -1 are handled
- * separately.
+ * Returns whether a product overflows: it does if dividing it by x does not yield y. Division by 0 and, for the least
+ * number, by -1 are handled separately.
  */
 static LLVMValueRef product_overflows(struct low *l, bool is_signed, LLVMValueRef x, LLVMValueRef y, LLVMValueRef v)
 {
@@ -83,7 +83,7 @@ static LLVMValueRef is_over(struct low *l, const struct overflow *o, LLVMValueRe
 	return LLVMBuildICmp(l->b, LLVMIntULT, o->op == LLVMAdd ? v : x, o->op == LLVMAdd ? x : y, "");
 }
 
-/* Replaces each extraction of one of both results. Erases the call if no use is left. */
+/* Replaces each extractvalue of the call's sum or flag. Erases the call if no use is left. */
 static void expand(struct low *l, const struct overflow *o, LLVMValueRef call)
 {
 	LLVMValueRef x = LLVMGetOperand(call, 0), y = LLVMGetOperand(call, 1), v, over, user;

@@ -18,15 +18,16 @@
 #include "passes.h"
 
 #define ACTIVE "llvm.nvvm.activemask"
-#define VOTE "llvm.nvvm.vote."            /* prefix; one result for all lanes of the call's mask */
-#define CONSTANT "llvm.is.constant."      /* prefix; a constant of the instruction */
+#define VOTE "llvm.nvvm.vote."            /* prefix of functions that have one result for all lanes of the mask that
+					   * they receive */
+#define CONSTANT "llvm.is.constant."      /* prefix of functions whose result is a constant of the call's instruction */
 #define MAX_DEPTH 8                       /* maximum depth of the search through a condition's operands */
 #define MAX_BLOCKS 64                     /* maximum number of blocks visited on the paths to a block */
 
-/* The active lanes of blocks, i32; NULL: not known. */
+/* State of the search: the active lanes of each visited block, i32; NULL: not known. */
 struct search {
 	struct low *l;
-	LLVMValueRef entry_lanes;         /* active lanes at the function's entry; NULL: not known */
+	LLVMValueRef entry_lanes;         /* active lanes at the function's entry, i32; NULL: not known */
 	LLVMBasicBlockRef block[MAX_BLOCKS];
 	LLVMValueRef lanes[MAX_BLOCKS];
 	unsigned n;
@@ -81,7 +82,10 @@ static bool is_uniform_branch(const struct low *l, LLVMValueRef end, LLVMValueRe
 
 static LLVMValueRef lanes_at(struct search *search, LLVMBasicBlockRef block);
 
-/* Returns the last active-mask read before an instruction; without one, at the end of the block. */
+/*
+ * Returns the last active-mask read in the block before `insn`; `insn` NULL: in the whole block. Without such a read,
+ * returns the lanes known at the block's start; NULL: not known.
+ */
 static LLVMValueRef lanes_before(struct search *search, LLVMBasicBlockRef block, LLVMValueRef insn)
 {
 	LLVMValueRef i = insn ? LLVMGetPreviousInstruction(insn) : LLVMGetLastInstruction(block);
@@ -213,7 +217,7 @@ static void reuse_masks_in_blocks(struct low *l, LLVMValueRef fn, LLVMValueRef e
 		reuse_masks(l, block, entry_lanes);
 }
 
-/* Is fn the body of a place at an instruction? */
+/* Is fn the body of places at instructions? */
 static bool is_at_insns(const struct low *l, LLVMValueRef fn)
 {
 	static const char inlined[] = "gpubpf_inline_";
@@ -244,7 +248,7 @@ static bool is_mask_phi(LLVMValueRef v, LLVMValueRef entry_lanes)
 	return is;
 }
 
-/* Returns an i1: is `lanes` the whole warp? `lanes` is entry_lanes, an active-mask read, or a phi of these. */
+/* Returns an i1: is `lanes` the full warp? `lanes` is entry_lanes, an active-mask read, or a phi of these. */
 static LLVMValueRef is_full_warp(struct low *l, LLVMValueRef lanes, LLVMValueRef entry_lanes, LLVMValueRef whole)
 {
 	LLVMValueRef phi, is;
@@ -309,7 +313,7 @@ static void process_insn_place(struct low *l, LLVMValueRef fn)
 	erase_unused(entry_lanes);
 }
 
-/* Is there no program that may end threads? Such a program may leave a mask that has lanes which have exited. */
+/* Can no program end threads? A program that can may leave a mask with lanes that have exited. */
 static bool has_no_thread_end(const struct gpubpf_lower_job *job)
 {
 	for (uint32_t i = 0; i < job->nsites; i++)

@@ -25,23 +25,23 @@ static void cast_stack_spaces(struct low *l)
 }
 
 /*
- * clang optimized the program, and the build optimized the library. These passes combine both. They take a quarter of
- * the time of default<O2> and generate code of the same size (tests/lower).
+ * clang has optimized the program, and the build has optimized the library. These passes optimize across both. They
+ * take a quarter of the time of default<O2> and generate code of the same size (tests/lower).
  */
 static const char inline_and_fold[] =
 	"always-inline,globaldce,function(sroa,sccp,simplifycfg,loop(loop-unroll-full),sroa,infer-alignment,"
 	"early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg)";
 
 /*
- * Merges a look-up's branch and its NULL test into one branch. jump-threading skips targets with divergent branches, so
- * no target machine is passed. It never copies a convergent operation, and PTX (sm_70 and later) requires no structured
- * control flow.
+ * Merges a look-up's branch and the program's NULL test into one branch. jump-threading skips targets with divergent
+ * branches, so the pass builder gets no target machine. jump-threading never copies a convergent operation, and PTX
+ * (sm_70 and later) requires no structured control flow.
  */
 static const char past_tests[] = "function(jump-threading,instcombine<no-verify-fixpoint>,simplifycfg)";
 
 /*
- * Recognizes a population count in the form that clang emitted. instcombine destroys that form where it knows some bits
- * to be 0.
+ * Recognizes a population count in the form that clang emits. Must run before instcombine, which destroys that form
+ * where it knows some bits to be 0.
  */
 static const char counted[] = "always-inline,function(sroa,simplifycfg,aggressive-instcombine)";
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Passes over the IR of a job. Where a pass resolves calls that the lowering marks, the function that marks them stands
- * with it.
+ * Passes over the IR of a job. If a pass resolves calls that the lowering emits as marks, the pass's file also has the
+ * function that emits the mark.
  */
 #ifndef GPUBPF_LOWER_LLVM_PASSES_H
 #define GPUBPF_LOWER_LLVM_PASSES_H
@@ -10,32 +10,38 @@
 
 /* place_const.c */
 /*
- * Returns an i32: is v (i64) computed only from constants of the place's text? 0: no. NULL: the place has no registers.
+ * Returns an i32: 1 if v (i64) is computed only from constants in the place's text, 0 if not. NULL: the place has no
+ * registers.
  */
 LLVMValueRef low_is_place_const(struct low_frame *f, LLVMValueRef v);
-/* Marks the call: its result is a constant of the place's text if %gpubpf_told is 1. */
+/* Marks a call: its result is a constant in the place's text if %gpubpf_told is 1. */
 void low_mark_place_const(struct low *l, LLVMValueRef given);
-/* Resolves the calls of low_is_place_const(), after the passes. Returns true if there were any. */
+/* Replaces the calls that low_is_place_const() left, after the passes. Returns true if there were any. */
 bool low_resolve_place_consts(struct low *l);
 
 /* nvptx_activemask_cse.c */
-/* Marks the call: its result is uniform over the lanes that execute it. */
+/* Marks a call: its result is uniform over the lanes that execute it. */
 void low_mark_uniform(struct low *l, LLVMValueRef given);
-/* PTX, after the passes: removes reads of the active mask where the lanes have not diverged since the last read. */
+/*
+ * For PTX, after the passes: replaces reads of the active mask by an earlier read if the lanes have not diverged since.
+ */
 void low_reuse_active_masks(struct low *l);
 
 /*
- * branch_mask.c: returns the mask of lanes that take a branch (i64), among the active ones. A test for divergence of it
- * is answered in a cheaper way.
+ * branch_mask.c: returns the mask (i64) of the active lanes that take a branch. A later pass answers a test of it for
+ * divergence without computing the mask.
  */
 LLVMValueRef low_branch_taken_mask(struct low *l, LLVMValueRef lanes, LLVMValueRef active);
-/* Resolves the calls of low_branch_taken_mask(), after the passes. Returns true if there were any. */
+/* Replaces the calls that low_branch_taken_mask() left, after the passes. Returns true if there were any. */
 bool low_resolve_taken_masks(struct low *l);
 
 /* combine_adds.c */
-/* Records an add of v at the address, to be combined with other adds to adjacent words. false: not possible. */
+/*
+ * Leaves a call that adds v at the address, for low_combine_adds() to combine with others to adjacent words. false: not
+ * possible, and nothing is emitted.
+ */
 bool low_defer_add(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMValueRef v);
-/* Emits the recorded adds, after the passes. */
+/* Emits the adds that low_defer_add() left, after the passes. */
 int low_combine_adds(struct low *l);
 
 /* opt.c */

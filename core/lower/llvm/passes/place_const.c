@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does: decides whether a value is a constant of a place's text, such as the number of bytes that an instruction
+ * Does: decides whether a value is a constant in a place's text, such as the number of bytes that an instruction
  * accesses.
  * Before: low_is_place_const() left a call with the value.
  * After: each call is replaced by %gpubpf_told or by 0.
  * Requires: the passes that expose a value's operands have run.
  *
- * Such a value is uniform over all lanes. The injector declares %gpubpf_told at each place: 1 if the text contains the
- * value, 0 if a register holds it.
+ * Such a value is the same in all lanes. The injector declares %gpubpf_told at each place: 1 if the place's text
+ * contains the value as a constant, 0 if a register holds it.
  */
 #include <string.h>
 
