@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* COUNTERS programs (4, 16 or 64) that count threads at the exit, each in a separate map. */
+/* COUNTERS programs (4, 16 or 64) that each count threads at the exit, in a separate map. */
 #include <gpubpf/probe.h>
 
 #define COUNT(n) \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The map that bench/dump.c fills and dumps. */
+/* Declares the map that bench/dump.c fills and dumps. */
 #include <gpubpf/probe.h>
 
 GPUBPF_HASH(table, __u32, __u64, 1000000);

@@ -19,7 +19,7 @@
 #include <gpubpf/gpubpf.h>
 
 #define WORDS 2000
-#define TIMEOUT_NS 60e9 /* timeout in ns for the first answer, and between two answers */
+#define TIMEOUT_NS 60e9 /* nanoseconds to wait for the first answer, and between two answers */
 
 extern char **environ;
 
@@ -79,7 +79,10 @@ static void print(const char *what, double *ns, unsigned int n)
 	printf("%s %.2f %.2f %.2f us\n", what, ns[0] / 1e3, ns[n / 2] / 1e3, ns[n * 99 / 100] / 1e3);
 }
 
-/* Send one word and wait for its answer; 0: it has arrived. Before the first answer, the session must be served. */
+/*
+ * Send one word and wait for its answer. Returns 0 when the answer has arrived. Before the first answer, the session
+ * must be served.
+ */
 static int send_word(struct gpubpf_session *s, const struct gpubpf_map *said, const struct gpubpf_map *answer, bool first, double ns[3])
 {
 	uint64_t before = read_word(answer, 0), begun = now(), seen, end;
@@ -106,7 +109,10 @@ static void print_note(void *ctx, const char *text)
 	fprintf(stderr, "live: %s\n", text);
 }
 
-/* Print the reason of the first kernel that has one, since programs also have kernels that are not probed. */
+/*
+ * Print why the first kernel with a reason was not probed. Programs also have kernels that no probe matches, so not
+ * every kernel has a reason.
+ */
 static int report_no_answer(struct gpubpf_session *s, int err)
 {
 	struct gpubpf_kernel_stats k = { .sz = sizeof(k) };

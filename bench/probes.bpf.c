@@ -34,7 +34,7 @@ struct times {
 };
 GPUBPF_ARRAY(warps, struct times, 1 << 21);
 
-/* for one lane per warp; NULL for the others */
+/* returns the warp's element for one lane of each warp; NULL for the other lanes */
 static __always_inline struct times *times_of_warp(struct gpubpf_ctx *ctx)
 {
 	__u32 warp = (__u32)ctx->global_id[0] / 32; /* the measured kernel has one dimension */
@@ -95,7 +95,7 @@ struct waited {
 GPUBPF_ARRAY(waited, struct waited, 1);
 GPUBPF_ARRAY(began, __u64, 1 << 20);
 
-/* for one lane per warp; NULL for the others */
+/* returns the warp's element for one lane of each warp; NULL for the other lanes */
 static __always_inline __u64 *began_of_warp(struct gpubpf_ctx *ctx)
 {
 	__u32 warp = gpubpf_block_linear(ctx) * (__u32)(gpubpf_block_threads(ctx) / 32) + bpf_get_warp_id();
@@ -150,7 +150,7 @@ int probe(struct gpubpf_ctx *ctx)
 #elif defined(LOOKUP)
 	__u64 *value = bpf_map_lookup_elem(&table, &(__u32){ ctx->global_id[0] & 4095 });
 
-	if (value && *value) /* never true */
+	if (value && *value) /* never true: the condition only forces the read */
 		gpubpf_add(&found, 0, 1);
 #elif defined(CLOCK)
 	struct times *t = times_of_warp(ctx);
@@ -165,7 +165,7 @@ int probe(struct gpubpf_ctx *ctx)
 	__u64 self = 1ull << (bpf_get_lane_id() & 63), below = self - 1;
 	__u64 first = bpf_warp_ballot(!(bpf_warp_match(ctx->mem.addr >> 5) & below));
 
-	if (!(first & below)) /* the first active lane is the first one of its sector */
+	if (!(first & below)) /* if this lane is the first active one that accesses its 32-byte sector */
 		gpubpf_add(&counts, __builtin_popcountll(first) & 63, 1);
 #elif defined(BLOCKS)
 	__u32 block = gpubpf_block_linear(ctx);

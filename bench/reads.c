@@ -52,7 +52,7 @@ static int look_up(const struct gpubpf_map *map)
 	return err || !sum;
 }
 
-/* The best of SNAPSHOTS runs, in us. */
+/* Return the minimum time of SNAPSHOTS batch look-ups of the whole map, in us. */
 static int snapshot(const struct gpubpf_map *map)
 {
 	unsigned int n = gpubpf_map__max_entries(map);

@@ -12,7 +12,8 @@
 
 #include <sanitizer.h>
 
-#define COUNTS (256 * 16) /* words: one cache line per multiprocessor, as in sanitizer_patch.cu */
+#define COUNTS (256 * 16) /* number of words in the array of counters: one cache line of 16 per multiprocessor, as in
+			   * sanitizer_patch.cu */
 
 static unsigned long long copied[COUNTS];
 static void *counts;

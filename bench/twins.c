@@ -113,7 +113,7 @@ static int fill(struct gpubpf_lower_job *job, struct gpubpf_site_desc *sites, co
 }
 
 struct build_time {
-	double made, assembled; /* ms; assembled is 0 if no assembler ran */
+	double made, assembled; /* milliseconds; assembled is 0 if no assembler ran */
 };
 
 /* Assemble the job's programs to machine code. */

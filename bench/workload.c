@@ -18,7 +18,7 @@
 #include <time.h>
 
 #define GROUP 256
-#define EVENTS (1u << 22) /* records in the hand-written event ring: 64 MiB, like the probe's */
+#define EVENTS (1u << 22) /* number of records in the hand-written event ring: 64 MiB, like the probe's ring */
 
 static const char source[] =
 	"#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable\n"
@@ -79,8 +79,8 @@ static uint64_t median(uint64_t *times, unsigned n)
 }
 
 /*
- * the median of `launches` timed launches, each followed by a wait, and of their processor times; `enqueue` times only
- * the call
+ * Return the median time of `launches` launches, each followed by a wait, and the median of their processor times, in
+ * ns. With call_only, the time is that of the call without the wait.
  */
 static uint64_t measure(cl_command_queue queue, cl_kernel kernel, size_t items, unsigned launches, int call_only,
 			uint64_t *cpu)

@@ -26,7 +26,7 @@ _Static_assert(sizeof(struct gpubpf_map_layout) == 64, "no padding: layouts are 
 _Static_assert(GPUBPF_ARENA_ROWS == GPUBPF_MAX_MAPS + 1, "rows for all maps of a unit, and the ring for prints");
 _Static_assert(sizeof(struct gpubpf_map_ctl) == 128 && sizeof(struct gpubpf_ring_copy) == 128, "lines");
 
-/* Start helper 7's counters at random numbers, or at the time if the system has no randomness. */
+/* Set the counters of helper 7 to random numbers, or to the time if the system has no randomness. */
 static void seed_counters(char *arena)
 {
 	uint64_t seeds[GPUBPF_ARENA_RNG_COPIES];
@@ -43,8 +43,8 @@ static void seed_counters(char *arena)
 }
 
 /*
- * The order of the stores matters: a process that reads a new header word also reads the data that was written before
- * it.
+ * Add maps to an arena that others read. The order of the stores matters: a process that reads a new header word also
+ * reads the data that was written before it.
  */
 void gpubpf_arena_extend(void *arena, const struct gpubpf_unit *unit, const struct gpubpf_layout *layout, uint32_t first)
 {

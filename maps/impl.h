@@ -12,7 +12,7 @@
 
 struct gpubpf_env;
 
-/* the error in a map definition */
+/* an error in a map definition: an attribute, its value, and the required value */
 struct gpubpf_map_fault {
 	const char *attr;        /* "key_size" */
 	uint32_t is;
@@ -35,21 +35,28 @@ typedef uint64_t gpubpf_map_op_fn(const struct gpubpf_env *env, const struct gpu
 
 struct gpubpf_map_impl {
 	const char *name;        /* "hash", part of the device library's function names */
-	/* its operations have hundreds of instructions: a module should contain each only once */
+	/* its operations have hundreds of instructions, so a module should contain each only once */
 	bool large;
-	bool glances;            /* where a look-up returns an address, gpubpf_<name>_glance() may find it faster */
+	bool glances;            /* it has a function gpubpf_<name>_glance(), which may find a look-up's address
+				  * faster, or return 0 */
 	uint32_t map_flags;      /* BPF_F_* flags that a definition may have in addition to the flags of all kinds */
 
-	/* Check the sizes of a definition, by bpf(2)'s rules if the type is the kernel's, and correct members that
-	 * have no meaning for the type. Returns -EINVAL and sets *fault if a size is invalid. */
+	/*
+	 * Check the sizes of a definition, by bpf(2)'s rules if the kernel has the type, and correct members that have
+	 * no meaning for the type. Returns -EINVAL and sets *fault if a size is invalid.
+	 */
 	int (*check)(struct gpubpf_map *map, struct gpubpf_map_fault *fault);
-	/* Lay out the map from l->ctl on: set copies, data, stride, copy_stride and size, and flags if the copies or
-	 * the type require some. The caller has limited the sizes so that no product overflows. */
+	/*
+	 * Lay out the map from offset l->ctl on: set copies, data, stride, copy_stride and size, and the flags that the
+	 * copies or the type require. The caller has limited the sizes so that no product overflows.
+	 */
 	void (*size)(struct gpubpf_map_layout *l, const struct gpubpf_map *map, const struct gpubpf_map_scale *scale);
 	/* Write map->init into a new arena, whose bytes are 0. NULL: maps of this kind never have initial values. */
 	void (*init)(void *arena, const struct gpubpf_map *map, const struct gpubpf_map_layout *l);
-	/* Returns the offset within a value of `size` bytes at offset `off` of the arena, or -1 if they are not
-	 * inside one value. NULL: programs get no addresses of values. */
+	/*
+	 * Return the offset in its value of the `size` bytes at arena offset `off`, or -1 if they are not inside one
+	 * value. NULL: programs get no addresses of values.
+	 */
 	int64_t (*where)(const struct gpubpf_map_layout *l, uint64_t off, uint64_t size);
 
 	/* the operations of bpf(2) as maps.h describes them; NULL: -ENOTSUPP, or the error that the kernel returns */
@@ -59,18 +66,26 @@ struct gpubpf_map_impl {
 	int (*take)(const struct gpubpf_map_view *view, const void *key, void *value);
 	int (*next)(const struct gpubpf_map_view *view, const void *key, void *next);
 	int (*iterate)(const struct gpubpf_map_view *view, uint64_t *cursor, void *key, void *value);
-	/* Is the key's element still the one of an earlier copy of the arena, never deleted since? NULL: always. */
+	/*
+	 * Does the key have the same element as in `then`, a view of an earlier copy of the arena: was it never deleted
+	 * since? NULL: always true.
+	 */
 	bool (*is_same_element)(const struct gpubpf_map_view *view, const struct gpubpf_map_view *then, const void *key);
-	/* Read up to n consecutive values from index `first` on; returns their number. NULL or 0: the values are not
-	 * contiguous. */
+	/*
+	 * Read up to n consecutive values from index `first` on; returns their number. 0, or NULL: the values are not
+	 * adjacent.
+	 */
 	uint32_t (*read_run)(const struct gpubpf_map_view *view, uint32_t first, uint32_t n, void *values);
-	/* Address of element 0 of an array; elements are a stride apart. Returns 0 if an element is not a single
-	 * value there. May be NULL. */
+	/*
+	 * Return the address of element 0 of an array, whose elements are a stride apart; 0 if an element has several
+	 * values. NULL: the kind is no array.
+	 */
 	uint64_t (*values)(const struct gpubpf_map_view *view);
-	/* number of refused records that struct gpubpf_map_ctl does not count; NULL: there are none */
+	/* Return the number of refused records that struct gpubpf_map_ctl does not count. NULL: there are none. */
 	uint64_t (*drops)(const struct gpubpf_map_view *view);
 
-	gpubpf_map_op_fn *op[GPUBPF_OPS]; /* operations of the types of this kind, by enum gpubpf_op */
+	gpubpf_map_op_fn *op[GPUBPF_OPS]; /* [enum gpubpf_op] functions for the operations that types of this kind
+					   * have */
 };
 
 #define GPUBPF_MAP_TYPE(number, name, impl, operations, flags, meaning) \
@@ -79,7 +94,7 @@ struct gpubpf_map_impl {
 
 /* -- the table of kinds (registry.c) -- */
 
-/* The kind of a view's map; the print ring is a ring. */
+/* Return the kind of a view's map. For the print ring, which has no map, it is that of rings. */
 const struct gpubpf_map_impl *gpubpf_map_impl_of(const struct gpubpf_map_view *view);
 
 /* Does the kind implement all operations of the type? If not, the table or the kind has a bug. */
@@ -88,7 +103,7 @@ bool gpubpf_map_type_complete(const struct gpubpf_map_type *type);
 /* -- functions for kinds (maps/host/values.c) -- */
 
 #define GPUBPF_MAP_VALUE_MAX (64u << 20)
-#define GPUBPF_MAP_KEY_MAX 512u /* a key fits on the stack */
+#define GPUBPF_MAP_KEY_MAX 512u /* limit in bytes, since code puts a key on the stack */
 
 static inline uint64_t gpubpf_align(uint64_t n, uint64_t to)
 {
@@ -96,22 +111,25 @@ static inline uint64_t gpubpf_align(uint64_t n, uint64_t to)
 }
 
 int gpubpf_map_set_fault(struct gpubpf_map_fault *fault, const char *attr, uint32_t is, const char *must);
-/* as many copies of `bytes` as the budget allows: at least 1, at most one per multiprocessor */
+/* Return how many copies of `bytes` bytes the budget allows: at least 1, at most one per multiprocessor. */
 uint32_t gpubpf_map_max_copies(uint64_t budget, uint32_t replicas, uint64_t bytes);
-/* Are copies of values summands, and does the budget allow one copy of `bytes` per multiprocessor? */
+/*
+ * May the map have one copy of `bytes` bytes per multiprocessor? True if the copies are summands (GPUBPF_LAYOUT_SUM*)
+ * and the budget allows it.
+ */
 bool gpubpf_map_sum_copies(const struct gpubpf_map_layout *l, const struct gpubpf_map_scale *scale, uint64_t bytes);
 
-/* Copy words out of the arena. */
+/* Copy `size` bytes out of the arena in whole words. */
 void gpubpf_map_read_bytes(uint64_t address, void *to, uint64_t size);
 /* Read one value from its copies: the first copy, or the sum of all. */
 void gpubpf_map_read_value(const struct gpubpf_map_layout *l, uint64_t first, void *to);
 /*
- * Offset within the value for `size` bytes at offset `off` of an array of values; -1: they are not inside one value,
- * for example in its padding
+ * Return the offset in its value of `size` bytes at offset `off` of an array of values; -1: they are not inside one
+ * value, for example in its padding.
  */
 int64_t gpubpf_map_in_value(uint64_t off, uint64_t size, uint64_t stride, uint64_t value_size);
 
-/* operations that all kinds of arrays share (maps/kinds/array.c) */
+/* operations that several kinds of arrays share (maps/kinds/array.c) */
 int gpubpf_array_check(struct gpubpf_map *map, struct gpubpf_map_fault *fault);
 int gpubpf_array_read(const struct gpubpf_map_view *view, const void *key, void *value);
 int gpubpf_array_write(const struct gpubpf_map_view *view, const void *key, const void *value, uint64_t flags);

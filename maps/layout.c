@@ -17,18 +17,22 @@
 
 #define DEFAULT_SIZE (1ull << 30)
 #define DEFAULT_THREADS (1u << 20)
-#define MIN_THREADS 1024u           /* a per-thread map with fewer threads is useless */
+#define MIN_THREADS 1024u           /* a layout with room for fewer threads in per-thread maps is refused */
 #define COPIES_BUDGET (64ull << 20)
-#define MAX_SMALL_BYTES 64u                   /* maximum bytes of an array that shares a line with others */
+#define MAX_SMALL_BYTES 64u                   /* maximum bytes of an array whose copies share cache lines with those
+					       * of other maps */
 #define PERF_BYTES (4ull << 20)
 #define MIN_PERF_BYTES (64ull << 10)
 #define MAX_ENTRIES 0x7ffffffeu
-#define MAX_ENTRY_HEAD_BYTES 32               /* maximum bytes that a kind adds to an entry */
+#define MAX_ENTRY_HEAD_BYTES 32               /* maximum bytes that a kind adds to each entry */
 #define MAX_ASKED_ENTRY_BYTES 8               /* maximum bytes per entry of a kind without values */
 #define MAX_REPLICAS 65536u
-#define MAX_SIZE (1ull << 36)       /* maps/kinds/ring.h relies on this limit */
+#define MAX_SIZE (1ull << 36)       /* limit of an arena in bytes, on which maps/kinds/ring.h relies */
 
-/* Returns the flag for summed replicas: device programs only add to the values, and all adds have one width. */
+/*
+ * Returns the flag for replicas that a reader sums, if device programs only add to the values and all adds have one
+ * width; else 0.
+ */
 static uint32_t sum_flag(const struct gpubpf_map *map, uint32_t use)
 {
 	const uint32_t other = GPUBPF_USE_READ | GPUBPF_USE_WRITE | GPUBPF_USE_DELETE | GPUBPF_USE_RMW |
@@ -42,7 +46,8 @@ static uint32_t sum_flag(const struct gpubpf_map *map, uint32_t use)
 }
 
 /*
- * Reports the errors that bpf(2) would report. The bounds keep the bytes of one entry times max_entries within 64 bits.
+ * Reports the errors that bpf(2) would report for the definition. The limits keep the bytes of one entry times
+ * max_entries within 64 bits.
  */
 static int check_map(struct gpubpf_map *map, struct gpubpf_diag *diag)
 {
@@ -78,10 +83,7 @@ static void init_layout(const struct gpubpf_map *map, uint32_t use, struct gpubp
 		l->flags |= GPUBPF_LAYOUT_DELETES;
 }
 
-/*
- * All maps that can be elements of one map of maps share one layout. So if programs use one of them in some way, all
- * are laid out for that use.
- */
+/* Gives all maps that can be elements of one map of maps the same use, since they share one layout. */
 void gpubpf_layout_propagate_use(const struct gpubpf_unit *unit, uint32_t *map_use)
 {
 	for (uint32_t p = 0; p < unit->nmaps; p++) {
@@ -123,8 +125,8 @@ static void size_map(struct gpubpf_map_layout *l, const struct gpubpf_map *map, 
 #define MIN_SIZE_DIVISOR 8 /* a map needs at least an eighth of the bytes that is_plausible() computes */
 
 /*
- * Could all required copies of the map, with at most *bytes bytes, fit in max? If so, no product of its numbers
- * overflows.
+ * Could all required copies of the map, with at most *bytes bytes, fit in max? If so, no product of the layout's
+ * numbers overflows.
  */
 static bool is_plausible(const struct gpubpf_map *map, const struct gpubpf_map_scale *scale, uint64_t max, uint64_t *bytes)
 {
@@ -145,14 +147,17 @@ static void size_print_ring(struct gpubpf_map_layout *l, uint64_t at, uint32_t b
 	gpubpf_ring_impl.size(l, NULL, &(struct gpubpf_map_scale){ .replicas = 1 });
 }
 
-/* Maps outside the arena have separate pages, because each is registered, allocated and freed separately. */
+/*
+ * Returns a pointer to the offset at which the next map begins: `at` in the arena's own part, or `placed` after it.
+ * Maps outside the arena begin on separate pages, because each is registered, allocated and freed separately.
+ */
 static uint64_t *next_offset(const struct gpubpf_map_layout *l, uint64_t *at, uint64_t *placed, uint64_t *align)
 {
 	*align = l->flags & GPUBPF_LAYOUT_PLACED ? GPUBPF_ARENA_ALIGN : GPUBPF_REPLICA_ALIGN;
 	return l->flags & GPUBPF_LAYOUT_PLACED ? placed : at;
 }
 
-/* Is it a summed map that is so small that most of a replica's line would be unused? */
+/* Is the map summed, and so small that most of a replica's cache line would be unused? */
 static bool is_small(const struct gpubpf_map *map, const struct gpubpf_map_layout *l)
 {
 	return map->type->impl == &gpubpf_array_impl && l->copies > 1 && !(l->flags & (GPUBPF_LAYOUT_PLACED | GPUBPF_LAYOUT_LIVE)) &&
@@ -203,7 +208,7 @@ static uint64_t lay_out_maps(const struct gpubpf_unit *unit, const struct gpubpf
 		struct gpubpf_map_layout *l = &layout->maps[i];
 		struct gpubpf_map map = unit->maps[i];
 
-		check_map(&map, NULL); /* for its corrections of unset members */
+		check_map(&map, NULL); /* called only to correct unset members */
 		init_layout(&map, use[i], l);
 		if (opts->places)
 			l->flags |= opts->places[i];
@@ -222,7 +227,7 @@ static uint64_t lay_out_maps(const struct gpubpf_unit *unit, const struct gpubpf
 			return max + 1;
 		}
 		if (map.prototype)
-			l->size = 0; /* an agent must not copy a prototype, which has an offset but no memory */
+			l->size = 0; /* a prototype has an offset but no memory, so an agent must not copy it */
 		*next = l->ctl + l->size;
 	}
 	at = interleave_maps(layout->maps, small, nsmall, at);
@@ -247,7 +252,7 @@ static int report_too_large(const struct gpubpf_unit *unit, const struct gpubpf_
 		     uint64_t max, struct gpubpf_diag *diag)
 {
 	const struct gpubpf_map *map = culprit < unit->nmaps ? &unit->maps[culprit] : NULL;
-	/* implausible maps have no layout */
+	/* a map whose size is implausible has no layout */
 	bool bound = map && !layout->maps[culprit].data && map->type->impl != &gpubpf_array_impl;
 	uint64_t left = map && layout->maps[culprit].ctl < max ? max - layout->maps[culprit].ctl : 0;
 
@@ -267,7 +272,7 @@ static uint64_t hash_bytes(uint64_t hash, const void *data, size_t size)
 	const uint8_t *p = data;
 
 	while (size--)
-		hash = (hash ^ *p++) * 0x100000001b3ull; /* FNV-1a */
+		hash = (hash ^ *p++) * 0x100000001b3ull; /* FNV-1a hash */
 	return hash;
 }
 
@@ -313,7 +318,7 @@ static int check_maps(const struct gpubpf_unit *unit, uint32_t first, struct gpu
 	return err;
 }
 
-/* Add the unit's new maps as one segment. `fixed`: the scale's number of threads must not change. */
+/* Adds the unit's new maps as one segment. `fixed`: the number of threads in `scale` must not change. */
 static int add_segment(const struct gpubpf_unit *unit, const struct gpubpf_layout_opts *opts,
 		       struct gpubpf_map_scale *scale, bool fixed, uint64_t max, struct gpubpf_layout *layout,
 		       struct gpubpf_diag *diag)
@@ -342,8 +347,8 @@ static int add_segment(const struct gpubpf_unit *unit, const struct gpubpf_layou
 }
 
 /*
- * Called when the end of the arena's own part is known: moves maps with another placement after it, and reserves room
- * for more of them.
+ * Moves maps with another placement after the arena's own part, whose end is known now, and reserves room for more such
+ * maps.
  */
 static void place_external_maps(struct gpubpf_layout *layout, const struct gpubpf_layout_opts *opts)
 {

@@ -27,38 +27,43 @@
 #define GPUBPF_ARENA_MAGIC 0x616e657261667062ull /* "bpfarena" */
 #define GPUBPF_ARENA_VERSION 8
 #define GPUBPF_ARENA_ALIGN 4096
-#define GPUBPF_REPLICA_ALIGN 128 /* alignment of copies that different multiprocessors write, in bytes */
+#define GPUBPF_REPLICA_ALIGN 128 /* alignment in bytes of copies that different multiprocessors write: a cache line */
 
-struct gpubpf_arena_hdr {        /* at offset 0; 256 bytes */
+struct gpubpf_arena_hdr {        /* at arena offset 0; 256 bytes */
 	u64 magic;
 	u32 version;
 	u32 nmaps;
 	u64 size;                /* size of the arena in bytes, including room for later segments */
 	u64 layout_hash;         /* hash of all layouts: a twin must not run on an arena with another hash */
-	u64 maps_off;            /* struct gpubpf_map_layout[GPUBPF_ARENA_ROWS]; the first nmaps rows are valid */
+	u64 maps_off;            /* arena offset of struct gpubpf_map_layout[GPUBPF_ARENA_ROWS]; the first nmaps rows
+				  * are valid */
 	u64 base;                /* device address of the arena, written by the agent */
-	u32 replicas;            /* copies that multiprocessors write to; greater than any value of helper 509 */
-	u32 threads;             /* threads for which per-thread maps have room */
-	/* ns = clock_ns + (cycles - clock_cycles) * clock_mult / 2^32. clock_mult is 2^32 if cycles are ns, and 0
-	 * until the agent has calibrated the clock. */
+	u32 replicas;            /* number of copies that multiprocessors write to; greater than any result of helper
+				  * 509 */
+	u32 threads;             /* number of threads for which per-thread maps have room */
+	/*
+	 * CLOCK_MONOTONIC in ns = clock_ns + (cycles - clock_cycles) * clock_mult / 2^32. clock_mult is 2^32 if cycles
+	 * are ns, and 0 until the agent has calibrated the clock.
+	 */
 	u64 clock_cycles, clock_ns, clock_mult;
-	u64 clock_error_ns;      /* largest measured uncertainty */
-	u64 thread_drops;        /* look-ups in per-thread maps by threads beyond `threads` */
-	u64 print_ring;          /* offset of the print ring's layout; 0: none */
-	u64 used;                /* end of the last segment; no later byte is in use */
-	/* end of the segments that a device with separate memory has; written by the agent */
+	u64 clock_error_ns;      /* largest measured uncertainty of the calibration, in ns */
+	u64 thread_drops;        /* number of look-ups in per-thread maps by threads beyond `threads` */
+	u64 print_ring;          /* arena offset of the print ring's layout; 0: none */
+	u64 used;                /* end of the last segment, in bytes; no later byte is in use */
+	/* end of the segments that a device with separate memory has, in bytes; the agent writes it */
 	u64 filled;
-	/* offset of the first table of the application's allocations; 0: no program uses them */
+	/* arena offset of the first table of the application's allocations; 0: no program uses them */
 	u64 allocations;
 	u64 allocation_tables;   /* number of these tables */
-	u64 own;                 /* bytes in the device's memory; maps after them have separate memory */
-	u64 given;               /* rows of maps that agents may copy to devices, written by the tool */
-	u64 granules;            /* offset of the table of granules; 0: no program uses allocations */
-	u64 unix_ns;             /* CLOCK_REALTIME minus CLOCK_MONOTONIC */
+	u64 own;                 /* bytes of the arena that are in the device's memory; each map after them has
+				  * separate memory */
+	u64 given;               /* number of rows whose maps agents may copy to devices; the tool writes it */
+	u64 granules;            /* arena offset of the table of granules; 0: no program uses allocations */
+	u64 unix_ns;             /* CLOCK_REALTIME minus CLOCK_MONOTONIC, in ns */
 	u64 pad[11];
 };
 
-#define GPUBPF_ARENA_IS_VERSION 8     /* offsets of members that the device library uses */
+#define GPUBPF_ARENA_IS_VERSION 8     /* below: offsets of members that the device library reads */
 #define GPUBPF_ARENA_REPLICAS 48
 #define GPUBPF_ARENA_CLOCK 56
 #define GPUBPF_ARENA_THREAD_DROPS 88
@@ -84,48 +89,55 @@ struct gpubpf_map_layout {
 	u32 flags;               /* enum gpubpf_layout_flags */
 	u32 key_size, value_size;
 	u32 max_entries;
-	u32 copies;              /* replicas, threads, or 1 */
+	u32 copies;              /* number of replicas, of threads, or 1 */
 	u64 ctl;                 /* arena offset of control words: buckets, heads, counters */
-	u64 data;                /* arena offset of values, elements or records */
+	u64 data;                /* arena offset of values, elements or records: see the file of the map's type */
 	u64 stride;              /* bytes from one value (element) to the next */
 	u64 copy_stride;         /* bytes from one copy to the next */
-	/* bytes from ctl to the end of data. If several maps share their copies (GPUBPF_LAYOUT_INTERLEAVED), the first
-	 * one has the size of all, and the others have 0. */
+	/*
+	 * bytes from ctl to the end of data. If several maps share their copies (GPUBPF_LAYOUT_INTERLEAVED), the first
+	 * map has the size of all, and the others have 0.
+	 */
 	u64 size;
 };
 
 enum gpubpf_layout_flags {
-	GPUBPF_LAYOUT_SUM8 = 1 << 0,  /* replicated by multiprocessor: a reader sums copies as u64s */
-	GPUBPF_LAYOUT_SUM4 = 1 << 1,  /* as u32s */
+	GPUBPF_LAYOUT_SUM8 = 1 << 0,  /* each multiprocessor has a copy; a reader sums them as u64s */
+	GPUBPF_LAYOUT_SUM4 = 1 << 1,  /* each multiprocessor has a copy; a reader sums them as u32s */
 	GPUBPF_LAYOUT_RDONLY = 1 << 2,
-	GPUBPF_LAYOUT_DELETES = 1 << 3, /* a device program deletes keys: updates in place must pin */
+	GPUBPF_LAYOUT_DELETES = 1 << 3, /* a device program deletes keys, so an update in place must pin the element */
 	GPUBPF_LAYOUT_PERF = 1 << 4,    /* a full ring returns -ENOSPC (helper 25), not -EAGAIN (helper 130) */
 	GPUBPF_LAYOUT_COPIES = 1 << 5,  /* the copies are independent values (PERCPU_ARRAY), not summands */
 	GPUBPF_LAYOUT_RING = 1 << 6,    /* a ring: the process that mirrors an arena empties it */
 	GPUBPF_LAYOUT_LRU = 1 << 8,     /* a full table evicts the least recently used keys */
-	GPUBPF_LAYOUT_ALL_COPIES = 1 << 7,    /* of a call, not of a layout: the value is the array of all copies (maps/kinds/hash.h) */
-	/* of a call: the value holds the device address of the value to copy, in whole words */
+	GPUBPF_LAYOUT_ALL_COPIES = 1 << 7,    /* set for one call, not in a layout: the value argument has all
+					       * copies, one after the other (maps/kinds/hash.h) */
+	/* set for one call: the value argument holds the device address of the value, which is copied in whole words */
 	GPUBPF_LAYOUT_BY_ADDRESS = 1 << 9,
-	GPUBPF_LAYOUT_LIVE = 1 << 10,   /* the host reads and writes it while kernels run */
+	GPUBPF_LAYOUT_LIVE = 1 << 10,   /* the host reads and writes the map while kernels run */
 	/* its values are interleaved with other maps' values, and an agent copies them together */
 	GPUBPF_LAYOUT_INTERLEAVED = 1 << 13,
-	/* of a call: the map is an element of a map of maps, and lanes may have different ones */
+	/* set for one call: the map is an element of a map of maps, and lanes may have different elements */
 	GPUBPF_LAYOUT_ELEMENT = 1 << 14,
-	/* the agent writes the application's allocations there: struct gpubpf_allocation by number */
+	/*
+	 * the agent writes the application's allocations into the map: element i is the struct gpubpf_allocation with
+	 * number i
+	 */
 	GPUBPF_LAYOUT_ALLOCATIONS = 1 << 15,
-	GPUBPF_LAYOUT_PLACED = 3 << 11, /* not 0: enum gpubpf_placement of a map after the arena's own part */
+	GPUBPF_LAYOUT_PLACED = 3 << 11, /* not 0: the enum gpubpf_placement of a map that follows the arena's own
+					 * part */
 };
 #define GPUBPF_LAYOUT_PLACE(flags) (((flags) & GPUBPF_LAYOUT_PLACED) >> 11)
 #define GPUBPF_LAYOUT_PLACED_IN(place) ((u32)(place) << 11)
 
-/* rows of the arena's table: offsets of members that the device library uses */
+/* offsets, in a row of the arena's table, of members that the device library reads */
 #define GPUBPF_ROW_SIZE 64
 #define GPUBPF_ROW_CTL 24
 #define GPUBPF_ROW_DATA 32
 
 /* Words that every map has at the beginning of ctl. */
 struct gpubpf_map_ctl {
-	u64 drops;               /* records dropped, updates refused because the map was full */
+	u64 drops;               /* number of records dropped, and of updates refused because the map was full */
 	u64 lock_timeouts;
 	u64 pad[14];
 };
@@ -139,10 +151,11 @@ struct gpubpf_map_ctl {
  * mirror's ring. Each of the two rings has its own positions (maps/host/mirror.h).
  */
 struct gpubpf_ring_copy {
-	u64 prod;                /* the position up to which room is claimed */
-	u64 drops;               /* records for which there was no room */
-	u64 full;                /* the reader's counter plus 1, as of when a lane found all rings full that it tries */
-	/* in a mirror, not 0: every record between the reader's position and prod is complete */
+	u64 prod;                /* position up to which lanes have claimed bytes */
+	u64 drops;               /* number of records for which there was no room */
+	u64 full;                /* 1 + the reader's counter when a lane found all rings full that it tries; 0: no
+				  * lane did */
+	/* in a mirror, not 0: all records between the reader's position and prod have arrived completely */
 	u64 whole;
 	u64 pad[12];
 };
@@ -152,13 +165,13 @@ struct gpubpf_ring_copy {
 #define GPUBPF_RING_FREED(layout_ctl, copies) GPUBPF_RING_CONS(layout_ctl, copies, 2 * (copies))
 #define GPUBPF_RING_CTL_END(layout_ctl, copies) GPUBPF_RING_CONS(layout_ctl, copies, 2 * (copies) + 1)
 
-/* A position in a ring: the number of a segment, and the offset in it. */
+/* A position in a ring: the number of a segment, and the byte offset in it. */
 #define GPUBPF_RING_SEGMENTS 4
 #define GPUBPF_RING_SHIFT 40
-#define GPUBPF_RING_WRAP (1ul << (64 - GPUBPF_RING_SHIFT)) /* segment numbers are modulo this */
+#define GPUBPF_RING_WRAP (1ul << (64 - GPUBPF_RING_SHIFT)) /* segment numbers are counted modulo this */
 #define GPUBPF_RING_SEGMENT(position) ((position) >> GPUBPF_RING_SHIFT)
 #define GPUBPF_RING_OFFSET(position) ((position) & ((1ul << GPUBPF_RING_SHIFT) - 1))
-/* bytes after each segment for the record that begins in it */
+/* bytes of the room that follows each segment, for the record that begins in the segment */
 #define GPUBPF_RING_ROOM(stride, copy_stride) (((copy_stride) - (stride)) / GPUBPF_RING_SEGMENTS)
 
 /*
@@ -174,21 +187,21 @@ struct gpubpf_ring_copy {
 struct gpubpf_allocation_head { /* 64 bytes */
 	u64 owner;               /* process id; 0: the table is free */
 	u64 version;
-	u64 rows[2];             /* rows in each set */
-	u64 untold;              /* allocations for which there was no room, or whose address is unknown */
+	u64 rows[2];             /* number of rows in each set */
+	u64 untold;              /* number of allocations without a row: the set was full, or the address is unknown */
 	u64 pad[3];
 };
-#define GPUBPF_ALLOCATION_VERSION 8   /* offsets of members that the device library uses */
+#define GPUBPF_ALLOCATION_VERSION 8   /* below: offsets of members that the device library reads */
 #define GPUBPF_ALLOCATION_COUNTS 16
 #define GPUBPF_ALLOCATION_ROWS 64
 #define GPUBPF_ALLOCATION_ROW 32      /* bytes of a row: struct gpubpf_allocation (include/gpubpf/allocation.h) */
 /* the version's lower bits are in a row's size, above these bits, and in its last four bytes */
 #define GPUBPF_ALLOCATION_SIZE_BITS 48
 #define GPUBPF_ALLOCATION_SIZE_MASK ((1ull << GPUBPF_ALLOCATION_SIZE_BITS) - 1)
-#define GPUBPF_ALLOCATION_MAX_ROWS 4096   /* rows of a set */
+#define GPUBPF_ALLOCATION_MAX_ROWS 4096   /* maximum rows of a set */
 #define GPUBPF_ALLOCATION_SET (GPUBPF_ALLOCATION_MAX_ROWS * GPUBPF_ALLOCATION_ROW)
 #define GPUBPF_ALLOCATION_TABLE (GPUBPF_ALLOCATION_ROWS + 2 * GPUBPF_ALLOCATION_SET)
-#define GPUBPF_ALLOCATION_TABLES 16   /* processes whose devices share an arena */
+#define GPUBPF_ALLOCATION_TABLES 16   /* maximum number of tables: of processes whose devices share an arena */
 
 /*
  * The table of granules, after these tables, for devices with memory of their own, which belong to one process. For
@@ -207,10 +220,11 @@ struct gpubpf_allocation_head { /* 64 bytes */
  * no larger ids. The bits above each hold one half of the number of the launch's stack (maps/host/stacks.h); 0: unknown.
  */
 #define GPUBPF_LAUNCH_PID 0x003fffff003ffffful
-#define GPUBPF_LAUNCH_LOW 22          /* position of the number's lower ten bits */
-#define GPUBPF_LAUNCH_HIGH 54         /* position of its upper ten bits */
+#define GPUBPF_LAUNCH_LOW 22          /* bit at which the lower ten bits of the stack's number begin */
+#define GPUBPF_LAUNCH_HIGH 54         /* bit at which its upper ten bits begin */
 #define GPUBPF_LAUNCH_HALF 10
 #define GPUBPF_MAX_STACKS 65536      /* maximum number of stacks in a session */
-#define GPUBPF_STACK_DEPTH 127        /* addresses of one stack: kernel.perf_event_max_stack */
+#define GPUBPF_STACK_DEPTH 127        /* maximum addresses of one stack; the default of the sysctl
+				       * kernel.perf_event_max_stack */
 
 #endif

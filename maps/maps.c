@@ -39,8 +39,8 @@ int gpubpf_map_delete(const struct gpubpf_map_view *view, const void *key)
 }
 
 /*
- * May a caller add to words of this size? Additions to words of another size than the summands' would carry into the
- * next one.
+ * May a caller add to words of this size at this offset? If the copies are summands of another size, the sum would
+ * carry into the next word.
  */
 static bool is_addable(const struct gpubpf_map_view *view, uint32_t offset, uint32_t width)
 {
@@ -52,7 +52,7 @@ static bool is_addable(const struct gpubpf_map_view *view, uint32_t offset, uint
 	       width <= l->value_size - offset;
 }
 
-/* The address of a key's value. If the key does not exist, inserts a value of zeros. */
+/* Find the address of a key's value. If the key does not exist, insert a value of zeros. */
 static int find_or_insert(const struct gpubpf_env *env, const struct gpubpf_map_view *view, const void *key, u64 *address)
 {
 	void *zeros;

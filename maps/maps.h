@@ -19,16 +19,17 @@
 struct gpubpf_diag;
 
 struct gpubpf_layout_opts {
-	uint32_t replicas;       /* multiprocessors (compute units), at least 1 */
-	/* threads for which per-thread maps have room; 0: 1 << 20, or fewer if memory is short */
+	uint32_t replicas;       /* number of multiprocessors (compute units), at least 1 */
+	/* number of threads for which per-thread maps have room; 0: 1 << 20, or fewer if memory is short */
 	uint32_t threads;
 	uint64_t max_size;       /* maximum size of all maps in bytes; 0: 1 GiB */
-	uint64_t spare;          /* bytes reserved after them for later segments */
+	uint64_t spare;          /* bytes reserved after the maps for later segments */
 	uint32_t print_bytes;    /* size of the print ring, a power of two; 0: none */
 	uint32_t allocation_tables; /* number of tables of the application's allocations; 0: none */
 	uint32_t ring_bytes;     /* total size of the rings of a PERF_EVENT_ARRAY; 0: 4 MiB, more on large devices */
-	const uint32_t *map_use; /* union of the programs' facts, [unit->nmaps]; decides replication */
-	/* flags GPUBPF_LAYOUT_PLACED and LIVE of each map, [unit->nmaps]; NULL: all maps lie in the arena */
+	const uint32_t *map_use; /* [unit->nmaps] union of the programs' facts, sets of enum gpubpf_map_use; decides
+				  * replication */
+	/* [unit->nmaps] flags GPUBPF_LAYOUT_PLACED and LIVE of each map; NULL: all maps lie in the arena */
 	const uint32_t *places;
 	bool elsewhere;          /* also reserve room for later maps that are placed outside the arena */
 };
@@ -37,10 +38,11 @@ struct gpubpf_layout {
 	struct gpubpf_map_layout *maps; /* [nmaps], with room for GPUBPF_MAX_MAPS; the array never moves */
 	uint32_t nmaps;
 	struct gpubpf_map_layout prints; /* layout of the print ring, if there is one */
-	uint64_t size;                  /* size of the arena; like `own`, a multiple of GPUBPF_ARENA_ALIGN */
-	uint64_t own;                   /* bytes in the device's memory; maps with another placement follow them */
-	uint64_t used;                  /* end of the maps in the device's memory */
-	uint64_t placed;                /* end of the maps with another placement */
+	uint64_t size;                  /* size of the arena in bytes; like `own`, a multiple of GPUBPF_ARENA_ALIGN */
+	uint64_t own;                   /* bytes of the arena that are in the device's memory; maps with another
+					 * placement follow them */
+	uint64_t used;                  /* end in bytes of the maps in the device's memory */
+	uint64_t placed;                /* end in bytes of the maps with another placement */
 	uint64_t hash;
 	uint64_t print_ring;            /* arena offset of the print ring's row; 0: none */
 	uint64_t allocations;           /* arena offset of the allocation tables; 0: none */
@@ -52,27 +54,30 @@ struct gpubpf_layout {
 int gpubpf_layout_compute(const struct gpubpf_unit *unit, const struct gpubpf_layout_opts *opts,
 			  struct gpubpf_layout *layout, struct gpubpf_diag *diag);
 /*
- * Place the maps that the unit gained since, in a segment after the others. The segment also gets the print ring or the
- * allocation tables if `opts` requests them for the first time. Replicas and threads do not change, nor do the rows of
- * earlier maps and the pointer to the rows. Returns -E2BIG with a diagnostic if there is no room; the layout is then
- * unchanged.
+ * Place the maps that the unit gained since the last call, in a segment after the others. The segment also gets the
+ * print ring or the allocation tables if `opts` requests them for the first time. Replicas and threads do not change,
+ * nor do the rows of earlier maps and the pointer to the rows. Returns -E2BIG with a diagnostic if there is no room;
+ * the layout is then unchanged.
  */
 int gpubpf_layout_extend(const struct gpubpf_unit *unit, const struct gpubpf_layout_opts *opts,
 			 struct gpubpf_layout *layout, struct gpubpf_diag *diag);
 void gpubpf_layout_finish(struct gpubpf_layout *layout);
-/* Arena offset of the table of granules (layout.h), a multiple of 64; 0: no program uses allocations. */
+/* Return the arena offset of the table of granules (layout.h), a multiple of 64; 0: no program uses allocations. */
 uint64_t gpubpf_layout_granules(const struct gpubpf_layout *layout);
 /*
  * Propagate what programs do to elements of maps of maps to every map that can be such an element. The layout depends
  * on it.
  */
 void gpubpf_layout_propagate_use(const struct gpubpf_unit *unit, uint32_t *map_use);
-/* Can programs that use the map in the ways `use` run on its layout, which was chosen for earlier uses? */
+/*
+ * Can programs that use the map in these ways (set of enum gpubpf_map_use) run on its layout, which was chosen for
+ * earlier uses?
+ */
 bool gpubpf_layout_supports_use(const struct gpubpf_map *map, const struct gpubpf_map_layout *l, uint32_t use);
 
-/* Bytes of a map, for reports. A map that shares its copies with others counts only its own part. */
+/* Return the bytes of a map, for reports. A map that shares its copies with others counts only its own part. */
 uint64_t gpubpf_map_bytes(const struct gpubpf_map_layout *l);
-/* Can code that was compiled for layout `a` also operate on `b`, regardless of their offsets? */
+/* Can code that was compiled for layout `a` also operate on layout `b`: are they equal except for their offsets? */
 bool gpubpf_layout_is_compatible(const struct gpubpf_map_layout *a, const struct gpubpf_map_layout *b);
 
 /* Initialise `arena` (layout->size bytes, zeroed): header, layouts, free lists and global data. */
@@ -106,14 +111,16 @@ int gpubpf_map_delete(const struct gpubpf_map_view *view, const void *key);
  */
 int gpubpf_map_add(const struct gpubpf_map_view *view, const void *key, uint32_t offset, uint32_t width, uint64_t n);
 /*
- * Compare and exchange such a word of an existing key. Returns -EAGAIN if the word is not `old`; -EINVAL and -EPERM as
- * above.
+ * Replace the word of `width` bytes at `offset` of an existing key's value by another, if it is `old`; -EAGAIN if it is
+ * not. -EINVAL and -EPERM as for gpubpf_map_add().
  */
 int gpubpf_map_exchange(const struct gpubpf_map_view *view, const void *key, uint32_t offset, uint32_t width, uint64_t old,
 			uint64_t value);
 /* Read the value and delete it; exactly one caller gets it. A write between the read and the deletion is lost. */
 int gpubpf_map_lookup_and_delete(const struct gpubpf_map_view *view, const void *key, void *value);
-/* Is the key in `then`, an earlier copy of the map, and has its element never been deleted since? */
+/*
+ * Does the key have the same element as in `then`, a view of an earlier copy of the arena: was it never deleted since?
+ */
 bool gpubpf_map_is_same_element(const struct gpubpf_map_view *view, const struct gpubpf_map_view *then, const void *key);
 int gpubpf_map_next_key(const struct gpubpf_map_view *view, const void *key, void *next);
 /*
@@ -127,12 +134,12 @@ int gpubpf_map_iterate(const struct gpubpf_map_view *view, uint64_t *cursor, voi
  */
 uint32_t gpubpf_map_read_run(const struct gpubpf_map_view *view, uint32_t first, uint32_t n, void *values);
 /*
- * Address of an array's values in the view's arena, layout->stride apart, valid while the arena is mapped. NULL if an
- * index has several values, or the map is not an array.
+ * Return the address of an array's values in the view's arena, layout->stride apart, valid while the arena is mapped.
+ * NULL if an index has several values, or the map is not an array.
  */
 const void *gpubpf_map_values(const struct gpubpf_map_view *view);
 size_t gpubpf_map_user_value_size(const struct gpubpf_map_view *view);
-/* records and updates refused for lack of room, and look-ups by threads without room */
+/* Return the number of records and updates refused for lack of room, plus that of look-ups by threads without room. */
 uint64_t gpubpf_map_drops(const struct gpubpf_map_view *view);
 
 /*
@@ -141,22 +148,22 @@ uint64_t gpubpf_map_drops(const struct gpubpf_map_view *view);
  * has then reset the ring and counted the lost records as drops. Only one reader per ring at a time.
  */
 typedef int (*gpubpf_record_fn)(void *arg, uint32_t copy, const void *data, uint32_t size);
-/* fn NULL: count the records only */
+/* fn NULL: only count the records */
 int64_t gpubpf_ring_read(const struct gpubpf_map_view *view, gpubpf_record_fn fn, void *arg);
 /*
- * The last read, after all writers have ended. It also steps over records that their writers never finished (a killed
- * program) and counts each gap as a drop.
+ * Read for the last time, after all writers have ended. The function also skips records that their writers never
+ * finished (a killed program) and counts each gap as a drop.
  */
 int64_t gpubpf_ring_drain(const struct gpubpf_map_view *view, gpubpf_record_fn fn, void *arg);
-/* The view of the print ring; false: the layout has no print ring. */
+/* Make a view of the print ring; false: the layout has no print ring. */
 bool gpubpf_print_view(void *arena, const struct gpubpf_layout *layout, struct gpubpf_map_view *view);
 
 /* A decoded record of the print ring. */
 struct gpubpf_print {
 	uint64_t kernel, launch;
 	uint64_t block[3], thread[3];
-	uint32_t prog;           /* index in the unit */
-	char text[512];          /* formatted, without trailing newline */
+	uint32_t prog;           /* index of the program in the unit */
+	char text[512];          /* the formatted text, without trailing newline */
 };
 int gpubpf_print_decode(const void *arena, const struct gpubpf_unit *unit, const struct gpubpf_layout *layout,
 			const void *data, uint32_t size, struct gpubpf_print *print);

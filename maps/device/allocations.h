@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Helpers that search the table of the application's allocations (layout.h), which hooks/device/allocations.c maintains. They
- * read memory only if the table contains its address.
+ * Helpers that search the table of the application's allocations (layout.h), which hooks/device/allocations.c
+ * maintains. They read the application's memory only if the table contains its address.
  */
 #ifndef GPUBPF_MAPS_ALLOCATIONS_H
 #define GPUBPF_MAPS_ALLOCATIONS_H
 
 #include "helpers.h"
 
-#define GPUBPF_ALLOCATION_TRIES 64 /* an attempt fails only if an allocation was added or removed meanwhile */
+#define GPUBPF_ALLOCATION_TRIES 64 /* maximum attempts; one fails only if an allocation was added or removed during
+				    * it */
 
 struct gpubpf_allocation_words {
 	u64 base, size, kind_number, stack;
 };
 
-/* The address of the process's table; 0: the process has no table. */
+/* Return the address of the process's table in the arena; 0: the process has no table. */
 GPUBPF_FN u64 gpubpf_allocations(GPUBPF_ENV)
 {
 	u64 tables = gpubpf_header_word(env, GPUBPF_ARENA_ALLOCATION_TABLES), owner = (env->pid_tgid & GPUBPF_LAUNCH_PID) >> 32, i;
 	u64 table = env->arena + gpubpf_header_word(env, GPUBPF_ARENA_ALLOCATIONS);
 
-	if (tables == 1) /* with one process, the owner is not compared: kernels of a graph do not know it */
+	if (tables == 1) /* with one process, the owner is not compared: kernels in a CUDA graph do not know their
+			  * process */
 		return table;
 	GPUBPF_NOUNROLL
 	for (i = 0; i < tables && i < GPUBPF_ALLOCATION_TABLES; i++, table += GPUBPF_ALLOCATION_TABLE)
@@ -29,7 +31,10 @@ GPUBPF_FN u64 gpubpf_allocations(GPUBPF_ENV)
 	return 0;
 }
 
-/* The last of n rows that begins at or before the address, or the first row; 0: n is 0. */
+/*
+ * Defines a binary search for the last of n rows that begins at or before the address; the result is 0 if n is 0, and
+ * the first row if the address precedes it.
+ */
 #define GPUBPF_ALLOCATION_SEARCH(name, load) \
 	GPUBPF_FN u64 name(u64 rows, u64 n, u64 address) \
 	{ \
@@ -62,7 +67,7 @@ GPUBPF_FN bool gpubpf_allocation_find(GPUBPF_ENV, u64 address, GPUBPF_PRIVATE st
 		found->base = row ? gpubpf_load_u64(row) : 0;
 		found->size = row ? gpubpf_load_u64(row + 8) & GPUBPF_ALLOCATION_SIZE_MASK : 0;
 		found->kind_number = row ? gpubpf_load_u64(row + 16) : 0;
-		/* the load of the version comes after it */
+		/* a load that precedes the load of the version */
 		found->stack = row ? (u32)gpubpf_load_acquire_u64(row + 24) : 0;
 		if (gpubpf_load_u64(table + GPUBPF_ALLOCATION_VERSION) == version)
 			return address - found->base < found->size;
@@ -71,9 +76,10 @@ GPUBPF_FN bool gpubpf_allocation_find(GPUBPF_ENV, u64 address, GPUBPF_PRIVATE st
 }
 
 /*
- * The same through the multiprocessor's cache, so that not all lanes of the device load the same few words from memory.
- * The cached rows may be of several moments, none before the kernel began. A row is valid if both of its halves have
- * the version that was read first. False: the result is unknown, and the caller must use gpubpf_allocation_find().
+ * Find the allocation like gpubpf_allocation_find(), but through the multiprocessor's cache, so that not all lanes of
+ * the device load the same few words from memory. The cached rows may be of different moments since the kernel began. A
+ * row is valid only if both of its halves have the version that was read first. False: the result is unknown, and the
+ * caller must use gpubpf_allocation_find().
  */
 #ifdef GPUBPF_HAS_CACHED_LOADS
 GPUBPF_ALLOCATION_SEARCH(gpubpf_allocation_row_cached, gpubpf_load_cached_u64)
@@ -112,14 +118,15 @@ GPUBPF_FN void gpubpf_put_word(GPUBPF_PRIVATE u8 *to, u64 word)
 		to[i] = (u8)(word >> 8 * i);
 }
 
-/* helper 523: copies as many bytes of the row as the program has room for */
+/* Helper 523: copies the first `size` bytes of the allocation's row, at most the whole row. */
 GPUBPF_FN s64 gpubpf_helper_allocation(GPUBPF_ENV, u64 address, GPUBPF_PRIVATE u8 *to, u64 size)
 {
 	struct gpubpf_allocation_words found = { 0 };
 	bool known = gpubpf_allocation_find_cached(env, address, &found) || gpubpf_allocation_find(env, address, &found);
 	u64 i;
 
-	if (size == GPUBPF_ALLOCATION_ROW) { /* store words instead of bytes, if the program requests a whole row */
+	if (size == GPUBPF_ALLOCATION_ROW) { /* a program that requests a whole row receives it in words instead of
+					      * bytes */
 		gpubpf_put_word(to, known ? found.base : 0);
 		gpubpf_put_word(to + 8, known ? found.size : 0);
 		gpubpf_put_word(to + 16, known ? found.kind_number : 0);
@@ -135,8 +142,8 @@ GPUBPF_FN s64 gpubpf_helper_allocation(GPUBPF_ENV, u64 address, GPUBPF_PRIVATE u
 }
 
 /*
- * The word of the table of granules for an address, as of any moment since the kernel began. The lower half is the
- * allocation's number, if gpubpf_granule_knows().
+ * Return the word for an address in the table of granules, as of any moment since the kernel began. If
+ * gpubpf_granule_knows() is true, its lower half is the allocation's number.
  */
 #ifdef GPUBPF_HAS_CACHED_LOADS
 GPUBPF_FN u64 gpubpf_granule_word(GPUBPF_ENV, u64 address)
@@ -150,7 +157,7 @@ GPUBPF_FN u64 gpubpf_granule_word(GPUBPF_ENV, u64 address)
 #else
 GPUBPF_FN u64 gpubpf_granule_word(GPUBPF_ENV, u64 address)
 {
-	return 0; /* belongs to no granule */
+	return 0; /* the address belongs to no granule */
 }
 #endif
 
@@ -170,8 +177,8 @@ GPUBPF_FN_NOINLINE s64 gpubpf_allocation_number_searched(u64 arena, u64 pid_tgid
 }
 
 /*
- * Helper 526. If a granule has the allocation's number, no search is needed. All lanes call the search together, since
- * a loop of some lanes would leave the warp diverged.
+ * Helper 526: returns the number of the address's allocation. No search is needed if a granule has the number. All
+ * lanes call the search together, because a loop of only some lanes would leave the warp diverged.
  */
 #ifdef GPUBPF_HAS_MEETING
 #define GPUBPF_NO_NUMBER ((u32)-GPUBPF_ENOENT)
@@ -206,7 +213,7 @@ GPUBPF_FN s64 gpubpf_helper_allocation_number(GPUBPF_ENV, u64 address)
 }
 #endif
 
-/* Number of bytes from the address to the end of its allocation. */
+/* Return the number of bytes from the address to the end of its allocation; 0 outside of allocations. */
 GPUBPF_FN u64 gpubpf_readable(GPUBPF_ENV, u64 address)
 {
 	struct gpubpf_allocation_words found;
@@ -219,7 +226,7 @@ GPUBPF_FN u8 gpubpf_read_byte(u64 address)
 	return *(volatile GPUBPF_DEVMEM const u8 *)address;
 }
 
-/* uapi/linux/bpf.h, bpf_probe_read(): if some bytes are unreadable, writes zeros and returns -EFAULT */
+/* Helper 4 (bpf_probe_read(), uapi/linux/bpf.h): if some bytes are unreadable, writes zeros and returns -EFAULT. */
 GPUBPF_FN s64 gpubpf_helper_probe_read(GPUBPF_ENV, GPUBPF_PRIVATE u8 *to, u64 size, u64 address)
 {
 	bool all = !size || gpubpf_readable(env, address) >= size;
@@ -231,8 +238,8 @@ GPUBPF_FN s64 gpubpf_helper_probe_read(GPUBPF_ENV, GPUBPF_PRIVATE u8 *to, u64 si
 }
 
 /*
- * bpf_probe_read_str(): copies up to the NUL and always terminates the string; returns the number of bytes including
- * the NUL
+ * Helper 45 (bpf_probe_read_str()): copies up to the NUL and always terminates the string. Returns the number of bytes
+ * including the NUL.
  */
 GPUBPF_FN s64 gpubpf_helper_probe_read_str(GPUBPF_ENV, GPUBPF_PRIVATE u8 *to, u64 size, u64 address)
 {
@@ -251,8 +258,8 @@ GPUBPF_FN s64 gpubpf_helper_probe_read_str(GPUBPF_ENV, GPUBPF_PRIVATE u8 *to, u6
 }
 
 /*
- * helper 524. The number of loops is limited to ns, for clocks that do not advance: each read of the clock takes longer
- * than 1 ns.
+ * Helper 524: waits `ns` nanoseconds. The number of loops is limited to ns, for clocks that do not advance: each read
+ * of the clock takes longer than 1 ns.
  */
 GPUBPF_FN u64 gpubpf_helper_delay(GPUBPF_ENV, u64 ns)
 {

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Atomics that programs call on addresses of map memory, and warp-aggregated adds. */
+/* Atomics that programs call on addresses of map memory, and adds that combine the lanes of a warp. */
 #ifndef GPUBPF_MAPS_ATOMICS_H
 #define GPUBPF_MAPS_ATOMICS_H
 
 #include "machine.h"
 
 /*
- * One atomic for all active lanes that add the same value to the same address as the first active lane. So a counter
- * costs one atomic per warp. Other lanes add separately, which is cheapest for a histogram: to find every group of
- * equal lanes takes the warp one step per group. Correct for any set of converged lanes, so no lane waits for another.
+ * Defines an add in which one atomic serves all active lanes with the same address and value as one of them. So a
+ * counter costs one atomic per warp. Lanes with another address or value add separately, which is cheapest for a
+ * histogram: to find every group of equal lanes takes the warp one step per group. Correct for any set of converged
+ * lanes, so no lane waits for another.
  */
 #ifdef GPUBPF_HAS_WARP
 /*
- * The same, if all active lanes have one address. The assembler combines adds of a constant (one instruction per warp),
- * together with the application's own adds. On an H200, vectorAdd then takes 1.01 instead of 1.03 times as long as
- * without the probe.
+ * Defines an add for active lanes that all have one address. The assembler combines adds of a constant (one instruction
+ * per warp), together with the application's own adds. On an H200, vectorAdd then takes 1.01 instead of 1.03 times as
+ * long as without the probe.
  */
 #ifdef GPUBPF_COMBINES_ADDS
 #define GPUBPF_COMBINED(value) __builtin_constant_p(value)
@@ -35,7 +36,7 @@
 		else if (gpubpf_warp_first(same) == gpubpf_lane()) \
 			gpubpf_add_##type(address, value * (type)gpubpf_warp_count(same)); \
 	}
-/* place: the address, or the half of it that identifies the word. */
+/* place: an expression that identifies the word among the lanes: the address, or its lower half. */
 #define GPUBPF_ADD_WARP(name, type, place) \
 	GPUBPF_FN void gpubpf_atomic_add_##name##_##type(u64 address, type value) \
 	{ \
@@ -49,7 +50,10 @@
 			gpubpf_add_##type(address, alone ? value : value * (type)gpubpf_warp_count(same)); \
 	}
 #ifdef GPUBPF_HAS_MATCH
-/* Does the whole warp add one value below 2^26 to one place of a map? */
+/*
+ * Do all lanes of a full warp add one value below 2^26 to one place of a map? told: the value is known to be the same
+ * in all lanes.
+ */
 GPUBPF_FN bool gpubpf_adds_together(u32 place, u64 value, u32 told)
 {
 	const u32 whole = ~(u32)0;
@@ -57,7 +61,10 @@ GPUBPF_FN bool gpubpf_adds_together(u32 place, u64 value, u32 told)
 	return told && gpubpf_warp_active() == whole && !(value >> 26) && gpubpf_warp_match(whole, place);
 }
 
-/* Usually all lanes have one address, so the code tests that first. */
+/*
+ * Defines an add for lanes that all have one value if `told` is not 0. Usually all lanes have one address too, so the
+ * code tests that first.
+ */
 #define GPUBPF_ADD_TOLD(type) \
 	GPUBPF_FN void gpubpf_atomic_add_told_##type(u64 address, type value, u32 told) \
 	{ \

@@ -40,7 +40,10 @@ GPUBPF_FN u64 gpubpf_ctx_global_offset(u32 i)
 	return gpubpf_offset_at(i);
 }
 
-/* dimension 0 is the fastest, as in get_global_linear_id() (OpenCL C 2.0, 6.13.1) */
+/*
+ * Return the linear index in the launch; dimension 0 is the fastest, as in get_global_linear_id() (OpenCL C 2.0,
+ * 6.13.1).
+ */
 GPUBPF_FN u64 gpubpf_ctx_global_linear(u32 i)
 {
 	u64 x = gpubpf_global_id_at(0) - gpubpf_offset_at(0);

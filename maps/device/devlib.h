@@ -37,24 +37,31 @@
 struct gpubpf_env {
 	u64 arena;             /* device address of the arena */
 	u64 launch;            /* number of the launch */
-	u64 pid_tgid;          /* helper 14, and the stack of the launch: GPUBPF_LAUNCH_PID in layout.h */
+	u64 pid_tgid;          /* result of helper 14, and the number of the launch's stack: GPUBPF_LAUNCH_PID in
+			        * layout.h */
 	u64 kernel_id;         /* id of the kernel */
-	u32 device;            /* helper 512 */
+	u32 device;            /* number of the device, for helper 512 */
 	u32 flags;
-	u64 arg[GPUBPF_ENV_ARGS]; /* kernel arguments as in include/gpubpf/ctx.h */
-	/* helper 520: bytes of the parameters that the programs read, at the offsets of the site description; may be
-	 * NULL */
+	u64 arg[GPUBPF_ENV_ARGS]; /* values of the kernel's arguments, as in include/gpubpf/ctx.h */
+	/*
+	 * bytes of the parameters for helper 520, at the offsets that the site's description assigns; NULL if no
+	 * program reads them
+	 */
 	GPUBPF_PRIVATE const u8 *arg_bytes;
-	u64 clock_offset;      /* with GPUBPF_ENV_CLOCK, where cycles are ns: add it to cycles to get CLOCK_MONOTONIC */
+	u64 clock_offset;      /* with GPUBPF_ENV_CLOCK, where cycles are ns: CLOCK_MONOTONIC minus the cycle count */
 };
 
-#define GPUBPF_ENV_CLOCK 1 /* in flags; without it a lane loads the clock's calibration from the header */
-/* In flags too: the offset of the table of granules, a multiple of 64. */
+#define GPUBPF_ENV_CLOCK 1 /* bit of `flags`: clock_offset is valid. Without it a lane loads the clock's calibration
+			    * from the header */
+/* Bits of `flags`: the arena offset of the table of granules, a multiple of 64. */
 #define GPUBPF_ENV_GRANULES 0xffffffc0
 #define GPUBPF_ENV_GRANULES_AT(offset) ((offset) <= GPUBPF_ENV_GRANULES ? (u32)(offset) & GPUBPF_ENV_GRANULES : 0)
 
 #define GPUBPF_ENV GPUBPF_PRIVATE const struct gpubpf_env *env
-/* the layout of the map, in this order; u64 where struct gpubpf_map_layout has u64 */
+/*
+ * the parameters by which an operation receives the layout of its map, in this order; u64 where struct
+ * gpubpf_map_layout has u64
+ */
 #define GPUBPF_MAP_ARGS u32 map_flags, u32 key_size, u32 value_size, u32 max_entries, u32 copies, \
 	u64 ctl, u64 data, u64 stride, u64 copy_stride
 #define GPUBPF_MAP_PASS map_flags, key_size, value_size, max_entries, copies, ctl, data, stride, copy_stride

@@ -9,7 +9,10 @@
 
 #include "machine.h"
 
-/* Long division: one bit of the quotient per step, from the highest possible bit on. */
+/*
+ * Divide by long division: each step computes one bit of the quotient, from the highest possible one down. *rest
+ * becomes the remainder.
+ */
 GPUBPF_FN u64 gpubpf_divide_both(u64 n, u64 d, GPUBPF_PRIVATE u64 *rest)
 {
 	s32 left = (s32)__builtin_clzl(d) - (s32)__builtin_clzl(n | 1);

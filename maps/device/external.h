@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Maps that are placed outside the arena (core/wire/placements.def). The row of such a map in a device's arena has the
- * addresses of its ctl and data. Operations take offsets from the arena, so these functions return the difference
- * modulo 2^64.
+ * device addresses of its ctl and data. Operations take offsets from the arena's address, so these functions return the
+ * differences modulo 2^64.
  */
 #ifndef GPUBPF_MAPS_ELSEWHERE_H
 #define GPUBPF_MAPS_ELSEWHERE_H

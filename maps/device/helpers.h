@@ -6,7 +6,7 @@
 #include "ctx.h"
 #include "words.h"
 
-/* A word of the header that is constant while a kernel runs. The load may hit any cache. */
+/* Load a word of the arena's header that is constant while a kernel runs, so the load may hit any cache. */
 GPUBPF_FN u64 gpubpf_header_word(GPUBPF_ENV, u32 offset)
 {
 	return *(GPUBPF_DEVMEM const gpubpf_u64a *)(env->arena + offset);
@@ -18,8 +18,9 @@ GPUBPF_FN u64 gpubpf_clock_word(GPUBPF_ENV, u32 i)
 }
 
 /*
- * ns of CLOCK_MONOTONIC: clock_ns + (cycles - clock_cycles) * clock_mult / 2^32. The function works with 32-bit halves,
- * because the product may need more than 64 bits. A counter that is behind the calibration yields an earlier time.
+ * Return CLOCK_MONOTONIC in ns: clock_ns + (cycles - clock_cycles) * clock_mult / 2^32. The function works with 32-bit
+ * halves, because the product may need more than 64 bits. If the cycle counter is below clock_cycles, the time is
+ * before clock_ns.
  */
 GPUBPF_FN u64 gpubpf_scaled_clock(GPUBPF_ENV)
 {
@@ -45,7 +46,10 @@ GPUBPF_FN u64 gpubpf_helper_get_globaltimer(GPUBPF_ENV)
 	return gpubpf_helper_ktime_get_ns(env) + gpubpf_header_word(env, GPUBPF_ARENA_UNIX);
 }
 
-/* The next value of a counter, mixed (splitmix64). No two calls of a session draw the same counter value. */
+/*
+ * Helper 7: returns the next value of a counter, mixed (splitmix64). No two calls of a session read the same counter
+ * value.
+ */
 GPUBPF_FN u64 gpubpf_helper_get_prandom_u32(GPUBPF_ENV)
 {
 	u64 line = GPUBPF_ARENA_RNG + (gpubpf_sm() % GPUBPF_ARENA_RNG_COPIES) * (u64)GPUBPF_REPLICA_ALIGN;
@@ -125,7 +129,10 @@ GPUBPF_FN u64 gpubpf_helper_gpu_membar(GPUBPF_ENV)
 	return 0;
 }
 
-/* Compares bytes as unsigned numbers, like the kernel's strncmp(). `size2` includes the NUL of the second string. */
+/*
+ * Helper 182: compares bytes as unsigned numbers, like the kernel's strncmp(). `size2` includes the NUL of the second
+ * string.
+ */
 GPUBPF_FN s64 gpubpf_helper_strncmp(GPUBPF_ENV, GPUBPF_PRIVATE const u8 *s1, u64 size, GPUBPF_PRIVATE const u8 *s2,
 				    u64 size2)
 {
@@ -151,7 +158,10 @@ GPUBPF_HELPER3(get_block_dim, gpubpf_block_dim_at)
 GPUBPF_HELPER3(get_thread_idx, gpubpf_thread_idx_at)
 GPUBPF_HELPER3(get_grid_dim, gpubpf_grid_dim_at)
 
-/* bits: size of the parameter; a negative size requests sign extension, and 0 means that there is no such parameter */
+/*
+ * Helper 530. bits: size of the parameter; a negative size requests sign extension, and 0 means that there is no such
+ * parameter.
+ */
 GPUBPF_FN u64 gpubpf_helper_named_arg(GPUBPF_ENV, u64 index, u64 bits)
 {
 	s64 size = (s64)bits;

@@ -46,7 +46,10 @@
 #define GPUBPF_FN static inline __attribute__((always_inline, unused))
 #endif
 
-/* Map memory is accessed as words, whatever type a program stored there. Private memory may have any alignment. */
+/*
+ * Map memory is accessed as words, whatever type a program stored there. Private memory may have any alignment
+ * (gpubpf_u*u).
+ */
 typedef u32 gpubpf_u32a __attribute__((may_alias));
 typedef u64 gpubpf_u64a __attribute__((may_alias));
 typedef u64 gpubpf_u64u __attribute__((may_alias, aligned(1)));
@@ -69,16 +72,20 @@ typedef u16 gpubpf_u16u __attribute__((may_alias, aligned(1)));
 #endif
 
 /*
- * Loop turns for which a lane waits for another: PATIENCE normally, HASTE after an earlier wait that timed out. After a
- * timeout the operation does nothing and returns an error. A busy operating system may deschedule a CPU thread for a
- * tenth of a second.
+ * Maximum number of loop turns for which a lane waits for another lane: GPUBPF_MAX_WAIT_TURNS normally, and
+ * GPUBPF_SHORT_WAIT_TURNS after an earlier wait on the map timed out. After a timeout the operation does nothing and
+ * returns an error. The limit is high because a busy operating system may deschedule a CPU thread for a tenth of a
+ * second.
  */
 #ifndef GPUBPF_MAX_WAIT_TURNS
 #define GPUBPF_MAX_WAIT_TURNS (1u << 22)
 #define GPUBPF_SHORT_WAIT_TURNS (1u << 10)
 #endif
 
-/* Called once per turn. A machine whose threads can yield their processor does so after some turns. */
+/*
+ * A waiting lane calls this once per turn. On a machine whose threads can yield their processor it does so after some
+ * turns.
+ */
 #ifndef GPUBPF_HAS_REST
 GPUBPF_FN void gpubpf_rest(u32 turns)
 {
@@ -86,15 +93,15 @@ GPUBPF_FN void gpubpf_rest(u32 turns)
 }
 #endif
 
-/* a cold function with many callers */
+/* marks a function that has many callers but runs rarely */
 #ifndef GPUBPF_FN_NOINLINE
 #define GPUBPF_FN_NOINLINE GPUBPF_FN
 #endif
 
-/* before a loop over words of private memory, where a variable index would keep the memory out of registers */
+/* precedes a loop over words of private memory, where a variable index would keep the memory out of registers */
 #ifndef GPUBPF_UNROLL
 #define GPUBPF_UNROLL
-#define GPUBPF_UNROLLED 0 /* 1: such a loop must not exit early either */
+#define GPUBPF_UNROLLED 0 /* 1: the compiler unrolls such a loop only if it has no early exit */
 #endif
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * AMD by LLVM. Sizes come from the dispatch packet (HSA 2.9.6), which is the same for all code object versions. LLVM's
- * atomic optimiser combines the atomics of a wave to one address.
+ * AMD devices, compiled by LLVM. Sizes come from the dispatch packet (HSA 2.9.6), which is the same for all code object
+ * versions. LLVM's atomic optimiser combines the atomics of a wave to one address.
  */
 #ifndef GPUBPF_MAPS_MACHINE_AMDGCN_H
 #define GPUBPF_MAPS_MACHINE_AMDGCN_H
@@ -12,7 +12,7 @@
 #define GPUBPF_UNROLL _Pragma("clang loop unroll(full)")
 #define GPUBPF_UNROLLED 1
 
-/* the head of hsa_kernel_dispatch_packet_t */
+/* the first members of hsa_kernel_dispatch_packet_t */
 struct gpubpf_dispatch {
 	u16 header, setup;
 	u16 block[3], reserved;
@@ -41,7 +41,7 @@ GPUBPF_FN u64 gpubpf_global_size_at(u32 i)
 	return gpubpf_dispatch()->grid[i];
 }
 
-/* the last group may be smaller */
+/* Return the group's size; the last group may be smaller than the others. */
 GPUBPF_FN u64 gpubpf_block_dim_at(u32 i)
 {
 	u32 block = gpubpf_dispatch()->block[i];
@@ -52,7 +52,8 @@ GPUBPF_FN u64 gpubpf_block_dim_at(u32 i)
 
 GPUBPF_FN u64 gpubpf_grid_dim_at(u32 i)
 {
-	return (gpubpf_dispatch()->grid[i] - 1) / gpubpf_dispatch()->block[i] + 1; /* neither is 0 */
+	return (gpubpf_dispatch()->grid[i] - 1) / gpubpf_dispatch()->block[i] + 1; /* neither the grid size nor the
+										    * group size is 0 */
 }
 
 GPUBPF_FN u64 gpubpf_offset_at(u32 i)
@@ -71,8 +72,8 @@ GPUBPF_FN u32 gpubpf_dims(void)
 }
 
 /*
- * The hardware's id is in different registers on each generation. The group's coordinates serve as well, because they
- * spread equally.
+ * Return a number that spreads groups over copies. The hardware's compute unit id is in different registers on each
+ * generation; the group's coordinates spread equally well.
  */
 GPUBPF_FN u32 gpubpf_sm(void)
 {
@@ -84,7 +85,7 @@ GPUBPF_FN u32 gpubpf_lane(void)
 	return __builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0));
 }
 
-/* clang's builtins work for one wave size each, and this library is for both */
+/* clang's builtins are for one wave size each, but this library is compiled for both sizes */
 __attribute__((convergent)) u64 gpubpf_amdgcn_ballot(bool condition) __asm("llvm.amdgcn.ballot.i64");
 
 GPUBPF_FN u64 gpubpf_wave_ballot(bool condition)
@@ -93,7 +94,8 @@ GPUBPF_FN u64 gpubpf_wave_ballot(bool condition)
 }
 
 /*
- * The first active lane broadcasts its key, and lanes with the same key leave the loop with it, until no lane is left.
+ * Return the mask of active lanes with this lane's key. In each turn the first remaining lane broadcasts its key, and
+ * the lanes with that key leave the loop.
  */
 GPUBPF_FN u64 gpubpf_wave_peers(u64 key)
 {
@@ -119,7 +121,7 @@ GPUBPF_FN u64 gpubpf_clock(void)
 	return __builtin_readsteadycounter();
 }
 
-/* The device owns the maps while kernels run: the host has copies, which are made when kernels have ended. */
+/* Do nothing: the host reads copies of the maps, which are made when kernels have ended. */
 GPUBPF_FN void gpubpf_fence_system(void)
 {
 	gpubpf_fence();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* OpenCL C text: lane and memory order on CPUs and other devices without inline PTX. */
+/* OpenCL C text: lane functions and memory order for CPUs and other devices without inline PTX. */
 #ifndef GPUBPF_MAPS_MACHINE_CLC_PLAIN_H
 #define GPUBPF_MAPS_MACHINE_CLC_PLAIN_H
 
@@ -14,7 +14,7 @@ ulong __attribute__((overloadable)) clock_read_device(void);
 #endif
 
 #if defined(__x86_64__) || defined(GPUBPF_X86)
-#define GPUBPF_MAX_WAIT_TURNS (1u << 26) /* about a second */
+#define GPUBPF_MAX_WAIT_TURNS (1u << 26) /* takes about a second */
 #define GPUBPF_SHORT_WAIT_TURNS (1u << 14)
 #endif
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The host: interpreter, tool, tests. The atomics are real, since twins on CPU devices work on the same memory.
- * Coordinates come from gpubpf_host_thread; NULL: one thread of one block.
+ * The host, for the interpreter, the tool and tests. The atomics are real, because twins on CPU devices work on the
+ * same memory. Coordinates come from gpubpf_host_thread; NULL: one thread of one block.
  */
 #ifndef GPUBPF_MAPS_MACHINE_HOST_H
 #define GPUBPF_MAPS_MACHINE_HOST_H
 
-#define GPUBPF_CLOCK_IS_NS 1 /* gpubpf_clock() needs no calibration */
+#define GPUBPF_CLOCK_IS_NS 1 /* gpubpf_clock() returns ns, which need no calibration */
 
-#define GPUBPF_MAX_WAIT_TURNS (1u << 22) /* about a second with gpubpf_rest() */
+#define GPUBPF_MAX_WAIT_TURNS (1u << 22) /* takes about a second with gpubpf_rest() */
 #define GPUBPF_SHORT_WAIT_TURNS (1u << 10)
 #define GPUBPF_HAS_REST
 
@@ -24,8 +24,8 @@ struct gpubpf_host_thread {
 extern __thread const struct gpubpf_host_thread *gpubpf_host_thread; /* maps/host/host.c */
 
 /*
- * The thread that the caller waits for may have a lower priority; then yielding would not let it run, but sleeping
- * does.
+ * Sleeps after some turns. The thread that the caller waits for may have a lower priority; yielding would not let it
+ * run, but sleeping does.
  */
 GPUBPF_FN void gpubpf_rest(u32 turns)
 {
@@ -83,7 +83,8 @@ GPUBPF_HOST_OPS(u32)
 GPUBPF_HOST_OPS(u64)
 
 /*
- * As on devices with cached loads. The host has only one memory, so cached loads are consistent while no thread writes.
+ * Cached loads as on devices that have them. The host has only one memory, so cached loads are consistent while no
+ * thread writes.
  */
 #define GPUBPF_HAS_CACHED_LOADS 1
 GPUBPF_FN u64 gpubpf_load_cached_u64(u64 a)
@@ -99,7 +100,7 @@ GPUBPF_FN void gpubpf_load_cached_pair(u64 a, GPUBPF_PRIVATE u64 *low, GPUBPF_PR
 
 GPUBPF_FN void gpubpf_fence(void)
 {
-#ifndef __SANITIZE_THREAD__ /* ThreadSanitizer does not support fences; there the atomics around the fence suffice */
+#ifndef __SANITIZE_THREAD__ /* ThreadSanitizer does not support fences; the atomics next to this fence suffice for it */
 	__atomic_thread_fence(__ATOMIC_ACQ_REL);
 #endif
 }
@@ -164,7 +165,7 @@ GPUBPF_FN u32 gpubpf_warp(void)
 	return gpubpf_host_thread ? gpubpf_host_thread->warp : 0;
 }
 
-/* ns of the clock to which device clocks are calibrated */
+/* Return the time in ns of the clock to which device clocks are calibrated. */
 GPUBPF_FN u64 gpubpf_clock(void)
 {
 	struct timespec ts;

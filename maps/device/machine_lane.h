@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Multiprocessor, lane and warp through OpenCL functions, with or without sub-groups. */
+/* Multiprocessor, lane and warp by OpenCL functions, on devices with or without sub-groups. */
 #ifndef GPUBPF_MAPS_MACHINE_LANE_H
 #define GPUBPF_MAPS_MACHINE_LANE_H
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NVIDIA by LLVM: special registers (PTX ISA 10), vote and match (9.7.13), sm_70 and later. */
+/* NVIDIA devices, compiled by LLVM: special registers (PTX ISA 10), vote and match (9.7.13), sm_70 and later. */
 #ifndef GPUBPF_MAPS_MACHINE_NVPTX_H
 #define GPUBPF_MAPS_MACHINE_NVPTX_H
 
 /*
- * Not defined for machine code probes for sm_75 to sm_89. There partly converged warps reconverge by calls of functions
- * that the assembler adds, and probes cannot contain calls (backends/cuda/sass).
+ * Vote and match are not defined in machine-code probes for sm_75 to sm_89. There partly converged warps reconverge by
+ * calls of functions that the assembler adds, and such probes cannot contain calls (backends/cuda/sass).
  */
 #ifndef GPUBPF_LANES_ALONE
 #define GPUBPF_HAS_WARP 1
@@ -16,8 +16,8 @@
 #endif
 
 /*
- * Memory operations in inline PTX. clang's scoped atomics have system scope here (LLVM 22), which waits for the bus,
- * but the arena is in the device's own memory. PTX ISA 9.7.9 (ld, st) and 9.7.13 (atom, red, fence).
+ * Memory operations in inline PTX. clang's scoped atomics have system scope here (LLVM 22), so they wait for the bus,
+ * although the arena is in the device's own memory. PTX ISA 9.7.9 (ld, st) and 9.7.13 (atom, red, fence).
  */
 #define GPUBPF_PTX_LOAD(name, type, ptx, c) \
 	GPUBPF_FN type gpubpf_load_##name(u64 a) \
@@ -98,7 +98,7 @@ GPUBPF_FN u64 gpubpf_own_address(u64 a)
 GPUBPF_PTX_OPS(u32, "32", "r")
 GPUBPF_PTX_OPS(u64, "64", "l")
 
-/* Loads through the multiprocessor's cache; 16 bytes at once. */
+/* Loads through the multiprocessor's cache, and one of 16 bytes. */
 #define GPUBPF_HAS_CACHED_LOADS 1
 GPUBPF_PTX_LOAD(cached_u64, u64, "ld.global.b64", "l")
 
@@ -154,9 +154,9 @@ GPUBPF_FN u64 gpubpf_offset_at(u32 i)
 }
 
 /*
- * The extent is read first. Then ptxas multiplies by a constant of the launch, instead of a register that it reads each
- * time. On an H200, vectorAdd with a clock at entry and exit takes 1.09 instead of 1.12 times as long as without
- * probes.
+ * Return the thread's global index. Reads the extent first: then ptxas multiplies by a constant of the launch, instead
+ * of a register that it reads each time. On an H200, vectorAdd with a clock at entry and exit takes 1.09 instead of
+ * 1.12 times as long as without probes.
  */
 GPUBPF_FN u64 gpubpf_global_id_at(u32 i)
 {
@@ -170,7 +170,10 @@ GPUBPF_FN u64 gpubpf_global_size_at(u32 i)
 	return (u64)gpubpf_sreg_grid_dim(i) * gpubpf_sreg_block_dim(i);
 }
 
-/* Extents are constants of a launch, but each coordinate costs a slow read. */
+/*
+ * The machine can test cheaply whether a launch has one dimension: extents are constants of a launch, whereas each
+ * coordinate costs a slow read.
+ */
 #define GPUBPF_KNOWS_LINE 1
 GPUBPF_FN u32 gpubpf_is_line(void)
 {
@@ -249,7 +252,7 @@ GPUBPF_FN u32 gpubpf_warp_first(u32 mask)
 	return (u32)__builtin_ctz(mask);
 }
 
-/* The last lane of the mask. This takes one instruction, but the first lane takes three. */
+/* Return the last lane of the mask. The first lane would do too, but takes three instructions instead of one. */
 GPUBPF_FN u32 gpubpf_warp_one(u32 mask)
 {
 	u32 lane;
@@ -277,7 +280,7 @@ GPUBPF_FN bool gpubpf_warp_any(u32 lanes, bool bit)
 	return __nvvm_vote_any_sync(lanes, bit);
 }
 
-/* One instruction, if `a` has at most 32 bits, which LLVM cannot see across basic blocks. */
+/* Return a * b; one instruction if `a` has at most 32 bits. LLVM cannot see that across basic blocks. */
 GPUBPF_FN u64 gpubpf_product(u64 a, u32 b)
 {
 	u64 product;
@@ -304,9 +307,9 @@ GPUBPF_FN void gpubpf_warp_sync(u32 lanes)
 }
 
 /*
- * Active lanes diverge here and reconverge at gpubpf_warp_end(). (backends/cuda/ptx/passes/reconverge.c explains why a barrier
- * alone does not suffice.) The result is true in every lane, which the assembler does not know. If it were false, the
- * caller must do nothing.
+ * Begins a section in which active lanes diverge; they reconverge at gpubpf_warp_end().
+ * (backends/cuda/ptx/passes/reconverge.c explains why a barrier alone does not suffice.) The result is true in every
+ * lane, but the assembler does not know that. The caller must do nothing if it is false.
  */
 #ifndef GPUBPF_MACHINE_CODE
 #define GPUBPF_HAS_MEETING 1

@@ -44,8 +44,8 @@ GPUBPF_FN u32 gpubpf_dims(void)
 }
 
 /*
- * The group replaces the compute unit, which OpenCL does not report. The sum of the group's coordinates spreads
- * neighbours as well as its linear number, without multiplications.
+ * Return a number that spreads groups over copies, since OpenCL does not report the compute unit. The sum of the
+ * group's coordinates spreads neighbours as well as its linear number does, without multiplications.
  */
 GPUBPF_FN u32 gpubpf_group_sum(void)
 {

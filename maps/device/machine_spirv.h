@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SPIR-V by LLVM. The clock is a function that is linked separately, because core SPIR-V 1.4 has no clock. */
+/* SPIR-V, compiled by LLVM. The clock is a function that is linked separately, because core SPIR-V 1.4 has no clock. */
 #ifndef GPUBPF_MAPS_MACHINE_SPIRV_H
 #define GPUBPF_MAPS_MACHINE_SPIRV_H
 
@@ -13,9 +13,9 @@
 #define SPIRV_GLOBAL_MEMORY 0x200
 
 /*
- * The instruction itself. clang's builtin returns a structure of the old value and a success flag, for which LLVM 22
- * emits invalid SPIR-V. It reads member 0 by a wrong index if the function already used the constant 0, and it crashes
- * on phis and freezes of such structures.
+ * Defines compare-and-exchange by OpAtomicCompareExchange itself. clang's builtin returns a structure of the old value
+ * and a success flag, for which LLVM 22 emits invalid SPIR-V: it reads member 0 by a wrong index if the function
+ * already used the constant 0, and it crashes on phis and freezes of such structures.
  */
 #define SPIRV_CAS(type) \
 	__attribute__((overloadable)) type __spirv_AtomicCompareExchange(GPUBPF_DEVMEM gpubpf_##type##a *, \
@@ -24,9 +24,9 @@ SPIRV_CAS(u32)
 SPIRV_CAS(u64)
 
 /*
- * The address looks lane-dependent. Otherwise Intel's CPU runtime (2026.22) may execute a compare-exchange with uniform
- * address and operands once for a vector of lanes, before the loop that contains it. The other lanes then never
- * succeed.
+ * Defines compare-and-exchange at an address that the compiler takes for different in each lane. Otherwise Intel's CPU
+ * runtime (2026.22) may execute a compare-exchange with uniform address and operands once for a vector of lanes, before
+ * the loop that contains it. The other lanes then never succeed.
  */
 #define GPUBPF_SCOPED_CAS(type, name, order) \
 	GPUBPF_FN type gpubpf_##name##_##type(u64 a, type expected, type v) \

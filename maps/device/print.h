@@ -14,12 +14,12 @@
 
 struct gpubpf_print_bytes {
 	u64 kernel_id, launch;
-	u64 arena;                   /* the arena's address in the lane; %s arguments are relative to it */
+	u64 arena;                   /* the device address of the arena, to which %s arguments are relative */
 	u64 block[3], thread[3];
 	u32 prog;
 	u32 kind;                    /* enum gpubpf_print_kind */
 	u64 arg[3];
-	/* the text follows; the record's size implies its length */
+	/* the text follows; its length is the rest of the record's size */
 };
 
 enum gpubpf_print_kind {

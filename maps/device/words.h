@@ -26,7 +26,9 @@
 
 #define GPUBPF_ROUND8(n) (((n) + 7u) & ~7u)
 
-/* the word at p, where only the first n bytes may be read; without a loop, since not all compilers unroll */
+/*
+ * Return the first n bytes at p as a word, and read no further byte. Without a loop, because not all compilers unroll.
+ */
 GPUBPF_FN u64 gpubpf_word(GPUBPF_PRIVATE const u8 *p, u64 n)
 {
 	u64 word = 0;
@@ -47,7 +49,7 @@ GPUBPF_FN u64 gpubpf_word(GPUBPF_PRIVATE const u8 *p, u64 n)
 	return word;
 }
 
-/* store the first n bytes of a word (or all 8) at p */
+/* Store the first n bytes of a word at p; all 8 if n is larger. */
 GPUBPF_FN void gpubpf_set_word(GPUBPF_PRIVATE u8 *p, u64 word, u64 n)
 {
 	u32 at = 0;
@@ -125,15 +127,15 @@ GPUBPF_FN void gpubpf_clear(GPUBPF_PRIVATE u8 *to, u32 size)
 		to[i] = 0;
 }
 
-/* The copy that the lane works on, of `copies`. */
+/* Return the index of the copy, below `copies`, that the lane works on. */
 GPUBPF_FN u32 gpubpf_copy_of(u32 copies)
 {
 	return copies > 1 ? gpubpf_sm() % copies : 0;
 }
 
 /*
- * The lane's copy, if there are as many copies as multiprocessors and any choice is correct. Machines that number their
- * multiprocessors from 0 avoid the slow remainder.
+ * Return the index of the lane's copy, for `copies` equal to the number of multiprocessors and data where any copy is
+ * correct. Machines that number their multiprocessors from 0 avoid the slow remainder.
  */
 GPUBPF_FN u32 gpubpf_own_copy(u32 copies)
 {
@@ -146,7 +148,7 @@ GPUBPF_FN u32 gpubpf_own_copy(u32 copies)
 #endif
 }
 
-/* Increment a counter of the map. */
+/* Increment the counter at the address, one of the map's ctl words. */
 GPUBPF_FN void gpubpf_count(u64 address)
 {
 #ifdef GPUBPF_COMBINES_ADDS
@@ -157,7 +159,10 @@ GPUBPF_FN void gpubpf_count(u64 address)
 }
 
 #ifdef GPUBPF_HAS_WARP
-/* The active lanes with the same word of a map: all of them, except for elements of a map of maps. */
+/*
+ * Return the active lanes that have this lane's address in the map. For maps other than elements of a map of maps these
+ * are all active lanes.
+ */
 GPUBPF_FN u32 gpubpf_warp_with(u64 address, u32 map_flags)
 {
 	return map_flags & GPUBPF_LAYOUT_ELEMENT ? gpubpf_warp_peers(address) : gpubpf_warp_active();

@@ -9,7 +9,7 @@
 static u64 call_op(const struct gpubpf_env *env, const struct gpubpf_map_view *view, enum gpubpf_op op, const u64 *arg,
 		u64 otherwise)
 {
-	/* view->map is NULL for the print ring, which does not support these operations */
+	/* view->map is NULL for the print ring, which has no elements */
 	gpubpf_map_op_fn *fn = view->map ? view->map->type->impl->op[op] : NULL;
 
 	return fn ? fn(env, view->layout, arg) : otherwise;

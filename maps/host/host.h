@@ -18,7 +18,7 @@
 
 struct gpubpf_map_view;
 
-/* the GPUBPF_MAP_ARGS of a struct gpubpf_map_layout */
+/* expands to the values of GPUBPF_MAP_ARGS from a struct gpubpf_map_layout */
 #define GPUBPF_LAYOUT_PASS(l) (l)->flags, (l)->key_size, (l)->value_size, (l)->max_entries, (l)->copies, \
 	(l)->ctl, (l)->data, (l)->stride, (l)->copy_stride
 
@@ -33,7 +33,7 @@ struct gpubpf_map_view;
 		return (uint64_t)gpubpf_##kind##_##function(env, GPUBPF_LAYOUT_PASS(l), __VA_ARGS__); \
 	}
 
-/* Set the coordinates of the GPU thread that this host thread runs; NULL: one thread of one block. */
+/* Set the coordinates of the GPU thread as which this host thread runs; NULL: one thread of one block. */
 void gpubpf_host_thread_set(const struct gpubpf_host_thread *thread);
 
 /*

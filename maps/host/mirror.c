@@ -26,8 +26,8 @@ static bool ring_is_sane(const struct gpubpf_map_layout *l)
 }
 
 /*
- * The layout in a row of the arena's table. Returns false if the row is unused or invalid, if its segment ends after
- * `size`, or if the map is outside the arena.
+ * Read the layout in a row of the arena's table. Returns false if the row is unused or invalid, if the map ends after
+ * m->size, or if the map is outside the arena.
  */
 static bool layout_at(const struct gpubpf_mirror *m, u32 row, struct gpubpf_map_layout *l)
 {
@@ -63,7 +63,10 @@ static int pull(const struct gpubpf_mirror *m, u64 offset, u64 size)
 	return m->pull(m->arg, offset, (char *)m->arena + offset, size);
 }
 
-/* A reader in another process may read the mirror at any time, so data is copied before the words that lead to it. */
+/*
+ * Update the mirror. A reader in another process may read it at any time, so data is copied before the words that lead
+ * to it.
+ */
 int gpubpf_mirror_pull(const struct gpubpf_mirror *m)
 {
 	struct gpubpf_map_layout l;
@@ -76,7 +79,7 @@ int gpubpf_mirror_pull(const struct gpubpf_mirror *m)
 	for (i = 0; !err && i < GPUBPF_ARENA_ROWS; i++)
 		if (layout_at(m, i, &l) && !is_ring(&l))
 			err = pull(m, l.ctl, l.data - l.ctl);
-	/* pull only the header's words that devices write: the host owns the others */
+	/* pull only those words of the header that devices write: the host owns the others */
 	if (!err)
 		err = pull(m, offsetof(struct gpubpf_arena_hdr, thread_drops), 8);
 	return err ? err : m->wait(m->arg, false);
@@ -84,25 +87,26 @@ int gpubpf_mirror_pull(const struct gpubpf_mirror *m)
 
 /* ---- rings ---- */
 
-/* the bytes to take out of one copy */
+/* the records to move out of one copy of a ring: those between two positions */
 struct span {
 	u64 from, to;
-	bool again;            /* contains single records, which may arrive after their header */
+	bool again;            /* the span contains single records, whose header may have been copied before their
+			        * data */
 };
 
 struct drain {
 	const struct gpubpf_mirror *m;
 	const struct gpubpf_map_layout *l;
-	struct gpubpf_ring_copy *lines; /* as the device has them */
+	struct gpubpf_ring_copy *lines; /* the control words of all copies, as the device has them */
 	struct span *spans;
-	u64 *cons;                      /* new consumer positions of copies that moved, for the device */
+	u64 *cons;                      /* new consumer positions for the device, of copies that moved */
 	u64 segment, room;
-	u64 bytes;                      /* claimed and not yet moved */
+	u64 bytes;                      /* bytes claimed on the device and not moved yet */
 	bool still;
 	/* shared by all threads */
-	u64 *left_words;                     /* new values of LEFT, one slot for each thread's part */
-	atomic_uint_fast64_t left;      /* total number of segments that the reader has left */
-	atomic_uint next;               /* the next copy that no thread has taken */
+	u64 *left_words;                     /* new values of the counter LEFT, one for each part that a thread moves */
+	atomic_uint_fast64_t left;      /* total number of segments that the reader has left since the mirror began */
+	atomic_uint next;               /* index of the next copy that no thread has taken */
 	atomic_int err;
 };
 
@@ -133,7 +137,10 @@ static u64 offset_of(const struct drain *d, u32 copy, u64 position)
 	       GPUBPF_RING_OFFSET(position);
 }
 
-/* A full segment ends at its end, including the room, however many bytes lanes tried to claim. */
+/*
+ * Return the position or, in a full segment, the end of the segment and its room, however many bytes lanes tried to
+ * claim.
+ */
 static u64 at_end(const struct drain *d, u64 position)
 {
 	return GPUBPF_RING_OFFSET(position) < d->segment ? position :
@@ -150,7 +157,7 @@ static u64 segments_ahead(u64 position, u64 of)
 	return (GPUBPF_RING_SEGMENT(position) - GPUBPF_RING_SEGMENT(of)) % GPUBPF_RING_WRAP;
 }
 
-/* End of the span's part in the segment of `position`. */
+/* Return the end of the part of the span that lies in the segment of `position`. */
 static u64 part_end(const struct drain *d, const struct span *s, u64 position)
 {
 	bool last = GPUBPF_RING_SEGMENT(position) == GPUBPF_RING_SEGMENT(s->to);
@@ -168,8 +175,8 @@ static u64 span_bytes(const struct drain *d, const struct span *s)
 }
 
 /*
- * Returns an empty span if the positions are impossible: the program has overwritten them, and the reader will report
- * it.
+ * Return the span of a copy; an empty one if its positions are impossible. The program has then overwritten them, and
+ * the reader will report it.
  */
 static struct span span_of(struct drain *d, u32 copy)
 {
@@ -185,7 +192,7 @@ static struct span span_of(struct drain *d, u32 copy)
 	}
 	d->bytes += span_bytes(d, &s);
 	if (segments_ahead(s.from, cons) >= GPUBPF_RING_SEGMENTS)
-		return none; /* the reader has not yet left the segment there */
+		return none; /* the reader has not left the segment at that place of the mirror yet */
 	if (segments_ahead(s.to, cons) >= GPUBPF_RING_SEGMENTS)
 		s.to = (GPUBPF_RING_SEGMENT(cons) + GPUBPF_RING_SEGMENTS - 1) % GPUBPF_RING_WRAP
 			       << GPUBPF_RING_SHIFT | (d->segment + d->room);
@@ -203,7 +210,7 @@ static int pull_span(const struct drain *d, u32 copy, const struct span *s)
 	return err;
 }
 
-/* The end of the records of a span that have arrived completely, according to their own words. */
+/* Return the end of the records of the span that have arrived completely, as their own words show. */
 static u64 arrived_end(const struct drain *d, u32 copy, struct span *s)
 {
 	u64 at = s->from, header;
@@ -230,8 +237,8 @@ static u64 arrived_end(const struct drain *d, u32 copy, struct span *s)
 }
 
 /*
- * A single record is written before its header becomes valid, but the copy may contain the header alone. Such spans are
- * pulled again.
+ * Pull spans with single records again. A device writes such a record before its header, but the copy may have taken
+ * the header alone.
  */
 static int recheck_spans(struct drain *d, u32 first, u32 end)
 {
@@ -253,8 +260,8 @@ static int recheck_spans(struct drain *d, u32 first, u32 end)
 }
 
 /*
- * Record in the mirror whether all records up to `prod` have arrived. If the agent did not check them, the reader must
- * check each word until it has taken them all.
+ * Store in the mirror whether all records up to `prod` have arrived. If not, the reader checks each record's words
+ * until it has read them all.
  */
 static void publish_whole(const struct drain *d, u32 copy)
 {
@@ -264,7 +271,7 @@ static void publish_whole(const struct drain *d, u32 copy)
 		gpubpf_store_u64(whole_at(d, copy), 1);
 }
 
-/* Make the span visible to the reader, and free its segments for the device. */
+/* Make the span visible to the reader, and free the segments that the device can reuse. */
 static int publish(struct drain *d, u32 copy, u64 *freed)
 {
 	const struct span *s = &d->spans[copy];
@@ -287,7 +294,7 @@ static int publish(struct drain *d, u32 copy, u64 *freed)
 	return d->m->push(d->m->arg, GPUBPF_RING_CONS(d->l->ctl, (u64)d->l->copies, copy), &d->cons[copy], 8);
 }
 
-/* Copies that one thread moves together. */
+/* Consecutive copies of a ring that one thread moves together. */
 struct part {
 	u32 first, end;
 	u64 bytes;
@@ -299,8 +306,8 @@ static u64 at_once(const struct gpubpf_mirror *m)
 }
 
 /*
- * Take the next copies that no thread moves, and start to pull their records. The part is empty if none are left or on
- * an error.
+ * Take the next copies that no thread has taken, and start to pull their records. The part is empty if none are left or
+ * on an error.
  */
 static int begin_part(struct drain *d, struct part *part)
 {
@@ -319,7 +326,10 @@ static int begin_part(struct drain *d, struct part *part)
 	return err;
 }
 
-/* Finish a part. Lanes that found all rings full try again when the word LEFT changes. */
+/*
+ * Finish a part: publish its spans and tell the device about freed room by a new value of LEFT, at which lanes that
+ * found all rings full try again.
+ */
 static int end_part(struct drain *d, const struct part *part)
 {
 	u64 freed = 0;
@@ -334,8 +344,8 @@ static int end_part(struct drain *d, const struct part *part)
 }
 
 /*
- * Move parts until none are left. The thread starts to pull the next part before it checks the current one. Single
- * records that are pulled again therefore arrive after that next part.
+ * Move parts until none are left. The thread starts to pull the next part before it checks the current one, so the
+ * second pull of single records arrives after that next part.
  */
 static void move_all(void *on)
 {

@@ -22,29 +22,34 @@
  * wait() returns. Pushes and zeros complete in order, at the latest when wait() with `all` returns.
  */
 struct gpubpf_mirror {
-	void *arena;           /* the mirror */
-	u64 size;              /* bytes that the device has; later segments are left alone */
+	void *arena;           /* the mirror: the arena's memory on the host */
+	u64 size;              /* bytes of the arena that the device has; maps after them are not copied */
 	void *arg;
 	int (*pull)(void *arg, u64 offset, void *to, u64 size);
 	int (*push)(void *arg, u64 offset, const void *from, u64 size);
 	int (*zero)(void *arg, u64 offset, u64 size);
 	int (*wait)(void *arg, bool all);
-	/* Have all kernels ended that had begun before the call? `bytes` is the amount of records that the caller
-	 * otherwise has to check word by word. */
+	/*
+	 * Have all kernels ended that began before this call? The answer may cost time; `bytes` is the amount of
+	 * records that the caller must check word by word if it is false.
+	 */
 	bool (*still)(void *arg, u64 bytes);
-	/* Call work(on) in several threads at once, enough for `parts` parts, and return when all calls have
-	 * returned. All threads may call the functions above. NULL: single-threaded. */
+	/*
+	 * Call work(on) in several threads at once, with as many as `parts` parts of work justify, and return when all
+	 * calls have returned. All threads may call the functions above. NULL: work in one thread.
+	 */
 	void (*run)(void *arg, u64 parts, void (*work)(void *on), void *on);
-	/* bytes that one thread moves before the reader and the device see the result; 0: 4 MiB */
+	/* number of bytes that one thread moves before the reader and the device see the result; 0: 4 MiB */
 	u64 at_once;
 };
 
 #define GPUBPF_MIRROR_THREADS 8
-#define GPUBPF_MIRROR_MAX_THREADS 32 /* maximum for the number that a user requests */
+#define GPUBPF_MIRROR_MAX_THREADS 32 /* maximum number of threads that a user can request */
 
 /*
- * Number of threads that check records, which takes a processor longer than copying them. More bytes since the last
- * time need more threads. The limit is half of all processors, or the number that the user requested.
+ * Return the number of threads that check records, for `parts` parts of work; checking takes a processor longer than
+ * copying. The limit is half of all processors, at most GPUBPF_MIRROR_THREADS, or the number that the user requested
+ * (not 0).
  */
 static inline u64 gpubpf_mirror_threads(u64 parts, u64 processors, u64 requested)
 {
@@ -56,8 +61,8 @@ static inline u64 gpubpf_mirror_threads(u64 parts, u64 processors, u64 requested
 }
 
 /*
- * Find the records of the first ring at or after row *row of the arena, and set *row to the next row. Returns false
- * after the last ring.
+ * Find the records of the first ring at or after row *row of the arena's table, and set *row to the row after it.
+ * Returns false if there is no further ring.
  */
 bool gpubpf_mirror_next_ring(const struct gpubpf_mirror *m, u32 *row, u64 *offset, u64 *size);
 /* Update all maps of the mirror except rings. */

@@ -14,7 +14,7 @@
 #include "core/model/print_spec.h"
 #include "host.h"
 
-#define STRING_MAX 128 /* maximum bytes of a %s */
+#define STRING_MAX 128 /* maximum bytes printed by a %s */
 
 _Static_assert(sizeof(struct gpubpf_print_bytes) == GPUBPF_PRINT_HEAD, "offsets in print.h");
 
@@ -23,10 +23,10 @@ struct out {
 	size_t size, used;
 };
 
-struct source {                /* the memory of %s strings */
+struct source {                /* the read-only maps that contain %s strings */
 	const char *arena;
 	const struct gpubpf_layout *layout;
-	uint64_t base;         /* the arena's address on the device, as the record claims */
+	uint64_t base;         /* the arena's address on the device, as the record states it */
 };
 
 static void put_char(struct out *out, char c)
@@ -45,7 +45,7 @@ static void put_text(struct out *out, const char *text, size_t size)
 		put_char(out, *text++);
 }
 
-/* Print a string in a map, by its address on the device. */
+/* Print a string that lies in a map, by its device address. */
 static void put_string(struct out *out, const struct source *source, uint64_t address)
 {
 	uint64_t off = address - source->base, i;
@@ -69,7 +69,10 @@ static void put_number(struct out *out, const struct gpubpf_print_spec *spec, ui
 		put_text(out, text, sizeof(text));
 }
 
-/* Doubles below 2^32 as bits are 0 or denormal, far below any float, and programs do not print them. */
+/*
+ * Print a floating-point argument: a float if its upper 32 bits are 0, else a double. Doubles with such bits are 0 or
+ * denormal, far below any float, and programs do not print them.
+ */
 static void put_real(struct out *out, const struct gpubpf_print_spec *spec, uint64_t arg)
 {
 	union {
@@ -127,7 +130,7 @@ static void put_format(struct out *out, const char *fmt, const struct source *so
 		else if (spec.conv && used < GPUBPF_PRINT_ARGS)
 			put_spec(out, &spec, source, arg[used++]);
 		else
-			/* unchanged, where the kernel would return -EINVAL */
+			/* prints the conversion's text unchanged; the kernel would return -EINVAL */
 			put_text(out, begin, (size_t)(fmt - begin));
 	}
 }

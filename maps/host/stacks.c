@@ -4,14 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SLOTS (2 * GPUBPF_MAX_STACKS) /* of the hash table, which therefore never fills up */
+#define SLOTS (2 * GPUBPF_MAX_STACKS) /* size of the hash table; twice the maximum number of stacks, so it never
+				       * fills up */
 
 struct gpubpf_stacks {
-	struct gpubpf_stack *list; /* [n], in the order of their numbers */
+	struct gpubpf_stack *list; /* [n] stacks; number i is at index i - 1 */
 	uint32_t n, room;
-	gpubpf_stack_file_fn file; /* NULL: files are unknown */
+	gpubpf_stack_file_fn file; /* describes a frame's file; NULL: files are unknown */
 	void *arg;
-	uint32_t slot[SLOTS];      /* stack numbers, by hash; 0: free */
+	uint32_t slot[SLOTS];      /* hash table of stack numbers; 0: free */
 };
 
 struct gpubpf_stacks *gpubpf_stacks_create(void)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions with which kinds check definitions, count copies, and read values from the bytes of an arena. */
+/*
+ * Functions for the files of kinds: they check definitions, count copies, and read values from the bytes of an arena.
+ */
 #include "maps/impl.h"
 
 #include <errno.h>
@@ -37,7 +39,8 @@ static uint64_t read_pairs(uint64_t address, char *to, uint64_t size)
 		const volatile pair *from = (const volatile pair *)(uintptr_t)(address + i);
 
 		for (int p = 0; p < PAIRS; p++) {
-			pair read = from[p]; /* one at a time: the compiler would put an array of them on the stack */
+			pair read = from[p]; /* one element at a time: the compiler would put an array of them on the
+					      * stack */
 
 			memcpy(to + i + p * sizeof(pair), &read, sizeof(read));
 		}

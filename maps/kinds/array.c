@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arrays (array.h) on the host, and functions that arrays with one value per thread share. */
+/* The host's operations on arrays (array.h), and functions that arrays with one value per thread share. */
 #include "maps/impl.h"
 
 #include <errno.h>
@@ -58,7 +58,10 @@ static void array_size(struct gpubpf_map_layout *l, const struct gpubpf_map *map
 	l->size = l->data - l->ctl + l->copies * bytes;
 }
 
-/* Summands: the first copy holds the value and the others 0. Independent copies all start with the value. */
+/*
+ * Write initial values. If copies are summands, the first one gets the value and the others stay 0. Independent copies
+ * all get the value.
+ */
 static void array_init(void *arena, const struct gpubpf_map *map, const struct gpubpf_map_layout *l)
 {
 	uint32_t copies = l->flags & GPUBPF_LAYOUT_COPIES ? l->copies : 1, i;
@@ -89,7 +92,7 @@ static u64 first_copy(const struct gpubpf_map_view *view, uint32_t index)
 	return (uintptr_t)view->arena + view->layout->data + index * view->layout->stride;
 }
 
-/* Read a value, or concatenate the values of all multiprocessors or threads. */
+/* Read a value; if each multiprocessor or thread has one, read them all, one after the other. */
 static void read_index(const struct gpubpf_map_view *view, uint32_t index, void *to)
 {
 	const struct gpubpf_map_layout *l = view->layout;
@@ -133,7 +136,7 @@ static uint64_t array_values(const struct gpubpf_map_view *view)
 	return view->layout->copies > 1 || has_copies(view) ? 0 : first_copy(view, 0);
 }
 
-/* write all copies at once, like bpf(2) for the values of all CPUs */
+/* Write all copies at once, as bpf(2) does with the values of all CPUs. */
 static int write_copies(const struct gpubpf_map_view *view, const void *key, const void *value, uint64_t flags)
 {
 	const struct gpubpf_map_layout *l = view->layout;

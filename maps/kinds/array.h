@@ -25,7 +25,7 @@ GPUBPF_FN u64 gpubpf_array_address(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 index)
 	       (map_flags & GPUBPF_LAYOUT_COPIES ? gpubpf_copy_of(copies) : gpubpf_own_copy(copies)) * copy_stride;
 }
 
-/* The same, if the caller knows the address of the first value of the lane's copy. */
+/* Look up like gpubpf_array_lookup(), for a caller that knows the address of the first value of the lane's copy. */
 GPUBPF_FN u64 gpubpf_array_lookup_from(u64 first, u32 max_entries, u64 stride, GPUBPF_PRIVATE const u8 *key)
 {
 	u32 index = (u32)gpubpf_word(key, 4);

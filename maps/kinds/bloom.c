@@ -10,7 +10,7 @@
 #define HASHES 5           /* default number of hash functions */
 #define MAX_BITS (1ull << 32)
 
-/* like bloom_map_alloc() of the kernel; map_extra is the number of hash functions */
+/* Checks a definition like bloom_map_alloc() of the kernel; map_extra is the number of hash functions. */
 static int bloom_check(struct gpubpf_map *map, struct gpubpf_map_fault *fault)
 {
 	if (map->key_size)
@@ -24,7 +24,10 @@ static int bloom_check(struct gpubpf_map *map, struct gpubpf_map_fault *fault)
 	return 0;
 }
 
-/* 7 bits for every 5 hash functions times values, so that half of the bits are set, rounded up to a power of two */
+/*
+ * Allocates max_entries * hash functions * 7 / 5 bits, rounded up to a power of two, so that half of the bits are set
+ * in a full filter.
+ */
 static void bloom_size(struct gpubpf_map_layout *l, const struct gpubpf_map *map, const struct gpubpf_map_scale *scale)
 {
 	uint64_t bits = 64;
@@ -40,7 +43,7 @@ static void bloom_size(struct gpubpf_map_layout *l, const struct gpubpf_map *map
 HOST_OP(bloom, push, HOST_PTR(arg[0]), arg[1])
 HOST_OP(bloom, peek, HOST_PTR(arg[0]))
 
-/* bpf(2) passes the value to test in the value buffer. */
+/* Tests for the value that the caller passes in the value buffer, as in bpf(2). */
 static int bloom_read(const struct gpubpf_map_view *view, const void *key, void *value)
 {
 	struct gpubpf_env env = { .arena = (uintptr_t)view->arena };

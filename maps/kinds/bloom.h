@@ -15,7 +15,7 @@
 
 #include "maps/device/words.h"
 
-/* The bits of a value: the first is at *first, and the others follow in steps of the result. */
+/* Return the first bit of a value in *first, and the distance from each further bit to the previous one. */
 GPUBPF_FN u64 gpubpf_bloom_hash(GPUBPF_PRIVATE const u8 *value, u32 size, GPUBPF_PRIVATE u64 *first)
 {
 	u64 hash = size;
@@ -30,7 +30,7 @@ GPUBPF_FN u64 gpubpf_bloom_hash(GPUBPF_PRIVATE const u8 *value, u32 size, GPUBPF
 	return (hash * 0x9e3779b97f4a7c15ul >> 20) | 1;
 }
 
-/* flags: only BPF_ANY. Returns 0 or -EINVAL. */
+/* Add a value; flags must be BPF_ANY. Returns 0 or -EINVAL. */
 GPUBPF_FN s64 gpubpf_bloom_push(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE const u8 *value, u64 flags)
 {
 	u64 bit, step, word, mask, i;
@@ -47,7 +47,7 @@ GPUBPF_FN s64 gpubpf_bloom_push(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE cons
 	return 0;
 }
 
-/* Returns 0 if the value, or other values with all its bits, were pushed; else -ENOENT. */
+/* Test for a value. Returns 0 if it, or other values with all of its bits, were pushed; else -ENOENT. */
 GPUBPF_FN s64 gpubpf_bloom_peek(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE const u8 *value)
 {
 	u64 bit, step, i;

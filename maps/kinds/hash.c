@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hash tables (hash.h) on the host. Changes go through the device library; reads sum the summands. */
+/*
+ * The host's operations on hash tables (hash.h). Changes call the device library's functions; reads add the summands.
+ */
 #include "maps/impl.h"
 
 #include <errno.h>
@@ -32,7 +34,7 @@ static void hash_size(struct gpubpf_map_layout *l, const struct gpubpf_map *map,
 	l->copy_stride = l->copies > 1 ? values : 0;
 	l->stride = gpubpf_align(GPUBPF_HASH_VALUE(key) + (l->copies > 1 ? 0 : value), GPUBPF_HASH_ALIGN);
 	elems = l->max_entries * l->stride;
-	/* end the elements at a line boundary, so that copies of values do not share a line */
+	/* the elements end at a line boundary, so that copies of values do not share a line with them */
 	l->data = gpubpf_align(l->ctl + buckets + elems, GPUBPF_REPLICA_ALIGN) - elems;
 	l->size = l->data - l->ctl + elems + l->copies * l->copy_stride;
 	if (map->type->flags & GPUBPF_MAP_LRU) {
@@ -58,7 +60,7 @@ static int64_t hash_where(const struct gpubpf_map_layout *l, uint64_t off, uint6
 	return at >= 0 && at < (int64_t)value ? gpubpf_map_in_value(at, size, value, l->value_size) : -1;
 }
 
-/* the element of a key as index + 1, or 0 */
+/* Return the element of a key as index + 1; 0: not found. */
 static uint32_t find(const struct gpubpf_map_view *view, const void *key)
 {
 	const struct gpubpf_map_layout *l = view->layout;
@@ -86,7 +88,7 @@ static u64 value_at(const struct gpubpf_map_view *view, uint32_t at, uint32_t co
 	return gpubpf_hash_value_at(&env, GPUBPF_LAYOUT_PASS(view->layout), at, copy);
 }
 
-/* Read a value: the sum of the summands, or the values of all multiprocessors concatenated. */
+/* Read a value: the sum of its summands, or the values of all multiprocessors one after the other. */
 static void read_element(const struct gpubpf_map_view *view, uint32_t at, void *to)
 {
 	const struct gpubpf_map_layout *l = view->layout;
@@ -102,7 +104,10 @@ static void read_element(const struct gpubpf_map_view *view, uint32_t at, void *
 				      l->value_size);
 }
 
-/* Compares the generation before and after, since the element may be reused for another key during the read. */
+/*
+ * Reads a key's value. Compares the element's generation before and after, since the element may be reused for another
+ * key during the read.
+ */
 static int hash_read(const struct gpubpf_map_view *view, const void *key, void *to)
 {
 	uint32_t tries, at, gen, again = 0;
@@ -149,7 +154,7 @@ static int hash_take(const struct gpubpf_map_view *view, const void *key, void *
 	return err ? err : hash_erase(view, key);
 }
 
-/* the first live element from index `at` on, as index + 1, or 0 */
+/* Return the first element in use from index `at` on, as index + 1; 0: none. */
 static uint32_t next_live(const struct gpubpf_map_view *view, uint64_t at)
 {
 	const struct gpubpf_map_layout *l = view->layout;
@@ -193,7 +198,7 @@ static int hash_iterate(const struct gpubpf_map_view *view, uint64_t *cursor, vo
 		if (value)
 			read_element(view, at, value);
 		gpubpf_fence();
-		/* if the element was reused, its key is new and may be skipped */
+		/* if the element was reused, its key is new, so the iteration may skip it */
 		if (!(gen & 1) && gpubpf_load_u32(elem + GPUBPF_HASH_GEN) == gen)
 			return 0;
 	}

@@ -48,8 +48,8 @@
 #include "hash_table.h"
 
 /*
- * Unlink an element from its chain. The caller holds the bucket's lock, and `before` is the link to the element.
- * Returns 1 if the caller owns the element. On 0 the lane that removes the last pin will free it.
+ * Unlink an element from its chain. The caller holds the bucket's lock; `before` is the address of the link to the
+ * element. Returns 1 if the caller now owns the element. 0: other lanes still pin it, and the last one frees it.
  */
 GPUBPF_FN u32 gpubpf_hash_unlink(GPUBPF_ENV, GPUBPF_MAP_ARGS, u64 before, u32 at)
 {
@@ -61,7 +61,7 @@ GPUBPF_FN u32 gpubpf_hash_unlink(GPUBPF_ENV, GPUBPF_MAP_ARGS, u64 before, u32 at
 }
 
 /*
- * The address of the link to an element in a bucket's chain, or 0 if the chain does not contain it. The caller holds
+ * Return the address of the link to an element in a bucket's chain; 0: the chain does not contain it. The caller holds
  * the bucket's lock.
  */
 GPUBPF_FN u64 gpubpf_hash_find_link(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 bucket, u32 wanted)
@@ -77,8 +77,8 @@ GPUBPF_FN u64 gpubpf_hash_find_link(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 bucket, u32
 }
 
 /*
- * Evict the key of an element, if its bucket's lock is available at once. The caller holds the lock of bucket `held`.
- * 1: the caller owns the element.
+ * Evict the key of element `at`, unless the lock of its bucket is held by another lane. The caller holds the lock of
+ * bucket `held`. Returns 1 if the caller now owns the element.
  */
 GPUBPF_FN u32 gpubpf_hash_evict_key(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at, u32 held)
 {
@@ -100,8 +100,8 @@ GPUBPF_FN u32 gpubpf_hash_evict_key(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at, u32 hel
 }
 
 /*
- * Evict an element of a full LRU table for the holder of a bucket's lock: index + 1, or 0 if the hand found none in one
- * turn.
+ * Evict an element of a full LRU table. The caller holds the lock of bucket `held`. Returns the element's index + 1, or
+ * 0 if the hand found none in one turn.
  */
 GPUBPF_FN u32 gpubpf_hash_evict(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 held)
 {
@@ -119,7 +119,7 @@ GPUBPF_FN u32 gpubpf_hash_evict(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 held)
 	return found ? at : 0;
 }
 
-/* Fill a free element and insert it as the first one of its bucket, whose lock is held. */
+/* Fill a free element and insert it as the first one of a bucket, whose lock the caller holds. */
 GPUBPF_FN void gpubpf_hash_insert(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at, u32 bucket,
 				  GPUBPF_PRIVATE const u8 *key, GPUBPF_PRIVATE const u8 *value)
 {
@@ -142,7 +142,7 @@ GPUBPF_FN void gpubpf_hash_insert(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at, u32 bucke
 	gpubpf_store_release_u32(head, at);
 }
 
-/* Set the key, whether it exists or not. The caller holds the lock. */
+/* Set the value of a key, whether the key exists or not. The caller holds the bucket's lock. */
 GPUBPF_FN s64 gpubpf_hash_set_locked(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 bucket, GPUBPF_PRIVATE const u8 *key,
 				     GPUBPF_PRIVATE const u8 *value, u64 flags)
 {
@@ -171,7 +171,7 @@ GPUBPF_FN s64 gpubpf_hash_set_locked(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 bucket, GP
 
 #define GPUBPF_HASH_MAX_CACHED_STEPS 4u
 
-/* A look-up in the multiprocessor's cache; 0: not found there. The lowering emits it before a normal look-up. */
+/* Look up in the multiprocessor's cache only; 0: not found there. The lowering emits this before a normal look-up. */
 GPUBPF_FN u64 gpubpf_hash_glance(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE const u8 *key)
 {
 #ifdef GPUBPF_HAS_CACHED_LOADS
@@ -229,8 +229,10 @@ GPUBPF_FN s64 gpubpf_hash_update(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE con
 			ret = flags == GPUBPF_EXIST ? -GPUBPF_ENOENT : -GPUBPF_E2BIG;
 		} else if (at == 0 && !(map_flags & GPUBPF_LAYOUT_LRU) && !gpubpf_hash_has_room(map, max_entries) &&
 			   gpubpf_load_acquire_u32(lock) == 0) {
-			/* no lane inserts the key now: if the next walk does not find it, the table is full without
-			 * it */
+			/*
+			 * no other lane can insert the key now: if the next walk does not find it, the table is full of
+			 * other keys
+			 */
 			full = 1;
 		} else if (gpubpf_hash_trylock(lock)) {
 			ret = gpubpf_hash_set_locked(env, GPUBPF_MAP_PASS, bucket, key, value, flags);
@@ -250,7 +252,7 @@ GPUBPF_FN s64 gpubpf_hash_update(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE con
 	return ret;
 }
 
-/* Unlink the key's element. The caller holds the lock. */
+/* Delete the key. The caller holds the bucket's lock. */
 GPUBPF_FN s64 gpubpf_hash_delete_locked(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 bucket, GPUBPF_PRIVATE const u8 *key)
 {
 	u64 before = 0;
@@ -299,8 +301,8 @@ GPUBPF_FN u32 gpubpf_hash_key_of(u64 elem, GPUBPF_PRIVATE u8 *key, u32 key_size)
 }
 
 /*
- * Returns the lane's value of the first live element from *at on, writes its key and advances *at; 0 after the last
- * one. An element that is reused meanwhile has a new key, which may be skipped.
+ * Return the lane's value of the first element in use from index *at on, write its key, and advance *at; 0 after the
+ * last element. If an element is reused meanwhile, its new key may be skipped.
  */
 GPUBPF_FN u64 gpubpf_hash_each(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE u64 *at, GPUBPF_PRIVATE u8 *key)
 {

@@ -14,7 +14,7 @@
 #define GPUBPF_HASH_ALIGN 16         /* alignment of elements */
 
 #define GPUBPF_HASH_END 0x80000000u
-#define GPUBPF_HASH_LOST 0xffffffffu /* result of a walk: the chain changed during the walk */
+#define GPUBPF_HASH_LOST 0xffffffffu /* result of gpubpf_hash_walk(): the chain changed during the walk */
 #define GPUBPF_HASH_LIVE 0x80000000u
 #define GPUBPF_HASH_ZOMBIE 0x40000000u
 #define GPUBPF_HASH_MAX 0x7ffffffeu  /* maximum number of entries */
@@ -24,23 +24,23 @@
 #define GPUBPF_HASH_HAND 320
 #define GPUBPF_HASH_BUCKETS 384
 
-/* states of a bucket's lock; 0: free */
+/* values of a bucket's lock; 0: free */
 #define GPUBPF_HASH_HELD 1u
-#define GPUBPF_HASH_STUCK 2u         /* held, and a waiter has timed out */
+#define GPUBPF_HASH_STUCK 2u         /* a lane holds the lock, and another lane timed out waiting for it */
 
-#define GPUBPF_HASH_SMALL 65536u     /* maximum entries of a small table */
-#define GPUBPF_HASH_STEPS 64u        /* steps of the hand in one turn */
+#define GPUBPF_HASH_SMALL 65536u     /* maximum entries of a table that gets twice as many buckets */
+#define GPUBPF_HASH_STEPS 64u        /* number of elements that the hand of an LRU table visits in one turn */
 
 /*
- * turns that one fruitless turn of the hand counts for: after two full cycles, and GPUBPF_SHORT_WAIT_TURNS more turns, the
- * operation ends
+ * loop turns that count for one turn of the hand that found nothing: an operation ends after two full cycles, and
+ * GPUBPF_SHORT_WAIT_TURNS more turns
  */
 #define GPUBPF_HASH_FRUITLESS_TURNS(max_entries) \
 	(GPUBPF_MAX_WAIT_TURNS / (GPUBPF_SHORT_WAIT_TURNS + (max_entries) / (GPUBPF_HASH_STEPS / 2)))
 
 /*
- * The power of two at or above n, 0 < n <= 2^31. Small tables use the next larger one, so that fewer keys share a
- * bucket.
+ * Return the number of buckets for n entries, 0 < n <= 2^31: the smallest power of two that is not below n. Small
+ * tables have twice as many, so that fewer keys share a bucket.
  */
 GPUBPF_FN u32 gpubpf_hash_nbuckets(u32 n)
 {
@@ -53,12 +53,12 @@ GPUBPF_FN u32 gpubpf_hash_nbuckets(u32 n)
 	return n + 1;
 }
 
-#define GPUBPF_HASH_NEAR_BITS 5      /* keys that differ only in these bits have neighbouring buckets */
+#define GPUBPF_HASH_NEAR_BITS 5      /* keys that differ only in this many low bits have neighbouring buckets */
 #define GPUBPF_HASH_NEAR ((1u << GPUBPF_HASH_NEAR_BITS) - 1)
 
 /*
- * Bucket of a key of at most one u32. Nearby keys have nearby buckets, so that a warp, whose keys are often
- * consecutive, touches few cache lines. Consecutive groups of keys are spread by multiples of the golden ratio, so that
+ * Return the bucket of a key of at most one u32. Nearby keys have nearby buckets, so that a warp, whose keys are often
+ * consecutive, touches few cache lines. Groups of consecutive keys are spread by multiples of the golden ratio, so that
  * fewer than 2^16 consecutive keys share no bucket. The higher bits are mixed in, so that no distance between keys is
  * bad.
  */
@@ -104,7 +104,10 @@ GPUBPF_FN u64 gpubpf_hash_value_at(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at, u32 copy
 	       (at - 1) * (u64)GPUBPF_ROUND8(value_size);
 }
 
-/* The lane's value: the copy of its multiprocessor, which is a summand or an independent value. */
+/*
+ * Return the address of the lane's value: that in the copy of its multiprocessor, which is a summand or an independent
+ * value.
+ */
 GPUBPF_FN u64 gpubpf_hash_own_value_at(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at)
 {
 	u32 copy = map_flags & GPUBPF_LAYOUT_COPIES ? gpubpf_copy_of(copies) : gpubpf_own_copy(copies);
@@ -129,8 +132,8 @@ GPUBPF_FN void gpubpf_hash_mark(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at)
 }
 
 /*
- * Returns 1 if the element holds the key with first word `word`, and 0 if it does not. A result of 2 means that the key
- * is being replaced.
+ * Compare the element's key with `key`, whose first word is `word`. Returns 1 if they are equal, 0 if not, 2 if the
+ * element's key is being replaced.
  */
 GPUBPF_FN u32 gpubpf_hash_holds_word(u64 elem, GPUBPF_PRIVATE const u8 *key, u32 key_size, u64 word)
 {
@@ -151,8 +154,8 @@ GPUBPF_FN u32 gpubpf_hash_holds(u64 elem, GPUBPF_PRIVATE const u8 *key, u32 key_
 }
 
 /*
- * Returns the key's element as index + 1, 0 if it does not exist, or GPUBPF_HASH_LOST. *before is the address of the
- * word that points to the element.
+ * Search a bucket's chain. Returns the key's element as index + 1, 0 if it does not exist, or GPUBPF_HASH_LOST. *before
+ * is the address of the link to the element.
  */
 GPUBPF_FN u32 gpubpf_hash_walk(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE const u8 *key, u32 bucket,
 			       GPUBPF_PRIVATE u64 *before)
@@ -177,7 +180,7 @@ GPUBPF_FN u32 gpubpf_hash_walk(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE const
 	return GPUBPF_HASH_LOST;
 }
 
-/* after this many turns, may the lane wait for the lock once more? */
+/* May the lane continue to wait for the bucket's lock after this many turns? */
 GPUBPF_FN u32 gpubpf_hash_may_wait(u64 bucket, u32 turns)
 {
 	u32 lock;
@@ -213,9 +216,10 @@ GPUBPF_FN u32 gpubpf_hash_unlock(GPUBPF_ENV, u64 bucket)
 }
 
 /*
- * Set the value. Summands: the first copy gets it, and the others become 0. Independent values: the lane's copy gets
- * it, and the others become 0 if the element is new. With GPUBPF_LAYOUT_ALL_COPIES, used by bpf(2) on the host, `value` has
- * all copies in a row, each padded to 8 bytes.
+ * Set an element's value. If copies are summands, the first one becomes the value and the others 0. If they are
+ * independent, the lane's copy becomes the value, and the others 0 if the element is new. With
+ * GPUBPF_LAYOUT_ALL_COPIES, used by bpf(2) on the host, `value` has all copies one after the other, each padded to 8
+ * bytes.
  */
 GPUBPF_FN void gpubpf_hash_set_value(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at, u32 is_new, GPUBPF_PRIVATE const u8 *value)
 {
@@ -234,7 +238,7 @@ GPUBPF_FN void gpubpf_hash_set_value(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at, u32 is
 	gpubpf_put_value(gpubpf_hash_value_at(env, GPUBPF_MAP_PASS, at, own), value, value_size, map_flags);
 }
 
-/* Is an element free? A hint that is exact while no lane inserts or deletes. */
+/* Is an element free? Exact only while no lane inserts or deletes. */
 GPUBPF_FN u32 gpubpf_hash_has_room(u64 map, u32 max_entries)
 {
 	return (u32)gpubpf_load_u64(map + GPUBPF_HASH_FREE_LIST) != 0 ||
@@ -242,8 +246,8 @@ GPUBPF_FN u32 gpubpf_hash_has_room(u64 map, u32 max_entries)
 }
 
 /*
- * Take a free element: index + 1, or 0 if all are in use. The counter of changes prevents the ABA problem: a list head
- * that was removed and added again differs from the one that was read.
+ * Take a free element. Returns its index + 1, or 0 if all are in use. The counter of changes prevents the ABA problem:
+ * a list head that was removed and added again differs from the one that was read.
  */
 GPUBPF_FN u32 gpubpf_hash_alloc_elem(GPUBPF_ENV, GPUBPF_MAP_ARGS)
 {
@@ -287,7 +291,7 @@ GPUBPF_FN void gpubpf_hash_unpin(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at)
 		gpubpf_hash_free_elem(env, GPUBPF_MAP_PASS, at);
 }
 
-/* Set the value of an element that a walk without lock found. 0: the element was deleted meanwhile. */
+/* Set the value of an element that a walk without lock found. Returns 0 if the element was deleted meanwhile. */
 GPUBPF_FN u32 gpubpf_hash_set_found(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at, GPUBPF_PRIVATE const u8 *key,
 				    GPUBPF_PRIVATE const u8 *value)
 {

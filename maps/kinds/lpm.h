@@ -15,8 +15,8 @@
 
 #include "hash.h"
 
-#define GPUBPF_LPM_HEAD 4u             /* bytes before the bits */
-#define GPUBPF_LPM_KEY 260u            /* bytes of the longest key */
+#define GPUBPF_LPM_HEAD 4u             /* bytes of the length, which precede the bits */
+#define GPUBPF_LPM_KEY 260u            /* bytes of the longest key, with its length */
 #define GPUBPF_LPM_WORDS ((GPUBPF_LPM_KEY + 7) / 8)
 
 GPUBPF_FN u32 gpubpf_lpm_most(u32 key_size)
@@ -24,7 +24,7 @@ GPUBPF_FN u32 gpubpf_lpm_most(u32 key_size)
 	return (key_size - GPUBPF_LPM_HEAD) * 8;
 }
 
-/* Mask of the first n bits of 8 bytes, in their order as a word. */
+/* Return the mask of the first n bits of 8 bytes, as a word. */
 GPUBPF_FN u64 gpubpf_lpm_mask(u32 n)
 {
 	if (n >= 64)
@@ -32,7 +32,7 @@ GPUBPF_FN u64 gpubpf_lpm_mask(u32 n)
 	return ((1ul << (n & 56)) - 1) | (u64)(0xff00u >> (n & 7) & 0xff) << (n & 56);
 }
 
-/* The prefix of the key's first n bits. */
+/* Write the prefix of the key's first n bits, with its length. */
 GPUBPF_FN void gpubpf_lpm_cut(GPUBPF_PRIVATE u64 *to, GPUBPF_PRIVATE const u8 *key, u32 key_size, u32 n)
 {
 	u32 i, before;
@@ -50,7 +50,7 @@ GPUBPF_FN u64 gpubpf_lpm_lengths_at(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 n)
 	return env->arena + data + max_entries * stride + n / 64 * 8;
 }
 
-/* the number of the highest set bit; the word must not be 0 */
+/* Return the index of the highest set bit of a word that is not 0. */
 GPUBPF_FN u32 gpubpf_lpm_top(u64 word)
 {
 	u32 top = 0, step;
@@ -60,7 +60,7 @@ GPUBPF_FN u32 gpubpf_lpm_top(u64 word)
 	return top;
 }
 
-/* The longest length below `n` that a prefix may have, plus 1; 0: no shorter prefix exists. */
+/* Return 1 + the longest length below n that any prefix may have; 0: there is no shorter prefix. */
 GPUBPF_FN u32 gpubpf_lpm_next(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 n)
 {
 	u32 words = (n + 63) / 64, found = 0;
@@ -82,7 +82,7 @@ GPUBPF_FN u64 gpubpf_lpm_lookup(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE cons
 	u64 prefix[GPUBPF_LPM_WORDS], address = 0;
 
 	n = n > gpubpf_lpm_most(key_size) ? 0 : n + 1;
-	/* call each function at only one place, because they are inlined */
+	/* each function is called at only one place, because calls are inlined */
 	while (n && !address) {
 		n = gpubpf_lpm_next(env, GPUBPF_MAP_PASS, n);
 		if (n) {

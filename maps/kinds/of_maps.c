@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Maps of maps (of_maps.h) on the host; the values are numbers. Callers have already checked whether a map may be an
- * element.
+ * The host's operations on maps of maps (of_maps.h); a value is a map's number. Callers have checked that the map may
+ * be an element.
  */
 #include "maps/impl.h"
 
@@ -25,7 +25,7 @@ static int check_values(const struct gpubpf_map *map, struct gpubpf_map_fault *f
 	return map->inner ? 0 : gpubpf_map_set_fault(fault, "inner map", 0, "given by __array(values, ...) or inner_map_fd");
 }
 
-/* Programs get no addresses of values. */
+/* Returns -1: programs get no addresses of values. */
 static int64_t of_maps_where(const struct gpubpf_map_layout *l, uint64_t off, uint64_t size)
 {
 	return -1;
@@ -75,7 +75,7 @@ static int array_erase(const struct gpubpf_map_view *view, const void *key)
 	return array_read(view, key, &number) ? -ENOENT : array_write(view, key, &none, GPUBPF_ANY);
 }
 
-/* iterates over elements that name a map */
+/* Iterates over the slots that have a map. */
 static int array_iterate(const struct gpubpf_map_view *view, uint64_t *cursor, void *key, void *value)
 {
 	uint32_t number = 0;
@@ -97,7 +97,7 @@ static int hash_check(struct gpubpf_map *map, struct gpubpf_map_fault *fault)
 	return err ? err : check_values(map, fault);
 }
 
-/* The host deletes keys while lanes look them up. */
+/* Lays out the hash table. The host deletes keys while lanes look them up. */
 static void hash_size(struct gpubpf_map_layout *l, const struct gpubpf_map *map, const struct gpubpf_map_scale *scale)
 {
 	l->flags |= GPUBPF_LAYOUT_DELETES;

@@ -14,9 +14,9 @@
 #include "array.h"
 #include "hash.h"
 
-#define GPUBPF_OF_MAPS_POINTER 0x8000u /* GPUBPF_PTR_MAP */
+#define GPUBPF_OF_MAPS_POINTER 0x8000u /* equals GPUBPF_PTR_MAP of core/model/facts.h */
 
-/* The map named by the value at an address; 0: the value names no map, or the address is 0. */
+/* Return the map pointer for the value at an address; 0: the value names no map, or the address is 0. */
 GPUBPF_FN u64 gpubpf_of_maps_named(u64 address)
 {
 	u32 number = address ? gpubpf_load_acquire_u32(address) : 0;
@@ -24,7 +24,7 @@ GPUBPF_FN u64 gpubpf_of_maps_named(u64 address)
 	return number && number < GPUBPF_ARENA_ROWS ? GPUBPF_OF_MAPS_POINTER + number - 1 : 0;
 }
 
-/* ctl and data of the layout of a map that a look-up returned. */
+/* Return ctl, or data, of the map to which a map pointer points. */
 GPUBPF_FN u64 gpubpf_of_maps_ctl(GPUBPF_ENV, u64 map)
 {
 	return gpubpf_load_u64(env->arena + GPUBPF_ARENA_MAPS + (map - GPUBPF_OF_MAPS_POINTER) * GPUBPF_ROW_SIZE + GPUBPF_ROW_CTL);

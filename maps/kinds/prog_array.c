@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* PROG_ARRAY (prog_array.h) on the host: like an ARRAY_OF_MAPS. The callers know the meaning of the numbers. */
+/*
+ * The host's operations on PROG_ARRAY (prog_array.h), by those of ARRAY_OF_MAPS. A value is a program's number; callers
+ * check it.
+ */
 #include "maps/impl.h"
 
 #include "maps/host/host.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Queues (queue.h) on the host, and functions that stacks share. */
+/* The host's operations on queues (queue.h), and functions that stacks share. */
 #include "queue_kind.h"
 
 #include <errno.h>
 
-/* like queue_stack_map_alloc_check() of the kernel */
+/* Checks a definition like queue_stack_map_alloc_check() of the kernel. */
 int gpubpf_queue_check(struct gpubpf_map *map, struct gpubpf_map_fault *fault)
 {
 	if (map->key_size)
@@ -31,7 +31,9 @@ int gpubpf_queue_next_key(const struct gpubpf_map_view *view, const void *key, v
 	return -EINVAL;
 }
 
-/* From the oldest value to the newest. A value that is pushed or popped meanwhile may be seen or not. */
+/*
+ * Iterates from the oldest value to the newest. A value that is pushed or popped meanwhile may or may not be visited.
+ */
 static int queue_iterate(const struct gpubpf_map_view *view, uint64_t *cursor, void *key, void *value)
 {
 	const struct gpubpf_map_layout *l = view->layout;

@@ -40,28 +40,29 @@
 #define GPUBPF_QUEUE_RING 512        /* the ring of values */
 #define GPUBPF_QUEUE_FREE_RING 768
 #define GPUBPF_QUEUE_STUCK 1024
-#define GPUBPF_QUEUE_END 1152        /* bytes of ctl */
-#define GPUBPF_QUEUE_OUT 128         /* offset of the dequeue tickets in a ring */
+#define GPUBPF_QUEUE_END 1152        /* number of bytes from ctl to the entries */
+#define GPUBPF_QUEUE_OUT 128         /* offset of the dequeue tickets from a ring's enqueue tickets */
 #define GPUBPF_QUEUE_ENTRIES 2       /* entries of a ring per value */
 
 #define GPUBPF_QUEUE_UNSAFE (1ul << 32)
 
-#define GPUBPF_QUEUE_FAST_CLAIM_MIN 1024     /* with at least this many left, a claim adds without a check */
+#define GPUBPF_QUEUE_FAST_CLAIM_MIN 1024     /* while a counter has at least this value, a lane claims by an add
+					      * without a compare-exchange */
 
 /*
- * loop turns until a ticket is void; and until a fruitless claim means empty or full although other lanes are in the
- * middle of an operation
+ * MAX_LOOKS: reads of a ticket's entry until the lane voids the ticket. MAX_IDLE_TURNS: turns in which a lane can claim
+ * nothing until it reports empty or full, although other lanes are in the middle of an operation.
  */
 #define GPUBPF_QUEUE_MAX_LOOKS 32
 #define GPUBPF_QUEUE_MAX_IDLE_TURNS 64
 
-/* a dequeue ticket, and how often its entry was read; no ticket if looks is 0 */
+/* a dequeue ticket, and how often the lane has read its entry; looks 0: no ticket */
 struct gpubpf_queue_visit {
 	u64 ticket;
 	u32 looks;
 };
 
-/* The entries of the ring of values, or of free cells. */
+/* Return the address of the entries of a ring: that of values, or that of free cells. */
 GPUBPF_FN u64 gpubpf_queue_entries(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 ring)
 {
 	return env->arena + data + (ring == GPUBPF_QUEUE_RING ? 0 : 8ul * GPUBPF_QUEUE_ENTRIES * max_entries);
@@ -77,13 +78,16 @@ GPUBPF_FN u64 gpubpf_queue_entry(u64 round, u32 number)
 	return round << 33 | number;
 }
 
-/* positive if the entry is in a later round, negative if in an earlier one */
+/* Compare the entry's round with `round`: positive if it is later, negative if earlier, 0 if equal. */
 GPUBPF_FN s64 gpubpf_queue_ahead(u64 entry, u64 round)
 {
 	return (s64)((entry >> 33 << 33) - (round << 33));
 }
 
-/* `holds`: the lane has a ticket or a cell. The reads of a ticket are bounded, and giving up would lose a cell. */
+/*
+ * May the lane continue to loop after this many turns? `holds`: it has a ticket or a cell. It then waits longer,
+ * because to give up would lose a cell, and the reads of a ticket are bounded.
+ */
 GPUBPF_FN u32 gpubpf_queue_may_continue(u64 map, u32 turns, u32 holds)
 {
 	gpubpf_rest(turns);
@@ -109,7 +113,7 @@ GPUBPF_FN u32 gpubpf_queue_done(GPUBPF_ENV, u64 map)
 	return gpubpf_load_u32(env->arena + GPUBPF_ARENA_IS_VERSION) != 0;
 }
 
-/* A ticket for each active lane that works on this queue. */
+/* Return a ticket to each active lane that works on this queue, by one add. */
 GPUBPF_FN u64 gpubpf_queue_ticket(u64 next, u32 map_flags)
 {
 #ifdef GPUBPF_HAS_WARP
@@ -124,7 +128,7 @@ GPUBPF_FN u64 gpubpf_queue_ticket(u64 next, u32 map_flags)
 #endif
 }
 
-/* Claim up to n of `base` plus the count at `at`; returns the number claimed. */
+/* Claim up to n of the number `base` plus the counter at `at`. Returns the number claimed. */
 GPUBPF_FN u32 gpubpf_queue_claim_some(u64 at, u64 base, u32 n)
 {
 	u64 count = gpubpf_load_u64(at);
@@ -144,7 +148,7 @@ GPUBPF_FN u32 gpubpf_queue_claim_some(u64 at, u64 base, u32 n)
 	return gpubpf_cas_relaxed_u64(at, count, count - got) == count ? got : 0;
 }
 
-/* Claims one for each active lane that works on this queue: has this lane got one? */
+/* Claim one for each active lane that works on this queue. Returns whether this lane got one. */
 GPUBPF_FN u32 gpubpf_queue_claim(u64 at, u64 base, u32 map_flags)
 {
 #ifdef GPUBPF_HAS_WARP
@@ -160,8 +164,8 @@ GPUBPF_FN u32 gpubpf_queue_claim(u64 at, u64 base, u32 map_flags)
 }
 
 /*
- * A claim failed: is the queue really empty or full, rather than in the middle of other operations? After some turns
- * the answer is yes.
+ * Is the queue really empty or full after a failed claim, rather than in the middle of other operations? The answer is
+ * also yes after MAX_IDLE_TURNS.
  */
 GPUBPF_FN u32 gpubpf_queue_is_exhausted(u64 map, u64 at, u64 base, u32 idle_turns)
 {
@@ -171,7 +175,8 @@ GPUBPF_FN u32 gpubpf_queue_is_exhausted(u64 map, u64 at, u64 base, u32 idle_turn
 }
 
 /*
- * May a number be put into the entry by this ticket? Not if the dequeuer with the same ticket may already have passed.
+ * May an enqueuer with this ticket put its number into the entry? Not if the dequeuer with the same ticket may already
+ * have read the entry.
  */
 GPUBPF_FN u32 gpubpf_queue_accepts(u64 ring, u64 entry, u64 ticket, u64 round)
 {
@@ -180,8 +185,8 @@ GPUBPF_FN u32 gpubpf_queue_accepts(u64 ring, u64 entry, u64 ticket, u64 round)
 }
 
 /*
- * Enqueue a number into a ring. Returns 0 if the ticket's entry could not take it. Most entries are in the state that
- * the previous round left, so that is tried first.
+ * Enqueue a number into a ring. Returns 0 if the ticket's entry could not take it. The function first tries an exchange
+ * with the state in which the previous round leaves most entries.
  */
 GPUBPF_FN u32 gpubpf_queue_offer(u64 ring, u64 entries, u32 max_entries, u32 map_flags, u32 number)
 {
@@ -197,8 +202,8 @@ GPUBPF_FN u32 gpubpf_queue_offer(u64 ring, u64 entries, u32 max_entries, u32 map
 }
 
 /*
- * Read a ticket's entry: returns its number, or 0. The exchange is made even if it changes nothing, so that an enqueuer
- * that later finds the entry empty sees that this ticket was drawn.
+ * Read the entry of a dequeue ticket. Returns its number, or 0. The exchange is made even if it changes nothing, so
+ * that an enqueuer that later finds the entry empty sees that this ticket was drawn.
  */
 GPUBPF_FN u32 gpubpf_queue_fetch(u64 ring, u64 entries, u32 max_entries, u32 map_flags,
 				 GPUBPF_PRIVATE struct gpubpf_queue_visit *v)
@@ -226,7 +231,7 @@ GPUBPF_FN u32 gpubpf_queue_fetch(u64 ring, u64 entries, u32 max_entries, u32 map
 	return 0;
 }
 
-/* A cell for a lane that has claimed one: a cell that was never used, or a free one. */
+/* Return a cell to a lane that has claimed one: a cell that was never used, or a free one. */
 GPUBPF_FN u32 gpubpf_queue_cell(u64 map, u64 entries, u32 max_entries, u32 map_flags,
 				GPUBPF_PRIVATE struct gpubpf_queue_visit *v)
 {
@@ -240,7 +245,10 @@ GPUBPF_FN u32 gpubpf_queue_cell(u64 map, u64 entries, u32 max_entries, u32 map_f
 	return gpubpf_queue_fetch(map + GPUBPF_QUEUE_FREE_RING, entries, max_entries, map_flags, v);
 }
 
-/* flags: BPF_ANY, or BPF_EXIST: a full queue replaces its oldest value. Returns 0, -E2BIG, -EINVAL or -EBUSY. */
+/*
+ * Push a value. flags: BPF_ANY, or BPF_EXIST: a full queue replaces its oldest value. Returns 0, -E2BIG, -EINVAL or
+ * -EBUSY.
+ */
 GPUBPF_FN s64 gpubpf_queue_push(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE const u8 *value, u64 flags)
 {
 	u64 map = env->arena + ctl, values = gpubpf_queue_entries(env, GPUBPF_MAP_PASS, GPUBPF_QUEUE_RING);
@@ -283,7 +291,7 @@ GPUBPF_FN s64 gpubpf_queue_push(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE cons
 	return ret;
 }
 
-/* Returns 0, -ENOENT or -EBUSY. On an error the value is 0, as in the kernel. */
+/* Pop the oldest value. Returns 0, -ENOENT or -EBUSY. On an error the value is 0, as in the kernel. */
 GPUBPF_FN s64 gpubpf_queue_pop(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE u8 *value)
 {
 	u64 map = env->arena + ctl, values = gpubpf_queue_entries(env, GPUBPF_MAP_PASS, GPUBPF_QUEUE_RING);
@@ -318,7 +326,9 @@ GPUBPF_FN s64 gpubpf_queue_pop(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE u8 *v
 	return done || cell ? ret : gpubpf_queue_time_out(map);
 }
 
-/* The ticket + 1 of the first value for which no dequeue ticket was drawn, and its entry. 0: no value was found. */
+/*
+ * Return 1 + the ticket of the first value for which no dequeue ticket was drawn, and its entry. 0: no value was found.
+ */
 GPUBPF_FN u64 gpubpf_queue_front(u64 ring, u64 entries, u32 max_entries, GPUBPF_PRIVATE u64 *entry)
 {
 	u64 n = (u64)GPUBPF_QUEUE_ENTRIES * max_entries, ticket = gpubpf_load_acquire_u64(ring + GPUBPF_QUEUE_OUT), i;
@@ -332,7 +342,10 @@ GPUBPF_FN u64 gpubpf_queue_front(u64 ring, u64 entries, u32 max_entries, GPUBPF_
 	return 0;
 }
 
-/* Read the next value to be popped. It was the next one while its cell was copied, because it still is afterwards. */
+/*
+ * Read the value that the next pop returns. It was the next one during the copy of its cell, because it still is after
+ * the copy.
+ */
 GPUBPF_FN s64 gpubpf_queue_peek(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE u8 *value)
 {
 	u64 map = env->arena + ctl, values = gpubpf_queue_entries(env, GPUBPF_MAP_PASS, GPUBPF_QUEUE_RING);

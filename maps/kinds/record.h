@@ -11,7 +11,7 @@
 
 #include "ring.h"
 
-/* bytes of a segment, and of the room after it */
+/* bytes of a segment and of the room that follows it */
 static inline u64 gpubpf_ring_segment_bytes(const struct gpubpf_map_layout *l)
 {
 	return l->stride / GPUBPF_RING_SEGMENTS;
@@ -47,7 +47,10 @@ static inline bool gpubpf_record_is_at(u64 header, u64 position)
 	return (header & 0xffffffff00000000u) == gpubpf_ring_tag(position);
 }
 
-/* For a header at `offset` in its segment: the record must end before `end`. */
+/*
+ * Does the record with this header, at `offset` in its segment, lie in the segment and its room, and end at or before
+ * `end`?
+ */
 static inline bool gpubpf_record_fits(u64 header, u64 offset, u64 room, u64 end)
 {
 	if ((header & GPUBPF_RING_BATCH) && GPUBPF_RING_EACH(header) > GPUBPF_RING_EACH_MAX)
@@ -55,7 +58,7 @@ static inline bool gpubpf_record_fits(u64 header, u64 offset, u64 room, u64 end)
 	return gpubpf_record_bytes(header) <= room && offset + gpubpf_record_bytes(header) <= end;
 }
 
-#define GPUBPF_RECORD_AHEAD 4096 /* prefetch distance in bytes; it doubles the speed of checking records */
+#define GPUBPF_RECORD_AHEAD 4096 /* prefetch distance in bytes; prefetching doubles the speed of checking records */
 
 /* Have all `n` words of a batch arrived? The first word is its header. */
 static inline bool gpubpf_batch_arrived(const u64 *words, u64 n)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rings (ring.h) on the host: their size and their reader. The reader does not trust the arena. It checks positions and
- * sizes against the layout before it uses them. It copies a record out before it parses it, so that the application
- * cannot change it meanwhile.
+ * The host's operations on rings (ring.h): their size and their reader. The reader does not trust the arena. It checks
+ * positions and sizes against the layout before it uses them. It copies a record out before it parses it, so that the
+ * application cannot change it meanwhile.
  */
 #include "maps/impl.h"
 
@@ -15,15 +15,16 @@
 #include "record.h"
 
 #define RECORDS_AHEAD 32 /* prefetch distance while counting, in records */
-#define MAX_COUNT_BYTES (256 << 10) /* bytes of records that are counted before the reader publishes its position */
+#define MAX_COUNT_BYTES (256 << 10) /* maximum bytes of records that are counted before the reader publishes its
+				     * position */
 
 #define MIN_COPY_BYTES (64ull << 10)     /* minimum bytes of each copy of a ring */
 #define GPU_RING_COPY (1ull << 20)
 #define MIN_RING_BYTES 128ull
-#define MAX_RECORD_BYTES (64ull << 10)    /* bytes of a record of a ring with its header */
+#define MAX_RECORD_BYTES (64ull << 10)    /* maximum bytes of a record of a ring of bytes, with its header */
 #define PERF_FLAGS (BPF_F_MMAPABLE | BPF_F_INNER_MAP | BPF_F_PRESERVE_ELEMS)
 
-/* A stream of bytes, of records with room for value_size, or of perf events. */
+/* Checks a definition of a ring of bytes, of records with room for value_size bytes, or of perf events. */
 static int ring_check(struct gpubpf_map *map, struct gpubpf_map_fault *fault)
 {
 	bool bytes = map->type->flags & GPUBPF_MAP_BYTES, room = map->type->flags & GPUBPF_MAP_ROOM;
@@ -41,7 +42,8 @@ static int ring_check(struct gpubpf_map *map, struct gpubpf_map_fault *fault)
 	map->key_size = map->btf_key = 0;
 	if (!room)
 		map->value_size = 0;
-	if (!bytes && !room) { /* keys and values of a perf event array are descriptors in the kernel */
+	if (!bytes && !room) { /* keys and values of a perf event array are descriptors in the kernel, so their sizes
+			        * have no meaning here */
 		map->max_entries = map->max_entries ? map->max_entries : 1;
 		map->btf_value = 0;
 	}
@@ -57,7 +59,7 @@ static uint64_t pow2_at_least(uint64_t n)
 	return p;
 }
 
-/* flags: the type's flags */
+/* Return the bytes of one copy. flags: the type's flags. */
 static uint64_t ring_bytes(const struct gpubpf_map_layout *l, uint32_t flags, const struct gpubpf_map_scale *scale)
 {
 	uint64_t bytes = l->max_entries;
@@ -74,12 +76,13 @@ static uint64_t ring_bytes(const struct gpubpf_map_layout *l, uint32_t flags, co
 	return pow2_at_least(bytes < MIN_RING_BYTES ? MIN_RING_BYTES : bytes);
 }
 
-/* the room after a segment for its last record; it limits the size of a record */
+/* Return the bytes of the room after a segment for its last record, which limit the size of a record. */
 static uint64_t record_room(const struct gpubpf_map_layout *l)
 {
 	uint64_t words = GPUBPF_ROUND8(l->value_size) / 8;
 
-	if (l->value_size && l->value_size <= GPUBPF_RING_EACH_MAX) /* with room for a batch of 32 records */
+	if (l->value_size && l->value_size <= GPUBPF_RING_EACH_MAX) /* the room also suffices for a batch of 32
+								     * records */
 		return gpubpf_align(gpubpf_ring_batch_head(words, 1) + 32 * 8 * words, GPUBPF_REPLICA_ALIGN);
 	if (l->value_size)
 		return gpubpf_align(8 * words + 8, GPUBPF_REPLICA_ALIGN);
@@ -92,8 +95,8 @@ static uint64_t ring_stride(const struct gpubpf_map_layout *l)
 }
 
 /*
- * Every copy has the whole size if the budget allows it; otherwise all copies share the size. The print ring, which has
- * no map, is a ring of bytes.
+ * Sets the size of each copy: that of the definition if the budget allows it; otherwise all copies together have that
+ * size. The print ring, which has no map, is a ring of bytes.
  */
 static void ring_size(struct gpubpf_map_layout *l, const struct gpubpf_map *map, const struct gpubpf_map_scale *scale)
 {
@@ -132,20 +135,20 @@ struct reader {
 	void *arg;
 	uint64_t *record;      /* room for a record or a batch */
 	uint64_t one[GPUBPF_RING_EACH_MAX / 8]; /* one record of a batch */
-	uint64_t segment, room; /* bytes of a segment, and of the room after it */
-	bool last;             /* all writers have ended */
-	bool whole;            /* the agent has checked that all records of the copy have arrived */
+	uint64_t segment, room; /* bytes of a segment, and of the room that follows it */
+	bool last;             /* all writers have ended, so a record that has not arrived never will */
+	bool whole;            /* the agent has checked that all records of the current copy have arrived */
 	bool bad, stopped;
 	int64_t records;
 };
 
 enum step {
-	STEP_NEXT,               /* the position has moved */
-	STEP_END,              /* no further record is ready */
+	STEP_NEXT,               /* the position was advanced */
+	STEP_END,              /* no further record has arrived */
 	STEP_NONSENSE,
 };
 
-/* a copy and a position in it; a record there ends before `end` */
+/* a copy of the ring and a position in it; a record at the position ends at or before `end` */
 struct cursor {
 	uint32_t copy;
 	uint64_t position, end;
@@ -179,7 +182,7 @@ static bool header_fits(const struct reader *r, u64 header, const struct cursor 
 	return gpubpf_record_fits(header, GPUBPF_RING_OFFSET(p->position), r->room, p->end);
 }
 
-/* Find the next record after a gap: the next word that is a valid header for its position. */
+/* Find the next record after a gap: skip to the next word that is a valid header for its position. */
 static void resync(struct reader *r, struct cursor *p)
 {
 	u64 header;
@@ -198,7 +201,7 @@ static void deliver(struct reader *r, uint32_t copy, const void *record, uint32_
 	r->stopped = r->fn && r->fn(r->arg, copy, record, size) != 0;
 }
 
-/* The lanes of a batch, from its words of bits; 0 if they are invalid. */
+/* Return the number of lanes of a batch, from its words of bits; 0 if these are invalid. */
 static uint32_t lanes_of(u64 header, const uint32_t *bits)
 {
 	uint32_t lanes = GPUBPF_RING_LANES(header) < 32 ? bits[gpubpf_record_words(header)] : UINT32_MAX;
@@ -219,7 +222,10 @@ static bool complete_batch(struct reader *r, u64 header)
 	return true;
 }
 
-/* Hand out the records of a batch that were not taken yet. A reader that stops continues later with the next record. */
+/*
+ * Pass the records of a batch that the reader has not taken yet to the callback. A reader that stops here continues
+ * with the next record.
+ */
 static enum step take_batch(struct reader *r, const struct cursor *p, u64 header)
 {
 	const uint32_t *bits = (const uint32_t *)(r->record + 1);
@@ -241,7 +247,7 @@ static enum step take_batch(struct reader *r, const struct cursor *p, u64 header
 	return rank < n ? STEP_END : STEP_NEXT;
 }
 
-/* Without a callback: count the records of a batch that were not taken yet. */
+/* Count the records of a batch that the reader has not taken yet; used without a callback. */
 static enum step count_batch(struct reader *r, const struct cursor *p, u64 header)
 {
 	uint64_t n = GPUBPF_RING_LANES(header), done = gpubpf_load_u64(part_at(r, p->copy));
@@ -268,7 +274,7 @@ static bool fetch(struct reader *r, u64 at, u64 header)
 	return !(header & GPUBPF_RING_BATCH) || complete_batch(r, header);
 }
 
-/* Process the record at the cursor, and advance the position. */
+/* Process the record at the cursor and advance the position. */
 static enum step step(struct reader *r, struct cursor *p)
 {
 	u64 at = header_at(r, p), header = gpubpf_load_acquire_u64(at);
@@ -294,8 +300,8 @@ static enum step step(struct reader *r, struct cursor *p)
 }
 
 /*
- * Step to the next segment if this one ends here, and compute the end of the claimed bytes. False: no bytes are claimed
- * after the position.
+ * Step to the next segment if the position is at this one's end, and compute the end of the claimed bytes. False: no
+ * bytes are claimed after the position.
  */
 static bool enter_segment(const struct reader *r, struct cursor *p, uint64_t prod)
 {
@@ -307,7 +313,7 @@ static bool enter_segment(const struct reader *r, struct cursor *p, uint64_t pro
 	return p->position != gpubpf_ring_next_segment(prod) && GPUBPF_RING_OFFSET(p->position) < p->end;
 }
 
-/* The reader may have left a full segment before a lane opened the next one. */
+/* Can the reader be at this position? It may have left a full segment before a lane opened the next one. */
 static bool is_sane(const struct reader *r, uint64_t position, uint64_t prod)
 {
 	uint64_t ahead = (GPUBPF_RING_SEGMENT(prod) - GPUBPF_RING_SEGMENT(position)) % GPUBPF_RING_WRAP;
@@ -318,7 +324,7 @@ static bool is_sane(const struct reader *r, uint64_t position, uint64_t prod)
 	       (ahead || position <= prod);
 }
 
-/* Free all bytes before the position for the writers. */
+/* Let the writers reuse all bytes before the position. */
 static void free_room(struct reader *r, u64 cons, const struct cursor *p)
 {
 	bool over = GPUBPF_RING_OFFSET(p->position) >= r->segment;
@@ -327,7 +333,7 @@ static void free_room(struct reader *r, u64 cons, const struct cursor *p)
 	gpubpf_store_release_u64(cons, over ? gpubpf_ring_next_segment(p->position) : p->position);
 }
 
-/* Lanes that found all rings full may try again. */
+/* Increment the reader's counter, at which lanes that found all rings full try again. */
 static void signal_room(struct reader *r)
 {
 	u64 left = r->env.arena + GPUBPF_RING_FREED(r->layout->ctl, r->layout->copies);
@@ -336,8 +342,8 @@ static void signal_room(struct reader *r)
 }
 
 /*
- * Without a callback: count complete batches up to the first record that is no batch or is invalid. The function limits
- * its progress, so that a killed reader loses little.
+ * Count complete batches up to the first record that is no batch or is invalid; used without a callback. The function
+ * limits its progress, so that a killed reader loses little.
  */
 static bool count_batches(struct reader *r, struct cursor *p)
 {

@@ -44,22 +44,24 @@
 #define GPUBPF_RING_BATCH 0x20000000ul
 #define GPUBPF_RING_SIZE 0x1ffffffful
 #define GPUBPF_RING_FULL 0xfffffffffffffffful
-#define GPUBPF_RING_TRIES 9          /* rings that a lane tries before it drops a record */
-#define GPUBPF_RING_OPENS 64         /* full segments that a lane finds in a ring before it tries another one */
+#define GPUBPF_RING_TRIES 9          /* number of rings that a lane tries before it drops a record */
+#define GPUBPF_RING_OPENS 64         /* number of full segments that a lane finds in one ring before it tries another
+				      * ring */
 
-/* fields of a batch's header */
+/* fields of a batch's header: the number of lanes, each of which has a record */
 #define GPUBPF_RING_LANES(header) (((header) >> 24 & 31) + 1)
 #define GPUBPF_RING_EACH(header) (((header) >> 16 & 255) + 1) /* bytes of a record */
-#define GPUBPF_RING_LOW 16           /* number of low bits of words of bits in a header */
-#define GPUBPF_RING_EACH_MAX 240ul   /* 30 words of bits and the mask: 16 words of 64 bits */
+#define GPUBPF_RING_LOW 16           /* number of low bits of the words of bits that the header contains */
+#define GPUBPF_RING_EACH_MAX 240ul   /* maximum bytes of a record in a batch: 30 words of bits and the mask are 16
+				      * words of 64 bits */
 
-/* uapi/linux/bpf.h: bpf_ringbuf_query() */
+/* flags of bpf_ringbuf_query(), uapi/linux/bpf.h */
 #define GPUBPF_RB_AVAIL_DATA 0
 #define GPUBPF_RB_RING_SIZE 1
 #define GPUBPF_RB_CONS_POS 2
 #define GPUBPF_RB_PROD_POS 3
 
-/* never 0, so that zeroed memory contains no record */
+/* Return the part of a header that identifies the position. Never 0, so that zeroed memory contains no record. */
 GPUBPF_FN u64 gpubpf_ring_tag(u64 position)
 {
 	return ((position + 8) * 0x9e3779b97f4a7c15ul | 1ul << 32) & 0xffffffff00000000ul;
@@ -72,20 +74,20 @@ GPUBPF_FN u64 gpubpf_ring_header_at(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 copy, u64 p
 	       GPUBPF_RING_OFFSET(position);
 }
 
-/* Does the position lie after the segment's end, where claims fail? */
+/* Is the position after the end of its segment, so that claims fail? */
 GPUBPF_FN u32 gpubpf_ring_is_over(u64 position, u64 stride)
 {
 	return GPUBPF_RING_OFFSET(position) >= stride / GPUBPF_RING_SEGMENTS;
 }
 
-/* Has the reader left the segment after that of `position`? */
+/* Has the reader left the segment that follows that of `position`? */
 GPUBPF_FN u32 gpubpf_ring_next_free(u64 position, u64 cons)
 {
 	return (GPUBPF_RING_SEGMENT(position) + 1 - GPUBPF_RING_SEGMENT(cons)) % GPUBPF_RING_WRAP <
 	       GPUBPF_RING_SEGMENTS;
 }
 
-/* Open the segment after the full one of `seen`. Many lanes may try: one succeeds, for all of them. */
+/* Open the segment that follows the full one of position `seen`. If many lanes try, one succeeds, for all of them. */
 GPUBPF_FN void gpubpf_ring_open(u64 prod, u64 seen)
 {
 	u64 next = ((GPUBPF_RING_SEGMENT(seen) + 1) % GPUBPF_RING_WRAP) << GPUBPF_RING_SHIFT, found;
@@ -111,7 +113,7 @@ GPUBPF_FN u64 gpubpf_ring_claim_in(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 copy, u64 by
 			if (!gpubpf_ring_next_free(position,
 						   gpubpf_load_u64(env->arena + GPUBPF_RING_CONS(ctl, copies, copy))))
 				break;
-			gpubpf_fence(); /* the stores into the segment come after the reader's loads */
+			gpubpf_fence(); /* orders the stores into the segment after the reader's loads from it */
 			gpubpf_ring_open(prod, position);
 		}
 		position = gpubpf_fetch_add_relaxed_u64(prod, bytes);
@@ -122,8 +124,8 @@ GPUBPF_FN u64 gpubpf_ring_claim_in(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 copy, u64 by
 }
 
 /*
- * The ring of the lane's multiprocessor is full from `position` on: open its next segment, or use another ring. Once
- * all rings were full, lanes do not try again until the reader has freed room.
+ * Claim elsewhere after the ring of the lane's multiprocessor was full at `position`: open its next segment, or use
+ * another ring. Once all rings were full, lanes do not try again until the reader has freed room.
  */
 GPUBPF_FN u64 gpubpf_ring_claim_slow(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE u32 *where, u64 bytes, u64 position)
 {
@@ -131,7 +133,7 @@ GPUBPF_FN u64 gpubpf_ring_claim_slow(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE
 	u64 left = gpubpf_load_u64(env->arena + GPUBPF_RING_FREED(ctl, copies)) + 1;
 	u32 copy = *where, tries;
 
-	/* repeated adds to a full segment must not overflow into the segment's number, which would take minutes */
+	/* repeated adds to a full segment must not overflow into the number of the segment; that would take minutes */
 	if (GPUBPF_RING_OFFSET(position) >> (GPUBPF_RING_SHIFT - 2))
 		gpubpf_cas_relaxed_u64(prod, position + bytes, position - (1ul << (GPUBPF_RING_SHIFT - 2)));
 	if (gpubpf_load_u64(prod + 16) == left)
@@ -146,7 +148,10 @@ GPUBPF_FN u64 gpubpf_ring_claim_slow(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE
 	return GPUBPF_RING_FULL;
 }
 
-/* Claim `bytes` in one of the copies. Returns the address for the header, and its position; 0 if all are full. */
+/*
+ * Claim `bytes` in one of the copies. Returns the address for the header, and its position; 0 if the tried rings are
+ * full.
+ */
 GPUBPF_FN u64 gpubpf_ring_claim(GPUBPF_ENV, GPUBPF_MAP_ARGS, u64 bytes, GPUBPF_PRIVATE u64 *position)
 {
 	u32 copy = gpubpf_copy_of(copies);
@@ -192,14 +197,17 @@ GPUBPF_FN s64 gpubpf_ring_single(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE con
 	return 0;
 }
 
-/* bytes of a batch's header and its words of bits; `words`: words per record */
+/* Return the bytes of a batch's header and its words of bits; `words`: words per record. */
 GPUBPF_FN u32 gpubpf_ring_batch_head(u32 words, u32 lanes)
 {
 	return 8 + 8 * ((words + (lanes < 32) + 1) / 2);
 }
 
 #ifdef GPUBPF_HAS_WARP
-/* The first lane writes the header, and the words with the original lowest bits of the records' words. */
+/*
+ * Called by the first lane: write the header, and the words of bits, which have the original lowest bits of the
+ * records' words.
+ */
 GPUBPF_FN void gpubpf_ring_batch_bits(u64 at, u64 position, u32 lanes, GPUBPF_PRIVATE const u32 *bits, u32 words,
 				      u32 size)
 {
@@ -218,8 +226,8 @@ GPUBPF_FN void gpubpf_ring_batch_bits(u64 at, u64 position, u32 lanes, GPUBPF_PR
 }
 
 /*
- * Claim room for a batch if the ring of the warp's multiprocessor is full. All lanes get the same ring and position. On
- * GPUBPF_RING_FULL the drops are counted.
+ * Claim room for a batch after the ring of the warp's multiprocessor was full. All lanes get the same ring and
+ * position. If the result is GPUBPF_RING_FULL, the drops are counted.
  */
 GPUBPF_FN u64 gpubpf_ring_batch_slow(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 lanes, u32 rank, u64 bytes, u64 position,
 				     GPUBPF_PRIVATE u32 *copy)
@@ -234,7 +242,10 @@ GPUBPF_FN u64 gpubpf_ring_batch_slow(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 lanes, u32
 	return gpubpf_warp_from(lanes, position, first);
 }
 
-/* Work that does not need the position is between the add and the use of its result. */
+/*
+ * Output one record per lane as a batch. Work that does not need the position is between the add and the use of its
+ * result, to overlap its latency.
+ */
 GPUBPF_FN s64 gpubpf_ring_batch_of(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 lanes, u32 rank, GPUBPF_PRIVATE const u8 *data_,
 				   u32 size)
 {
@@ -259,7 +270,9 @@ GPUBPF_FN s64 gpubpf_ring_batch_of(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 lanes, u32 r
 	return 0;
 }
 
-/* Full warps have separate code: with an unknown mask, ptxas checks convergence at each operation. */
+/*
+ * Output a batch, with separate code for full warps: with an unknown mask, ptxas checks convergence at each operation.
+ */
 GPUBPF_FN s64 gpubpf_ring_batch(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE const u8 *data_, u32 size)
 {
 	u32 lanes = gpubpf_warp_active(), lane = gpubpf_lane();
@@ -274,7 +287,7 @@ GPUBPF_FN s64 gpubpf_ring_batch(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE cons
 GPUBPF_FN s64 gpubpf_ring_output(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE const u8 *data_, u64 size)
 {
 #ifdef GPUBPF_HAS_WARP
-	/* true or false for all lanes: do 32 records and their head fit into the room after a segment? */
+	/* the same in all lanes: do 32 records and their header fit into the room after a segment? */
 	if (__builtin_constant_p(size) && size > 0 && size <= GPUBPF_RING_EACH_MAX &&
 	    (value_size == 0 || size <= value_size) &&
 	    gpubpf_ring_batch_head((size + 7) / 8, 1) + 32 * ((size + 7) & ~7ul) <=
@@ -305,7 +318,7 @@ GPUBPF_FN void gpubpf_helper_ringbuf_discard(GPUBPF_ENV, u64 record, u64 flags)
 						     GPUBPF_RING_DISCARD);
 }
 
-/* a position as the number of bytes in all segments before it */
+/* Convert a position to the number of bytes in all segments before it. */
 GPUBPF_FN u64 gpubpf_ring_bytes(u64 position, u64 stride)
 {
 	u64 offset = GPUBPF_RING_OFFSET(position), segment = stride / GPUBPF_RING_SEGMENTS;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stacks (stack.h) on the host. */
+/* The host's operations on stacks (stack.h). */
 #include "queue_kind.h"
 
 #include <errno.h>
@@ -11,7 +11,9 @@ static void stack_size(struct gpubpf_map_layout *l, const struct gpubpf_map *map
 	l->size = l->data - l->ctl + l->max_entries * l->stride;
 }
 
-/* From the oldest value to the newest. A value that is pushed or popped meanwhile may be seen or not. */
+/*
+ * Iterates from the oldest value to the newest. A value that is pushed or popped meanwhile may or may not be visited.
+ */
 static int stack_iterate(const struct gpubpf_map_view *view, uint64_t *cursor, void *key, void *value)
 {
 	const struct gpubpf_map_layout *l = view->layout;

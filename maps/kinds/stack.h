@@ -34,7 +34,7 @@
 #define GPUBPF_STACK_WORD 128
 #define GPUBPF_STACK_OLDEST 136
 #define GPUBPF_STACK_STUCK 140
-#define GPUBPF_STACK_END 256         /* bytes of ctl */
+#define GPUBPF_STACK_END 256         /* number of bytes of ctl */
 #define GPUBPF_STACK_VALUE 8         /* offset of the value in a cell */
 
 #define GPUBPF_STACK_MOVING (1ul << 32)
@@ -59,15 +59,15 @@ GPUBPF_FN s64 gpubpf_stack_time_out(u64 map)
 	return -GPUBPF_EBUSY;
 }
 
-/* The word and the oldest cell are as read: the values are not moving, and both are valid. */
+/* Are no values moving, so that the word and the number of the oldest cell, as read, are both valid? */
 GPUBPF_FN u32 gpubpf_stack_is_still(u64 word, u32 oldest, u32 max_entries)
 {
 	return !(word & GPUBPF_STACK_MOVING) && (u32)word <= max_entries && oldest < max_entries;
 }
 
 /*
- * the active lanes that use this stack, the word and the oldest cell as one of them read them, and this lane's rank
- * among them
+ * what one lane read for all: the active lanes that use this stack, the word, and the number of the oldest cell; and
+ * this lane's rank among them
  */
 struct gpubpf_stack_look {
 	u64 word;
@@ -97,7 +97,7 @@ GPUBPF_FN void gpubpf_stack_look(u64 map, u32 map_flags, GPUBPF_PRIVATE struct g
 #endif
 }
 
-/* The number of lanes that can claim: all lanes before the first that is not ready. */
+/* Return the number of lanes that can claim: those that precede the first lane that is not ready. */
 GPUBPF_FN u32 gpubpf_stack_ready(GPUBPF_PRIVATE const struct gpubpf_stack_look *l, u32 ready)
 {
 #ifdef GPUBPF_HAS_WARP
@@ -111,8 +111,8 @@ GPUBPF_FN u32 gpubpf_stack_ready(GPUBPF_PRIVATE const struct gpubpf_stack_look *
 }
 
 /*
- * Replace the word, if unchanged, by one with `count` values; with `moves`, also advance the oldest cell. The state of
- * `cell`, if not 0, changes: it becomes the newest cell, and no lane may pop its old value.
+ * Replace the word, if unchanged, by one with `count` values; with `moves`, also advance the number of the oldest cell.
+ * `cell`, if not 0, becomes the newest cell: its state changes, so that no lane pops its old value.
  */
 GPUBPF_FN u32 gpubpf_stack_claim(u64 map, u64 word, u32 count, u32 oldest, u32 moves, u32 max_entries, u64 cell,
 				 u32 state)
@@ -132,7 +132,7 @@ GPUBPF_FN u32 gpubpf_stack_claim(u64 map, u64 word, u32 count, u32 oldest, u32 m
 	return 1;
 }
 
-/* One claim for all lanes that looked together: the stack then has `count` values. */
+/* Claim once for all lanes of the look; the stack then has `count` values. */
 GPUBPF_FN u32 gpubpf_stack_claim_together(u64 map, GPUBPF_PRIVATE const struct gpubpf_stack_look *l, u32 count)
 {
 #ifdef GPUBPF_HAS_WARP
@@ -157,7 +157,7 @@ GPUBPF_FN u32 gpubpf_stack_done(GPUBPF_ENV, u64 cell, u32 state)
 	return gpubpf_load_u32(env->arena + GPUBPF_ARENA_IS_VERSION) != 0;
 }
 
-/* Replace the oldest value of a full stack by this one. */
+/* Replace the oldest value of a full stack by the lane's value. */
 GPUBPF_FN u32 gpubpf_stack_replace(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE const struct gpubpf_stack_look *l,
 				   GPUBPF_PRIVATE const u8 *value)
 {
@@ -170,7 +170,10 @@ GPUBPF_FN u32 gpubpf_stack_replace(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE c
 	return gpubpf_stack_done(env, cell, state + 2);
 }
 
-/* flags: BPF_ANY, or BPF_EXIST: a full stack replaces its oldest value. Returns 0, -E2BIG, -EINVAL or -EBUSY. */
+/*
+ * Push a value. flags: BPF_ANY, or BPF_EXIST: a full stack replaces its oldest value. Returns 0, -E2BIG, -EINVAL or
+ * -EBUSY.
+ */
 GPUBPF_FN s64 gpubpf_stack_push(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE const u8 *value, u64 flags)
 {
 	u64 map = env->arena + ctl, cell;
@@ -207,8 +210,8 @@ GPUBPF_FN s64 gpubpf_stack_push(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE cons
 }
 
 /*
- * The cell of the newest value, if it can be read, with *word, *oldest and *state as read. Returns 0 if the stack is
- * empty (the count in *word is 0), or if the cell is being changed.
+ * Return the address of the newest value's cell if it can be read, with *word, *oldest and *state as read. Returns 0 if
+ * the stack is empty (the count in *word is 0), or if the cell is being changed.
  */
 GPUBPF_FN u64 gpubpf_stack_next(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE u64 *word,
 				GPUBPF_PRIVATE u32 *oldest, GPUBPF_PRIVATE u32 *state)
@@ -232,7 +235,7 @@ GPUBPF_FN u32 gpubpf_stack_is_empty(u64 word)
 	return !(word & GPUBPF_STACK_MOVING) && (u32)word == 0;
 }
 
-/* Returns 0, -ENOENT or -EBUSY. On an error the value is 0, as in the kernel. */
+/* Pop the newest value. Returns 0, -ENOENT or -EBUSY. On an error the value is 0, as in the kernel. */
 GPUBPF_FN s64 gpubpf_stack_pop(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE u8 *value)
 {
 	u64 map = env->arena + ctl, cell;
@@ -262,7 +265,7 @@ GPUBPF_FN s64 gpubpf_stack_pop(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE u8 *v
 	return done ? ret : gpubpf_stack_time_out(map);
 }
 
-/* Like a pop, but the value stays. The result is the value as of the second read of the cell's state. */
+/* Like a pop, but leaves the value in place. The peek linearizes at the second read of the cell's state. */
 GPUBPF_FN s64 gpubpf_stack_peek(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE u8 *value)
 {
 	u64 map = env->arena + ctl, word, cell;

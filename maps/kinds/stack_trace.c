@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* STACK_TRACE (stack_trace.h) on the host, like stack_trace_map_ops of the kernel. */
+/* The host's operations on STACK_TRACE (stack_trace.h), like stack_trace_map_ops of the kernel. */
 #include "maps/impl.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include "maps/host/host.h"
 #include "maps/host/stacks.h"
 
-/* like stack_map_alloc() */
+/* Checks a definition like stack_map_alloc() of the kernel. */
 static int stack_trace_check(struct gpubpf_map *map, struct gpubpf_map_fault *fault)
 {
 	uint32_t each = gpubpf_stack_frame_size(map->map_flags);

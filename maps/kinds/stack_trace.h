@@ -18,7 +18,8 @@
 #define GPUBPF_STACK_SKIP 0xfful          /* uapi/linux/bpf.h: BPF_F_SKIP_FIELD_MASK, the number of frames to skip */
 #define GPUBPF_STACK_USER (1ul << 8)
 #define GPUBPF_STACK_FAST (1ul << 9)
-#define GPUBPF_STACK_REUSE (1ul << 10)    /* a new stack replaces the one in its bucket */
+#define GPUBPF_STACK_REUSE (1ul << 10)    /* the flag by which a new stack replaces the one in its bucket
+					   * (BPF_F_REUSE_STACKID) */
 
 GPUBPF_FN u64 gpubpf_launch_stack(u64 word)
 {

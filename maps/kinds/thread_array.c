@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Arrays with one value per thread (thread_array.h) on the host. They differ from arrays only in the location of
- * values.
+ * The host's operations on arrays with one value per thread (thread_array.h). They differ from those on arrays only in
+ * the location of values.
  */
 #include "maps/impl.h"
 

@@ -108,8 +108,8 @@ LLVMValueRef low_library(struct low *l, const char *name, LLVMTypeRef *type);
  */
 LLVMValueRef low_call(struct low *l, const char *name, const LLVMValueRef *args, unsigned n);
 /*
- * Adds an attribute without a value to the function (at == LLVMAttributeFunctionIndex), or to its parameter number at -
- * 1.
+ * Adds an attribute without a value to the function or to one of its parameters. at: LLVMAttributeFunctionIndex, or 1 +
+ * the parameter's index.
  */
 void low_attribute(struct low *l, LLVMValueRef fn, LLVMAttributeIndex at, const char *name);
 LLVMValueRef low_const(struct low *l, uint64_t v);      /* i64 */
