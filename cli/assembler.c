@@ -17,7 +17,7 @@
 #define NAME "ptxas"
 #define TOOLKIT "/usr/local/cuda/bin"
 
-/* Relative folders of PATH are ignored: a program in the current folder is not trusted. */
+/* Finds the file. Relative folders of PATH are ignored, because a program in the current folder is not trusted. */
 static bool find_ptxas(char file[PATH_MAX])
 {
 	const char *requested = cli_env_assembler();

@@ -12,11 +12,11 @@
 
 struct cleaned {
 	int fd;
-	char pending[4];          /* the first bytes of a character whose other bytes have not arrived */
+	char pending[4];          /* the first bytes of a character whose other bytes have not been written yet */
 	size_t npending;
 };
 
-static bool missing[STDERR_FILENO + 1]; /* was closed when gpubpf started */
+static bool missing[STDERR_FILENO + 1]; /* by descriptor: it was closed when gpubpf started */
 static struct cleaned output = { .fd = STDOUT_FILENO }, errors = { .fd = STDERR_FILENO };
 
 /*
@@ -39,7 +39,7 @@ static size_t clean_one(const char *in, size_t size, char *out, size_t *made)
 	return n ? n : 1;
 }
 
-/* Number of leading bytes that need no change. */
+/* Return the number of leading bytes that need no change. */
 static size_t count_printable(const char *in, size_t size)
 {
 	size_t n = 0;
@@ -75,7 +75,7 @@ static ssize_t clean_write(void *cookie, const char *text, size_t size)
 	}
 	free(in);
 	free(out);
-	return written ? (ssize_t)size : 0; /* 0: error in errno */
+	return written ? (ssize_t)size : 0; /* 0: the error is in errno */
 }
 
 static int clean_close(void *cookie)
@@ -108,14 +108,14 @@ static void clean(FILE **stream, struct cleaned *c, int mode)
 	FILE *cleaned = fopencookie(c, "w", functions);
 
 	if (!cleaned)
-		return; /* out of memory: nothing else will work */
+		return; /* out of memory: the process cannot do anything useful */
 	setvbuf(cleaned, NULL, mode, BUFSIZ);
 	*stream = cleaned;
 }
 
 /*
- * Fill closed standard descriptors. Otherwise the next descriptors that gpubpf opens, of memory or sockets, would get
- * their numbers and receive its output. Reads and writes still fail.
+ * Open /dev/null on closed standard descriptors. Otherwise the next descriptors that gpubpf opens, of memory or
+ * sockets, would get their numbers and receive its output. Reads and writes still fail.
  */
 static void fill_missing(void)
 {

@@ -48,7 +48,7 @@ extern const struct cli_option_row cli_options[OPT_COUNT];
 struct cli_args;
 struct cli_command {
 	const char *object, *verb, *arguments, *page;
-	uint64_t options;      /* mask of enum cli_option */
+	uint64_t options;      /* set of enum cli_option: the options that the command line contains */
 	const char *summary;
 	int (*run)(const struct cli_args *args);
 };
@@ -61,22 +61,25 @@ struct cli_args {
 		const char **value;
 		uint32_t n;
 	} option[OPT_COUNT];
-	char **rest;           /* all words that are no options, NULL-terminated */
+	char **rest;           /* [nrest] all words that are not options, NULL-terminated */
 	int nrest;
 };
 
-/* options.c. Returns CLI_OK, or CLI_USAGE after printing the error. */
+/* options.c: parses the words after the command. Returns CLI_OK, or CLI_USAGE after printing the error. */
 int cli_parse(const struct cli_command *command, int argc, char **argv, struct cli_args *args);
 void cli_args_finish(struct cli_args *args);
 bool cli_has(const struct cli_args *args, enum cli_option option);
-/* The last value of the option, or `otherwise`. */
+/* Return the last value of the option, or `otherwise` if it was not passed. */
 const char *cli_str(const struct cli_args *args, enum cli_option option, const char *otherwise);
 /*
- * Parse a whole number not below `least` (0 or 1), or seconds as milliseconds. Returns false after printing the error.
+ * cli_u64() parses an option's value as a whole number not below `least` (0 or 1), and cli_ms() as seconds, which it
+ * returns as milliseconds. Return false after printing the error.
  */
 bool cli_u64(const struct cli_args *args, enum cli_option option, uint64_t least, uint64_t *value);
 bool cli_ms(const struct cli_args *args, enum cli_option option, uint64_t *ms);
-/* Parse `text`; `name` is for messages. If text is NULL, *ms stays unchanged. */
+/*
+ * Parse `text` as seconds into *ms, in milliseconds; `name` names it in messages. If text is NULL, *ms stays unchanged.
+ */
 bool cli_ms_of(const char *name, const char *text, uint64_t *ms);
 
 /* cli/commands/help.c */
@@ -88,12 +91,12 @@ void cli_help_tables(FILE *out);
 
 /* say.c: each prints one line with the prefix "gpubpf:" to standard error */
 void cli_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* The first error, as printed. For a refusal (its code is not GPUBPF_OK), `diag` has the parts. */
+/* The first error, as printed. If its code is not GPUBPF_OK it is a refusal, and `diag` has its parts. */
 struct cli_failure {
 	char text[4096];
 	struct gpubpf_diag diag;
 };
-/* Store the first error from now on in *failure as well; NULL: stop. */
+/* Store the first error from now on in *failure, in addition to printing it; NULL: stop. */
 void cli_capture_error(struct cli_failure *failure);
 void cli_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void cli_diag(const struct gpubpf_diag *diag);
@@ -102,7 +105,7 @@ struct gpubpf_unit;
 void cli_print_maps_memory(const struct gpubpf_unit *unit);
 /* Like cli_diag(), but prints `text` instead of the diagnostic's text. */
 void cli_diag_as(const struct gpubpf_diag *diag, const char *text);
-/* The most similar of n names to `name`, or NULL if none is similar. */
+/* Return the one of n names that is most similar to `name`; NULL: none is similar. */
 const char *cli_nearest(const char *name, const char *const *names, size_t n);
 
 /* environ.c: the only reader of the environment. Except where noted, an empty variable counts as unset. */
@@ -112,11 +115,12 @@ const char *cli_env_place(void);
 const char *cli_env_threads(void);
 const char *cli_env_session(void);
 const char *cli_env_path(void);
-const char *cli_env_assembler(void); /* "" means that no assembler may be used */
+const char *cli_env_assembler(void); /* "" forbids the use of any assembler */
 /* The folder for sockets: $XDG_RUNTIME_DIR/gpubpf. NULL: use the library's default. */
 const char *cli_env_runtime_dir(char *buf, size_t size);
 /* The folder for cached twins: $XDG_CACHE_HOME/gpubpf or $HOME/.cache/gpubpf. NULL: no cache. */
-const char *cli_env_variable(const char *name); /* for runtimes, through struct gpubpf_device_open */
+const char *cli_env_variable(const char *name); /* reads a variable for a runtime, as struct gpubpf_device_open
+						 * requires */
 const char *cli_env_cache_dir(char *buf, size_t size);
 
 /*
@@ -126,28 +130,28 @@ const char *cli_env_cache_dir(char *buf, size_t size);
 char *cli_assembler(void);
 
 /*
- * values.c: cli_value_at() returns the i-th value of an option with a table of values, or NULL past the end. The
- * function cli_value_known() returns false, after printing the error, for a value that is not in the table.
+ * values.c: cli_value_at() returns the i-th value of an option whose values are rows of a table; NULL past the end.
+ * cli_value_known() returns false, after printing the error, for a value that is not in the table.
  */
 const char *cli_value_at(enum cli_option option, size_t i);
 bool cli_value_known(enum cli_option option, const char *value);
 
 /*
- * ready_probes.c: the names of the installed probes, sorted; NULL past the end. cli_probe_path() returns false if the
- * path does not fit. The folder is "" if none exists.
+ * ready_probes.c: cli_probe_at() returns the names of the installed probes, sorted; NULL past the end. cli_probe_path()
+ * returns false if the path does not fit. cli_probe_folder() returns "" if there is no such folder.
  */
 const char *cli_probe_at(size_t i);
 const char *cli_probe_folder(void);
 bool cli_probe_path(const char *name, char *path, size_t size);
 
 /*
- * cli/commands/probes.c: collects the object paths of all probes that --probe and `also` (may be NULL) name, malloc'd
- * and NULL-terminated. Returns CLI_OK, or CLI_USAGE after printing the error.
+ * cli/commands/probes.c: collects the object paths of all probes that the options --probe and `also` (may be NULL)
+ * name, malloc'd and NULL-terminated. Returns CLI_OK, or CLI_USAGE after printing the error.
  */
 int cli_probe_objects(const struct cli_args *args, const char *also, char ***paths);
 
 /*
- * program.c: the program of -e or FILE.bt. Without such a program the pointer is NULL. Then all functions except
+ * program.c: the program of -e or FILE.bt. Without one, cli_program_open() stores NULL, with which all functions except
  * cli_program_show() do nothing.
  */
 struct cli_program;
@@ -165,38 +169,42 @@ int cli_program_add(const struct cli_program *p, struct gpubpf_session *s);
 /* Is `prog` of the session from this program's object? */
 bool cli_program_owns(const struct cli_program *p, const struct gpubpf_session *s, const struct gpubpf_prog *prog);
 /*
- * The host side of the program. Call cli_program_begin() before the traced program starts. While it runs, call
- * cli_program_event() and cli_program_run(), which returns true when tracing shall end. Call cli_program_end() when the
- * session has stopped. Output goes to `out`, or into the document.
+ * The program's blocks that run on the host. Call cli_program_begin() before the traced program starts. While it runs,
+ * call cli_program_event() and cli_program_run(), which returns true when tracing shall end. Call cli_program_end()
+ * when the session has stopped. Output goes to `out`, or into the document.
  */
 int cli_program_begin(struct cli_program *p, struct gpubpf_session *s, FILE *out);
 bool cli_program_event(struct cli_program *p, const struct gpubpf_event *event);
 bool cli_program_run(struct cli_program *p);
-uint64_t cli_program_due(const struct cli_program *p); /* time of the next run in ns, 0: none */
+uint64_t cli_program_due(const struct cli_program *p); /* CLOCK_MONOTONIC in ns at which cli_program_run() must be
+						        * called; 0: no interval is due */
 void cli_program_end(struct cli_program *p);
-/* Does the session contain nothing else that needs a report? */
+/* Does the session contain only this program, so that its output is the report? */
 bool cli_program_is_only(const struct cli_program *p);
 void cli_program_maps(struct cli_program *p, FILE *out);
 void cli_program_json(struct cli_program *p, struct json_object *document);
-/* --emit and --dump. Returns an exit status. */
+/* Executes --emit and --dump. Returns an exit status. */
 int cli_program_show(const struct cli_args *args);
 
 /*
- * dump_ebpf.c: cli_dump_ebpf() prints a program's instructions with their source lines. The function cli_print_insn()
- * prints one instruction, padded to `width`, without a newline. It first prints the instruction's source line if that
- * differs from *line, and then updates *line.
+ * dump_ebpf.c: cli_dump_ebpf() prints a program's instructions with their source lines. cli_print_insn() prints one
+ * instruction, padded to `width`, without a newline. If the instruction's source line differs from *line, it prints
+ * that line first and updates *line.
  */
 void cli_dump_ebpf(const struct gpubpf_prog *prog);
 void cli_print_insn(const struct gpubpf_prog *prog, uint32_t pc, int width, const struct gpubpf_line **line);
 
 /*
- * backend.c: cli_backend_known() returns false, after printing the error, for an unknown name. The function
- * cli_backend_missing() returns why a known backend has no runtime here, or "".
+ * backend.c: cli_backend_known() returns false, after printing the error, for an unknown name. cli_backend_missing()
+ * returns the reason why a known backend has no runtime here, or "".
  */
 bool cli_backend_known(const char *name);
 const char *cli_backend_missing(const char *name);
 
-/* load.c: load and verify objects for the prog commands. Returns CLI_OK, or CLI_FAILED after printing the error. */
+/*
+ * load.c: cli_load() loads the objects of the prog commands, and cli_attach_of() parses an --attach. Both
+ * return CLI_OK, or CLI_FAILED after printing the error.
+ */
 int cli_load(const struct cli_args *args, struct gpubpf_loaded **loaded);
 int cli_attach_of(const struct cli_args *args, const char *text, char *prog, size_t size, const char **pattern);
 
@@ -204,58 +212,64 @@ int cli_attach_of(const struct cli_args *args, const char *text, char *prog, siz
 struct cli_trace {
 	const struct cli_args *args;
 	bool inspect;
-	const char *probe;     /* a ready probe in addition to the user's; NULL: none */
-	bool loaders;          /* programs come from the bpf(2) calls of loaders */
-	bool prepare;          /* launches do not wait for twins, but the end of the session does */
-	/* Write the report, once, at the end: as text, or as additions to the JSON document of a loaded session.
-	 * Returns 0 or -errno, with the message in gpubpf_session__error(). */
+	const char *probe;     /* a ready probe that is loaded in addition to those of --probe; NULL: none */
+	bool loaders;          /* the programs come from bpf(2) calls of loaders that run in the session */
+	bool prepare;          /* launches do not wait for twins; instead the end of the session does */
+	/*
+	 * Write the report, once, at the end: text() to `out`, json() as additions to the JSON document of a loaded
+	 * session. Return 0, or -errno with the message in gpubpf_session__error().
+	 */
 	int (*text)(struct cli_trace *trace, struct gpubpf_session *s, FILE *out);
 	int (*json)(struct cli_trace *trace, struct gpubpf_session *s, struct json_object *document);
-	/* set by cli/commands/trace.c, for the document */
+	/* cli/commands/trace.c sets the members below, for the document */
 	struct cli_program *program;   /* NULL: no program text was passed */
 	struct timespec started;
-	bool ended;            /* the child has ended, and `status` is waitpid(2)'s */
-	int status, failed;    /* failed: the exit status of gpubpf if it did not start the program */
-	struct cli_failure failure; /* and the reason */
+	bool ended;            /* the child has ended, and `status` is that of waitpid(2) */
+	int status, failed;    /* failed: gpubpf's exit status if it did not start the program */
+	struct cli_failure failure; /* the reason for `failed` */
 };
 int cli_trace_run(struct cli_trace *trace);
 /*
- * cli/commands/supervise.c: the program and its arguments, prefixed with gpubpf-supervise if the supervisor must intercept its
- * calls. The array is never freed.
+ * cli/commands/supervise.c: returns the program and its arguments, preceded by gpubpf-supervise if the supervisor must
+ * intercept its calls. The array is never freed.
  */
 char **cli_supervised(const struct cli_args *args);
 /* The report options that the command line requests. */
 struct gpubpf_report_opts cli_report_opts(const struct cli_args *args);
 
 /*
- * cli/commands/session.c. The function cli_session_find() returns the socket of --session, $GPUBPF_SESSION, or the newest
- * session. The others send a query (enum gpubpf_query) and write the answer to `out` or standard output. They finish
- * `more`, which has the query's arguments. All return CLI_OK, or CLI_FAILED after printing the error.
+ * cli/commands/session.c: cli_session_find() returns the socket of --session, of $GPUBPF_SESSION, or of the newest
+ * session. The other functions send a query (enum gpubpf_query) to a session and write the answer to `out` or standard
+ * output. They finish `more`, which has the query's arguments. All return CLI_OK, or CLI_FAILED after printing the
+ * error.
  */
 int cli_session_find(const struct cli_args *args, char *path, size_t size);
 int cli_session_query(const struct cli_args *args, const char *path, uint32_t what, bool json, struct gpubpf_writer *more,
 		      FILE *out);
 int cli_query_session(const struct cli_args *args, uint32_t what, struct gpubpf_writer *more);
 
-/* document.c: the JSON document of the run itself; s may be NULL. */
+/* document.c: returns the JSON document with the members about the run; s may be NULL. */
 struct json_object *cli_document(const struct cli_trace *trace, const struct gpubpf_session *s);
 /* Write the whole document of a run whose session was not loaded. */
 void cli_failure_document(const struct cli_trace *trace, const struct gpubpf_session *s, FILE *out);
 
 /*
- * report_file.c. The report goes to the file of --report, else to standard output (JSON) or standard error. The
- * function cli_report_open() returns CLI_OK, or the exit status after printing the error.
+ * report_file.c: the destination of the report: the file of --report, else standard output (JSON) or standard error
+ * (text). cli_report_open() returns CLI_OK, or the exit status after printing the error.
  */
 struct cli_report {
-	const char *path;      /* NULL: a standard stream */
-	/* the temporary file, and its final path: the target if --report names a symbolic link */
+	const char *path;      /* the value of --report; NULL: a standard stream */
+	/*
+	 * temp: the temporary file; final: its path after the report, which is the target if --report names a symbolic
+	 * link
+	 */
 	char *temp, *final;
-	FILE *out;             /* for prints while the program runs */
+	FILE *out;             /* output of the program's prints while it runs */
 };
 int cli_report_open(struct cli_report *r, const struct cli_args *args);
 /*
- * Write the report and move it into place, once. On failure, report the error, write the report to standard error, and
- * return false.
+ * Write the report and rename the file to its final path, once. On failure, print the error, write the report to
+ * standard error, and return false.
  */
 bool cli_report_write(struct cli_report *r, const char *text, size_t size);
 void cli_report_close(struct cli_report *r);
@@ -263,13 +277,13 @@ void cli_report_close(struct cli_report *r);
 int cli_file_replace(const char *path, const void *data, size_t size);
 
 /*
- * stream.c: --jsonl writes one line for each record and print. Without --jsonl the functions do nothing. The function
+ * stream.c: --jsonl writes one line for each record and print. Without --jsonl the functions do nothing.
  * cli_stream_open() returns CLI_OK, or the exit status after printing the error.
  */
 struct gpubpf_print_record;
 struct cli_stream {
 	const char *path;
-	FILE *out;             /* NULL: not requested, or writing failed */
+	FILE *out;             /* NULL: --jsonl was not passed, or writing failed */
 	bool strings;
 };
 int cli_stream_open(struct cli_stream *st, const struct cli_args *args);
@@ -283,7 +297,7 @@ void cli_stream_close(struct cli_stream *st);
  * newlines and tabs. Standard streams that are closed stay unusable.
  */
 void cli_clean_streams(void);
-/* Close them again in a program that is about to be executed. */
+/* Close the standard streams that were closed when gpubpf started, in a program that is about to be executed. */
 void cli_streams_restore(void);
 /*
  * Open a sanitised stream on the descriptor, which the stream then owns. NULL: out of memory, and the caller still owns
@@ -300,37 +314,38 @@ void cli_limits_restore(void);
 
 /* exec.c: execute the program with the original limits and streams. Returns the errno value if that fails. */
 int cli_exec(char **argv, char **env);
-/* Print that error; returns the exit status. */
+/* Print the error of cli_exec(); returns the exit status. */
 int cli_exec_failed(const char *name, int err);
 
 /*
- * progress.c: progress for a user who waits at a terminal. cli_progress() returns whether twins are being built; the
- * caller then calls it often. It never blocks: if the terminal accepts no output, it shows nothing.
+ * progress.c: shows the progress of twins to a user who waits at a terminal. cli_progress() returns whether twins are
+ * being built; then the caller must call it often. It never blocks: if the terminal accepts no output, it shows
+ * nothing.
  */
 struct cli_progress {
 	int fd;                        /* descriptor of the terminal; -1: no terminal, or no progress requested */
-	/* time of the first request for a twin, and the number of twins built before it */
+	/* since_ns: CLOCK_MONOTONIC of the first request for a twin; before: number of twins built before that */
 	uint64_t since_ns, before;
 	uint64_t drawn_ns;             /* time of the last redraw; 0: no line is shown */
-	bool told;                     /* the note was written, or shall not be */
+	bool told;                     /* the note for users without a terminal was printed, or must not be */
 };
 void cli_progress_open(struct cli_progress *p, bool quiet);
 void cli_progress_close(struct cli_progress *p);
 bool cli_progress(struct cli_progress *p, struct gpubpf_session *s);
 
-/* survivors.c: returns a process that the session's program left behind, and its name, or 0. */
+/* survivors.c: returns a process that the session's program started and that still runs, with its name; 0: none. */
 pid_t cli_survivor(const char *session, char *name, size_t size);
 /* Report the processes that are still in the session after the program has ended. */
 void cli_note_survivors(struct gpubpf_session *s);
 
 /*
- * cli/commands/explain.c: print one line for each result that differs from the user's probable expectation. `ended`: the command has
- * ended.
+ * cli/commands/explain.c: prints one line for each result that the user probably does not expect, such as a program
+ * that matched no kernel. `ended`: the traced command has ended.
  */
 void cli_explain(struct gpubpf_session *s, const struct cli_program *text, const char *backend, const char *command, bool ended);
-/* The same for loaders' programs: one line for each program that was attached and never ran. */
+/* Print one line for each program of a loader that was attached and never ran. */
 void cli_explain_loaders(struct gpubpf_session *s);
-/* Were programs attached to kernels, but no launch probed? */
+/* Are programs attached to kernels although no launch was probed? */
 bool cli_is_nothing_probed(struct gpubpf_session *s);
 
 #define GPUBPF_COMMAND(function, object, verb, arguments, page, options, summary) \

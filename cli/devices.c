@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A vendor's runtime may crash, hang or print when it is opened. So each backend is opened in a separate child process,
- * which sends the devices' capabilities through a pipe.
+ * Queries devices in child processes. A vendor's runtime may crash, hang or print when it is opened, so each backend is
+ * opened in a separate child, which sends the devices' capabilities through a pipe.
  */
 #include "devices.h"
 
@@ -35,7 +35,7 @@ static void send_devices(const char *backend, const char *named, int to)
 		if (write(to, &caps, sizeof(caps)) != sizeof(caps))
 			break;
 	}
-	_exit(0); /* skip the vendor's exit handlers */
+	_exit(0); /* no exit(): the vendor's exit handlers must not run */
 }
 
 static void receive_devices(int from, struct cli_devices *f)
@@ -48,8 +48,8 @@ static void receive_devices(int from, struct cli_devices *f)
 }
 
 /*
- * A runtime that fails usually explains the failure on standard error. One cause is known for which some runtimes print
- * nothing: Linux's description of processors and memory, /sys, is missing.
+ * Return why there is no device. A runtime that fails usually explains the failure on standard error. Some runtimes
+ * print nothing if Linux's description of processors and memory, /sys, is missing.
  */
 static const char *no_device_reason(int status, const char *named)
 {

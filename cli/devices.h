@@ -10,12 +10,13 @@
 #define CLI_DEVICES 64
 
 struct cli_devices {
-	struct gpubpf_device_caps caps[CLI_DEVICES]; /* ordinal: the index in struct gpubpf_device_open */
+	struct gpubpf_device_caps caps[CLI_DEVICES]; /* capabilities of each device; ordinal is its index for struct
+						      * gpubpf_device_open */
 	uint32_t n;
-	const char *missing;   /* reason for an empty list; "" otherwise */
+	const char *missing;   /* why the list is empty; "" if it is not */
 };
 
-/* List the devices whose own or platform's name contains `named`; NULL: all. */
+/* List the devices whose own name or platform's name contains `named`; NULL: all devices. */
 void cli_devices_query(const char *backend, const char *named, struct cli_devices *f);
 
 #endif

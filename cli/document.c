@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The JSON members about the run itself, in addition to the session's: report.schema.json, gpubpf-run(1). */
+/* Builds the JSON members about the run, in addition to the session's: report.schema.json, gpubpf-run(1). */
 #include "cli.h"
 
 #include <json-c/json.h>
@@ -104,7 +104,7 @@ static struct json_object *versions(void)
 	return o;
 }
 
-/* A number; null while the program runs, or if a signal ended it. */
+/* Add the exit status: a number, or null while the program runs or if a signal ended it. */
 static void add_status(struct json_object *o, const struct cli_trace *trace)
 {
 	struct json_object *status = NULL, *by = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A user's resource limits apply to the program, not to the tool. The tool raises its own limits as far as permitted,
- * and the program gets the original ones.
+ * Raises the tool's resource limits as far as permitted. The user's limits are meant for the program, which gets the
+ * original ones.
  */
 #include "cli.h"
 
@@ -13,7 +13,7 @@ static struct {
 	rlim_t enough;
 	struct rlimit before;
 } limits[] = {
-	{ RLIMIT_NOFILE, RLIM_INFINITY, {0} }, /* each process and device needs a descriptor */
+	{ RLIMIT_NOFILE, RLIM_INFINITY, {0} }, /* each process and each device needs a descriptor */
 	{ RLIMIT_FSIZE, RLIM_INFINITY, {0} },  /* shared memory counts as a file */
 	{ RLIMIT_STACK, 8u << 20, {0} },
 };
@@ -33,7 +33,8 @@ void cli_limits_raise(void)
 		more.rlim_cur = more.rlim_max < limits[i].enough ? more.rlim_max : limits[i].enough;
 		setrlimit(limits[i].resource, &more);
 	}
-	sigaction(SIGXFSZ, &ignore, &size_before); /* writes beyond the limit fail with an error, as on a full disk */
+	sigaction(SIGXFSZ, &ignore, &size_before); /* writes beyond the limit of file size fail with an error, as on
+						    * a full disk */
 }
 
 void cli_limits_restore(void)

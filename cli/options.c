@@ -48,7 +48,7 @@ static int report_unknown(const struct cli_command *c, const char *word)
 		if (accepts_option(c, i))
 			names[n++] = cli_options[i].long_name;
 	name_of(c, command, sizeof(command));
-	if (!strcmp(word, "-c") && accepts_option(c, OPT_EXPR)) { /* bpftrace's option */
+	if (!strcmp(word, "-c") && accepts_option(c, OPT_EXPR)) { /* -c is bpftrace's option for the program to run */
 		cli_error("%s: %s has no such option; put the program to run after --", word, command);
 		return CLI_USAGE;
 	}
@@ -103,25 +103,28 @@ static int parse_option(struct cli_args *args, int argc, char **argv, int *i)
 		}
 		value = argv[++*i];
 	}
-	/* --events jsonl FILE selects an output file instead of a number */
+	/* --events jsonl FILE selects an output file; other values are a number */
 	if (option == OPT_EVENTS && !strcmp(value, "jsonl") && *i + 1 < argc)
 		return add_value(args, OPT_JSONL, argv[++*i]);
 	return add_value(args, option, value);
 }
 
-/* A word like -1 is a negative number, because no option is named by a digit. */
+/* Is the word an option? -1 is a negative number, because no option is named by a digit. */
 static bool is_option(const char *word)
 {
 	return word[0] == '-' && word[1] && !isdigit((unsigned char)word[1]) && !(word[1] == '.' && isdigit((unsigned char)word[2]));
 }
 
-/* A command that runs another program parses no options after that program's name. */
+/* Does the command run another program? Then options end at that program's name. */
 static bool runs_program(const struct cli_command *c)
 {
 	return strstr(c->arguments, "CMD") != NULL;
 }
 
-/* Accept bpftool's `map dump name counts`. If key, value or a file follows, `name` is the map's name. */
+/*
+ * Accept bpftool's `map dump name counts`: remove the word `name`. If `key`, `value` or a file follows it, it is the
+ * map's name.
+ */
 static void drop_name(const struct cli_command *command, struct cli_args *args)
 {
 	bool pins = command->verb && !strcmp(command->verb, "pin");
@@ -148,7 +151,7 @@ int cli_parse(const struct cli_command *command, int argc, char **argv, struct c
 		} else if (!stop && is_option(argv[i])) {
 			status = parse_option(args, argc, argv, &i);
 		} else {
-			/* a script before the program counts as --object */
+			/* a script that precedes the program is an --object */
 			if (!stop && !args->nrest && accepts_option(command, OPT_EXPR) && cli_is_script(argv[i])) {
 				status = add_value(args, OPT_OBJECT, argv[i]);
 				continue;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program as text in the language of cli/lang: provides its object to the session, and runs its host side. */
+/*
+ * Runs a program as text in the language of cli/lang: provides its object to the session, and executes its blocks on
+ * the host.
+ */
 #include "cli.h"
 
 #include <errno.h>
@@ -21,8 +24,8 @@ struct cli_program {
 	const struct cli_args *args;
 	struct lang *l;
 	struct lang_host host;
-	char *file;                    /* the file's text, if it comes from a file */
-	char *output;                  /* its output, if that belongs into a document */
+	char *file;                    /* the text of FILE.bt; NULL: the text is that of -e */
+	char *output;                  /* its output, collected for a document; NULL: printed directly */
 	size_t output_size;
 	FILE *output_file;
 };
@@ -91,7 +94,7 @@ static int compile(struct cli_program *p, const struct lang_opts *opts)
 	return err < 0 ? CLI_RUN_FAILED : CLI_OK;
 }
 
-/* -e 1000 used to mean --events 1000, and is no valid program. */
+/* Is the text a number? -e 1000 used to mean --events 1000, and is not a valid program. */
 static bool is_number(const char *text)
 {
 	return text[0] && strspn(text, "0123456789") == strlen(text);
@@ -206,7 +209,7 @@ int cli_program_begin(struct cli_program *p, struct gpubpf_session *s, FILE *out
 	return CLI_OK;
 }
 
-/* If twins are only prepared, no part of the program runs on the host. */
+/* Does the program run blocks on the host? Not if twins are only prepared. */
 static bool runs_on_host(const struct cli_program *p)
 {
 	return p && p->host.l;
@@ -241,7 +244,7 @@ static uint64_t lost_durations(struct gpubpf_session *s)
 	return n;
 }
 
-/* The message changes the meaning of the results, so it is printed despite --quiet. */
+/* Print that output was lost. The message changes the meaning of the results, so it is printed despite --quiet. */
 __attribute__((format(printf, 2, 3))) static void note_loss(const struct cli_program *p, const char *fmt, ...)
 {
 	char text[512];
@@ -255,7 +258,7 @@ __attribute__((format(printf, 2, 3))) static void note_loss(const struct cli_pro
 		cli_note("%s", text);
 }
 
-/* Report lost output, and the reason. */
+/* Report how much output was lost, and why. */
 static void note_losses(const struct cli_program *p)
 {
 	struct gpubpf_session *s = p->host.s;
@@ -279,9 +282,9 @@ static void note_losses(const struct cli_program *p)
 			  (unsigned long long)lost);
 }
 
-/* Kernels that were not probed for the same reason. */
+/* Kernels that were not probed, all for the same reason. */
 struct unprobed_group {
-	const char *kernel, *why; /* name of the first kernel */
+	const char *kernel, *why; /* kernel: name of the first one; why: the reason */
 	uint32_t kernels;
 	uint64_t launches, unprobed;
 };
@@ -310,8 +313,8 @@ static void note_group(const struct cli_program *p, const struct unprobed_group 
 }
 
 /*
- * The table of kernels would show this, but a session with only a program prints no table. Launches that the user
- * excluded are not reported.
+ * Report kernels that were not probed. The table of kernels would show them, but a session with only a program prints
+ * no such table. Launches that the user excluded are not reported.
  */
 static void note_unprobed(const struct cli_program *p)
 {

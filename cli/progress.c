@@ -12,8 +12,8 @@
 #include "core/session/twins/build_pool.h"
 #include "core/session/session.h"
 
-#define MIN_WAIT_NS 500000000ull       /* shorter waits are not reported */
-#define MIN_NOTE_WAIT_NS 10000000000ull /* without a terminal, where only one line is printed */
+#define MIN_WAIT_NS 500000000ull       /* minimum wait that is shown on a terminal */
+#define MIN_NOTE_WAIT_NS 10000000000ull /* minimum wait after which the note is printed without a terminal */
 #define REDRAW_NS 100000000ull
 
 void cli_progress_open(struct cli_progress *p, bool quiet)
@@ -32,8 +32,8 @@ void cli_progress_close(struct cli_progress *p)
 }
 
 /*
- * Writes directly, because the sanitised stream removes cursor movements; therefore the text is reduced to printable
- * ASCII. `end` follows the text.
+ * Draw the line, with `end` after the text. Writes to the terminal directly, because the sanitised stream removes
+ * cursor movements; therefore the text is reduced to printable ASCII.
  */
 static void draw(const struct cli_progress *p, const char *text, char end)
 {

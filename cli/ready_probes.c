@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The names of the ready probes: the objects in the folder where they are installed. */
+/* Lists the ready probes: the objects in the folder where they are installed. */
 #include "cli.h"
 
 #include <dirent.h>

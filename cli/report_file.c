@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The destination of a report. An existing file is replaced only after the whole report has been written. If writing
- * fails, the report goes to standard error, so that a full disk does not destroy the results of a long run.
+ * Writes a report. An existing file is replaced only after the whole report has been written. If writing fails, the
+ * report goes to standard error, so that a full disk does not destroy the results of a long run.
  */
 #include "cli.h"
 
@@ -20,7 +20,7 @@ static bool same_file(const char *path, const struct stat *st)
 	return !stat(path, &other) && other.st_dev == st->st_dev && other.st_ino == st->st_ino;
 }
 
-/* Create the temporary file in the same folder, so that it can be renamed. */
+/* Create the temporary file in the folder of the final one, so that it can be renamed. */
 static int open_temporary(struct cli_report *r, const struct stat *st)
 {
 	mode_t mask = umask(0);
@@ -28,7 +28,7 @@ static int open_temporary(struct cli_report *r, const struct stat *st)
 	int fd;
 
 	umask(mask);
-	/* keep a symbolic link and replace its target */
+	/* a symbolic link stays, and its target is replaced */
 	r->final = strdup(st && realpath(r->path, real) ? real : r->path);
 	if (!r->final || asprintf(&r->temp, "%s.XXXXXX", r->final) < 0)
 		r->temp = NULL;

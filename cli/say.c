@@ -12,7 +12,8 @@ static void print_line(const char *fmt, va_list ap)
 	char text[4608];
 
 	vsnprintf(text, sizeof(text), fmt, ap);
-	fprintf(stderr, "gpubpf: %s\n", text); /* a single write, because the program may write to standard error too */
+	fprintf(stderr, "gpubpf: %s\n", text); /* one write(2) for the whole line, because the program may write to
+					        * standard error too */
 }
 
 static struct cli_failure *stored_failure;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds processes that outlive the program: a daemon, or a background job of a script. */
+/* Finds processes that outlive the program, for example a daemon or a background job of a script. */
 #include "cli.h"
 
 #include <ctype.h>
@@ -29,7 +29,7 @@ static size_t read_file(const char *path, char *buf, size_t size)
 	return n;
 }
 
-/* Does the process environment `text` belong to a process of that session? */
+/* Does a process environment `text` contain the variable with this session's socket? */
 static bool of_session(const char *text, size_t size, const char *session)
 {
 	static const char name[] = "GPUBPF_SESSION=";

@@ -9,9 +9,9 @@
 #include "core/model/facts.h"
 #include "core/target.h"
 
-#define MAX_VALUES 16 /* maximum number of values of an option */
+#define MAX_VALUES 16 /* maximum values of an option */
 
-/* eBPF, and all targets that emit code. */
+/* Return value i of the targets for `prog dump`: eBPF, and each target that emits code. */
 static const char *targets(size_t i)
 {
 	const struct gpubpf_target_info *t;
@@ -36,7 +36,7 @@ static const char *hosts_and_backends(size_t i)
 	return i ? gpubpf_backend_at(i - 1) : "host";
 }
 
-/* Targets that accept images. */
+/* Return target i among those that accept images. */
 static const char *routes(size_t i)
 {
 	const struct gpubpf_target_info *t;

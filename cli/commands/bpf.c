@@ -10,7 +10,7 @@
 
 extern char **environ;
 
-/* The loader reports; gpubpf only with --report or -v. */
+/* Write the report, only with --report or -v: the loader has printed its own. */
 static int write_text(struct cli_trace *trace, struct gpubpf_session *s, FILE *out)
 {
 	struct gpubpf_report_opts opts = cli_report_opts(trace->args);

@@ -25,7 +25,7 @@ static const char *clock_name(uint32_t clock)
 	return names[clock];
 }
 
-/* the targets that the device can use */
+/* Return the names of the targets that the device can use, separated by commas; "-": none. */
 static const char *list_targets(const struct gpubpf_device_caps *c, char *text, size_t size)
 {
 	const struct gpubpf_target_info *t;
@@ -38,7 +38,7 @@ static const char *list_targets(const struct gpubpf_device_caps *c, char *text, 
 	return text;
 }
 
-/* The device's capabilities for the memory of maps. */
+/* Return the device's capabilities for the memory of maps as JSON. */
 static struct json_object *list_caps(const struct gpubpf_device_caps *c)
 {
 	struct json_object *list = json_object_new_array();

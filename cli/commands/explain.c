@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Explains results that differ from the user's intent: one line each, with the names that were seen instead. */
+/* Explains results that the user probably does not expect: one line each, with the names that were seen instead. */
 #include "cli/cli.h"
 
 #include <stdarg.h>
@@ -14,11 +14,11 @@
 #define MAX_LISTED 8
 #define MAX_SEEN 1024
 
-/* distinct names, at most MAX_SEEN; text: the first LISTED of them */
+/* up to MAX_SEEN distinct names; text lists the first LISTED of them */
 struct seen {
 	char (*names)[256];
 	uint32_t n;
-	bool known;      /* the callees of at least one kernel are known */
+	bool known;      /* the functions that at least one kernel calls are known */
 	char text[1200];
 };
 
@@ -139,8 +139,8 @@ static void explain_program(struct gpubpf_session *s, const struct subject *who)
 }
 
 /*
- * A session that only inspects kernels probes none. If there were launches, the line is printed despite --quiet,
- * because it changes the meaning of the results.
+ * Print that no launch was probed. A session that only inspects kernels probes none. If there were launches, the line
+ * is printed despite --quiet, because it changes the meaning of the results.
  */
 __attribute__((format(printf, 2, 3))) static void note_nothing(struct gpubpf_session *s, const char *fmt, ...)
 {
@@ -202,7 +202,7 @@ static void explain_programs(struct gpubpf_session *s, const struct cli_program 
 
 /* -- loaders' programs -- */
 
-/* A program of a loader may have several links: each new version is a link. */
+/* Has any version of the program run? Loaders attach each new version as a further link. */
 static bool has_run(const struct gpubpf_session *s, const struct gpubpf_prog *prog)
 {
 	const struct gpubpf_unit *unit = &s->loaded->unit;
@@ -217,7 +217,9 @@ static bool has_run(const struct gpubpf_session *s, const struct gpubpf_prog *pr
 	return false;
 }
 
-/* A kernel that matches the program's pattern and whose launches were not probed for a known reason; NULL: none. */
+/*
+ * Return a kernel that matches the program's pattern and whose launches were not probed for a known reason; NULL: none.
+ */
 static const struct gpubpf_kernel_stats *unprobed_kernel(struct gpubpf_session *s, const struct gpubpf_prog *prog)
 {
 	for (uint32_t i = 0; i < s->nstats; i++)
@@ -276,7 +278,9 @@ bool cli_is_nothing_probed(struct gpubpf_session *s)
 	return true;
 }
 
-/* Printed last, so that users do not mistake the zeros of a run without probes for measurements. */
+/*
+ * Print why no launch was probed. Called last, so that users do not mistake the zeros of such a run for measurements.
+ */
 static void explain_nothing(struct gpubpf_session *s)
 {
 	const struct gpubpf_kernel_stats *first = NULL;

@@ -15,8 +15,8 @@
 #define NAME_SIZE 64
 
 /*
- * The text of a header, where @ stands for the object's name. The lists of maps and programs are inserted between its
- * parts.
+ * The parts of a header's text, where @ stands for the object's name. The lists of maps and programs are inserted
+ * between the parts.
  */
 static const char begin[] =
 	"/* What gpubpf gen skeleton made of an object; gpubpf-gen(8). Not to be changed by hand. */\n"
@@ -151,7 +151,7 @@ static void put(const char *text, const char *name)
 			putchar(*text);
 }
 
-/* A map's name without the object's: global data has the object's name as prefix. */
+/* Return a map's name as a member. The name of global data has the object's name as prefix, which is removed. */
 static const char *member_of(const struct gpubpf_map *map)
 {
 	const char *dot = map->global_data ? strrchr(map->name, '.') : NULL;
@@ -159,7 +159,7 @@ static const char *member_of(const struct gpubpf_map *map)
 	return dot ? dot + 1 : map->name;
 }
 
-/* The object of probe.bpf.o is called probe; invalid characters become underscores. */
+/* Derive the object's name from its path: probe.bpf.o is called probe; invalid characters become underscores. */
 static void name_of(const char *path, char name[NAME_SIZE])
 {
 	const char *slash = strrchr(path, '/');
@@ -189,7 +189,7 @@ static bool same_program(const struct gpubpf_unit *unit, uint32_t prog)
 	return false;
 }
 
-/* Is it the name of a member that each skeleton has? Members for global data must have other names. */
+/* Is this the name of a member that each skeleton has? Global data must not have such a name. */
 static bool is_reserved(const char *member)
 {
 	static const char *const reserved[] = { "session", "own", "maps", "progs", "links" };
@@ -200,7 +200,7 @@ static bool is_reserved(const char *member)
 	return false;
 }
 
-/* Names come from the object, which may not be a compiler's output. */
+/* Are all names valid in C? They come from the object, which may not be a compiler's output. */
 static bool names_fit(const struct gpubpf_unit *unit)
 {
 	const char *bad = NULL;
@@ -220,7 +220,7 @@ static bool names_fit(const struct gpubpf_unit *unit)
 	return !bad;
 }
 
-/* Global data with known variables. */
+/* Is the map global data whose variables BTF describes? */
 static bool is_typed(const struct gpubpf_loaded *l, const struct gpubpf_map *map)
 {
 	const struct btf_type *t = map->global_data && l->objects[0].btf ? btf__type_by_id(l->objects[0].btf, map->btf_value) : NULL;
@@ -368,7 +368,7 @@ static void put_load(const struct gpubpf_unit *unit, const char *name)
 static void put_attach(const struct gpubpf_unit *unit)
 {
 	for (uint32_t i = 0; i < unit->nprogs; i++)
-		if (unit->progs[i].pattern[0]) /* programs without a pattern are elements of maps of programs */
+		if (unit->progs[i].pattern[0]) /* a program without a pattern runs only through a map of programs */
 			printf("\tif (!obj->links.%s && !(obj->links.%s = gpubpf_program__attach(obj->progs.%s)))\n"
 			       "\t\treturn -errno;\n", unit->progs[i].name, unit->progs[i].name, unit->progs[i].name);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Declares types of BTF in C. The output uses only basic types, so that it needs no other header, and unnamed structs
- * at their use. A compiler lays the types out by its own rules. Types with another layout in BTF (packed structs, bit
- * fields) become arrays of bytes.
+ * Declares types of BTF in C. The output uses only basic types, so that it needs no other header, and declares unnamed
+ * structs where they are used. A compiler lays the types out by its own rules, so types with another layout in BTF
+ * (packed structs, bit fields) become arrays of bytes.
  */
 #include "gen_types.h"
 
@@ -13,7 +13,7 @@
 
 #define MAX_DEPTH 16 /* maximum nesting of structs and arrays */
 
-/* size and alignment of a type in C */
+/* size and alignment in bytes of a type in C */
 struct shape {
 	uint32_t size, align;
 };
@@ -34,7 +34,7 @@ static uint32_t round_up(uint32_t n, uint32_t to)
 	return (n + to - 1) / to * to;
 }
 
-/* The type without typedefs, const and volatile. */
+/* Return the type without typedefs, const and volatile. */
 static const struct btf_type *strip_modifiers(const struct btf *btf, uint32_t type)
 {
 	const struct btf_type *t = btf__type_by_id(btf, type);
@@ -45,7 +45,7 @@ static const struct btf_type *strip_modifiers(const struct btf *btf, uint32_t ty
 }
 
 /*
- * The C name of a basic type; NULL: C has no portable type for it. Pointers are device addresses, so they become
+ * Return the C name of a basic type; NULL: C has no portable type for it. Pointers are device addresses, so they become
  * integers.
  */
 static const char *number_type_name(const struct btf_type *t)
@@ -70,7 +70,7 @@ static const char *number_type_name(const struct btf_type *t)
 	return NULL;
 }
 
-/* Members of a struct follow each other; members of a union do not. */
+/* Compute the layout of a struct, whose members follow each other, or of a union, whose members do not. */
 static bool struct_shape(const struct btf *btf, const struct btf_type *t, uint32_t depth, struct shape *shape)
 {
 	struct shape all = { 0, 1 }, its;
@@ -92,7 +92,7 @@ static bool struct_shape(const struct btf *btf, const struct btf_type *t, uint32
 	return all.size && round_up(all.size, all.align) == t->size;
 }
 
-/* False: C's layout differs from BTF's. */
+/* Compute size and alignment. False: C would lay the type out differently from BTF. */
 static bool shape_of(const struct btf *btf, uint32_t type, uint32_t depth, struct shape *shape)
 {
 	const struct btf_type *t = strip_modifiers(btf, type);
@@ -127,7 +127,7 @@ static void put_struct(const struct btf *btf, const struct btf_type *t, uint32_t
 	printf("}");
 }
 
-/* Print a declaration of that name. The type must have a shape. */
+/* Print a declaration of `name` with this type, for which shape_of() must be true. */
 static void put_type(const struct btf *btf, uint32_t type, const char *name, uint32_t depth)
 {
 	const struct btf_type *t = strip_modifiers(btf, type), *of = t;
@@ -170,7 +170,7 @@ void gen_variables(const struct btf *btf, uint32_t section, uint32_t size)
 		bool typed;
 
 		var = btf__type_by_id(btf, at->type);
-		if (!var || !btf_is_var(var)) /* a compiler never emits this */
+		if (!var || !btf_is_var(var)) /* BTF that no compiler emits */
 			continue;
 		name = btf__name_by_offset(btf, var->name_off);
 		if (btf_var(var)->linkage == BTF_VAR_STATIC || !gen_is_identifier(name) || at->offset < end || at->size > size - at->offset)

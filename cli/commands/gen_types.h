@@ -8,7 +8,7 @@
 
 struct btf;
 
-/* Only letters, digits and underscores, and the first is no digit? */
+/* Is the name an identifier: letters, digits and underscores, not beginning with a digit? */
 bool gen_is_identifier(const char *name);
 /*
  * Print the public variables of a section as members of a struct of `size` bytes, each at its offset. Variables that C

@@ -27,7 +27,7 @@ struct reasons {
 	uint32_t n, refused, kernels;
 };
 
-/* Removes the address, so that "its instruction at 0x70 is not known" is one reason for all addresses. */
+/* Remove the address from a reason, so that "its instruction at 0x70 is not known" is one reason for all addresses. */
 static void remove_address(char *text)
 {
 	char *at = strstr(text, " at 0x"), *end = at ? at + strcspn(at + 4, " ") + 4 : NULL;
@@ -112,7 +112,7 @@ static int read_all(int fd, char *data, size_t size)
 	return 0;
 }
 
-/* Not mapped: if another process truncated the file, an access would kill the tool. */
+/* Read the file instead of mapping it: if another process truncated a mapped file, an access would kill the tool. */
 static int read_file(const char *path, struct gpubpf_image *image)
 {
 	int fd = gpubpf_open_regular(AT_FDCWD, path, 0), err = fd < 0 ? fd : 0;
@@ -157,8 +157,8 @@ static int open_file(const char *path, struct gpubpf_image *image)
 }
 
 /*
- * Keep the infos of the requested architecture: a worker reads a single cubin whatever its architecture. An
- * architecture's name has no letter after the number.
+ * Remove the infos of architectures other than cpu; returns the number left. A worker reads a single cubin whatever its
+ * architecture. The suffix of cpu (a or f) is ignored, because infos have none.
  */
 static uint32_t filter_arch(struct gpubpf_kernel_info *infos, uint32_t n, const char *cpu)
 {
@@ -215,7 +215,9 @@ static int inspect(const struct cli_args *args, struct gpubpf_worker *worker, co
 	return 0;
 }
 
-/* "sm_90": a number, and optionally a suffix for an architecture-specific target */
+/*
+ * Is the name an architecture such as "sm_90": a number, and optionally the suffix of an architecture-specific target?
+ */
 static bool is_cpu(const char *name)
 {
 	size_t digits = strncmp(name, "sm_", 3) ? 0 : strspn(name + 3, "0123456789");

@@ -42,7 +42,7 @@ static void write_functions(struct gpubpf_session *s, FILE *out)
 	gpubpf_table_finish(&t);
 }
 
-/* "arg, result" */
+/* Print the names of the operands: "arg, result". */
 static void put_operands(struct gpubpf_table *t, uint32_t operands)
 {
 	char text[200] = "";
@@ -111,7 +111,7 @@ static void write_signatures(struct gpubpf_session *s, FILE *out, bool demangle)
 	}
 }
 
-/* The table of the ready probe. */
+/* report options that select the map of the ready probe kerneltime */
 static const struct gpubpf_report_opts times = { .sz = sizeof(times), .maps_only = true, .map = "kerneltime" };
 
 static int write_times(struct gpubpf_session *s, FILE *out, bool demangle)
@@ -174,7 +174,7 @@ static struct json_object *functions(struct gpubpf_session *s, const char *kerne
 	return a;
 }
 
-/* null: unknown */
+/* Return the kernel's parameters as JSON; null: they are unknown. */
 static struct json_object *parameters(struct gpubpf_session *s, uint64_t id)
 {
 	const struct gpubpf_signature *signature = gpubpf_kernel_signature(s, id);

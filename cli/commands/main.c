@@ -22,7 +22,7 @@ static bool is_object(const char *name)
 	return false;
 }
 
-/* bpftool accepts show and list as synonyms. */
+/* Return the other one of bpftool's synonyms show and list. */
 static const char *synonym_verb(const char *verb)
 {
 	return !strcmp(verb, "list") ? "show" : !strcmp(verb, "show") ? "list" : NULL;
@@ -87,7 +87,9 @@ static bool is_help(const char *word)
 	return word && (!strcmp(word, "--help") || !strcmp(word, "-h"));
 }
 
-/* Searches all words, since parsing may have failed before it reached the option. */
+/*
+ * Does the command line request JSON? Searches all words, since parsing may have failed before it reached the option.
+ */
 static bool has_json_option(const struct cli_command *command, int argc, char **argv)
 {
 	for (int i = 0; i < argc && strcmp(argv[i], "--"); i++)
@@ -97,8 +99,8 @@ static bool has_json_option(const struct cli_command *command, int argc, char **
 }
 
 /*
- * Commands that run no program have printed the error as text only. Not inlined, because the stack may be small (ulimit
- * -s).
+ * Write a JSON document with the usage error, for commands that run a program; other commands have only printed the
+ * error as text. Not inlined, because the stack may be small (ulimit -s).
  */
 __attribute__((noinline)) static void write_usage(const struct cli_args *args, const struct cli_failure *failure)
 {
@@ -133,7 +135,7 @@ static int run_command(const struct cli_command *command, int argc, char **argv)
 	return status;
 }
 
-/* gpubpf -e PROGRAM ... and gpubpf FILE.bt ..., for bpftrace users and #! lines. */
+/* Is this `gpubpf -e PROGRAM ...` or `gpubpf FILE.bt ...`, which bpftrace users and #! lines write? */
 static bool is_program(int argc, char **argv)
 {
 	if (argv[1][0] != '-')
@@ -149,7 +151,10 @@ static int run_program(int argc, char **argv)
 	return run_command(find_command("run", NULL), argc - 1, argv + 1);
 }
 
-/* gpubpf -l. bpftrace lists probes by pattern, but kernels are known only when a program launches them. */
+/*
+ * Executes gpubpf -l. In bpftrace it lists probes by pattern, but kernels are known only when a program launches them,
+ * so this lists those.
+ */
 static int list_kernels(int argc, char **argv)
 {
 	if (argc && (strchr(argv[0], '*') || !strncmp(argv[0], "gpu/", 4))) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gpubpf map lookup, update, delete, getnext, push, pop, peek. The session parses the words, because it knows the
- * types.
+ * gpubpf map lookup, update, delete, getnext, push, pop, peek. The session parses keys and values, because it knows
+ * their types.
  */
 #include "cli/cli.h"
 

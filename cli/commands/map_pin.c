@@ -11,8 +11,8 @@
 #include "core/wire/loader.h"
 
 /*
- * Make the path absolute, because the session has another working directory. A name without a slash is relative to the
- * session's pins.
+ * Make the path absolute, because the session has another working directory. A name without a slash is in the session's
+ * folder for pins.
  */
 static int absolute_path(const char *session, const char *file, char *absolute, size_t size)
 {

@@ -15,12 +15,12 @@
 #include "core/session/session.h"
 
 #define DEFAULT_MS 1000
-#define TOP_ROWS 20                    /* rows to print on a terminal */
+#define TOP_ROWS 20                    /* maximum rows on a terminal */
 
 struct row {
-	const char *key;               /* as JSON; owned by the document */
+	const char *key;               /* the entry's key as JSON; owned by the document */
 	const char *value;
-	double number;                 /* sort key of the value */
+	double number;                 /* the value as a number, by which rows are sorted */
 };
 
 struct picture {
@@ -31,8 +31,9 @@ struct picture {
 
 struct watch {
 	const struct cli_args *args;
-	char path[512];                /* of the session, found once */
-	uint64_t interval_ms, rounds;  /* rounds 0: until the session ends */
+	char path[512];                /* path of the session's socket, found once */
+	uint64_t interval_ms, rounds;  /* interval_ms: time between two reads; rounds: number of reads, 0: until the
+				        * session ends */
 	bool json;
 };
 
@@ -89,7 +90,10 @@ static void print_value(struct json_object *o, FILE *out)
 	fputs(" }", out);
 }
 
-/* Format JSON for people; other text stays unchanged. The caller frees the result; NULL: out of memory. */
+/*
+ * Format JSON as `map dump` prints it; text that is not JSON stays unchanged. The caller frees the result; NULL: out of
+ * memory.
+ */
 static char *format_value(const char *json)
 {
 	struct json_object *o = json_tokener_parse(json);
@@ -115,7 +119,7 @@ static bool get_number(struct json_object *o, double *number)
 	return true;
 }
 
-/* The number in a value. For a struct: its first numeric member. */
+/* Return the number in a value; for a struct, that of its first numeric member. */
 static double find_number(struct json_object *o)
 {
 	double number = 0;
@@ -129,7 +133,7 @@ static double find_number(struct json_object *o)
 	return number;
 }
 
-/* The identity of an entry: its key, and the device if each device has a separate map. */
+/* Return a text that identifies an entry: its key and, if each device has a separate map, the device. */
 static const char *identity(struct json_object *entry)
 {
 	static const char *const names[] = { "key", "process", "device", "backend" };
@@ -155,7 +159,7 @@ static void read_row(struct json_object *entry, struct row *row)
 	row->number = find_number(value);
 }
 
-/* Entries of a queue have no key. */
+/* Is the text a key? Entries of a queue have none. */
 static bool has_key(const char *key)
 {
 	return strcmp(key, "null") != 0;
@@ -173,7 +177,7 @@ static int by_number(const void *a, const void *b)
 	return x->number != y->number ? (x->number < y->number) - (x->number > y->number) : by_key(a, b);
 }
 
-/* The only map in the document; NULL: there is no map. */
+/* Return the only map in the document; NULL: there is no map. */
 static struct json_object *map_in(const struct picture *p)
 {
 	struct json_object *maps = get_member(p->document, "maps");
@@ -181,7 +185,7 @@ static struct json_object *map_in(const struct picture *p)
 	return maps && json_object_is_type(maps, json_type_array) ? json_object_array_get_idx(maps, 0) : NULL;
 }
 
-/* Why a type of maps has no entries, and what to use instead; NULL: it has entries. */
+/* Return why maps of this type have no entries, and what to use instead; NULL: they have entries. */
 static const char *no_entries_reason(const char *name)
 {
 	const struct gpubpf_map_type *type;
@@ -311,7 +315,7 @@ static void put_line(const char *value, const char *key)
 	free(k);
 }
 
-/* Redraw a terminal; append to a file or a pipe. */
+/* Show the rows: redraw a terminal; append to a file or a pipe. */
 static void show_top(const struct watch *w, struct picture *was, struct picture *p)
 {
 	bool drawn = isatty(STDOUT_FILENO);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpubpf prepare: builds the twins that a program will need and caches them. Launches do not wait. */
+/* gpubpf prepare: builds the twins that a program will need, and caches them. Launches do not wait for twins. */
 #include "cli/cli.h"
 
 #include "core/session/report/report.h"

@@ -37,7 +37,7 @@ static int add_object(char ***paths, uint32_t *n, const char *name)
 	return CLI_OK;
 }
 
-/* a,b,c */
+/* Add the objects of probes listed as a,b,c. */
 static int add_objects(char ***paths, uint32_t *n, const char *names)
 {
 	int status = CLI_OK;
@@ -77,7 +77,7 @@ int cli_probe_objects(const struct cli_args *args, const char *also, char ***pat
 
 /* -- the list -- */
 
-/* The text of GPUBPF_ABOUT() in one of the object's programs; "": none. */
+/* Return the text of GPUBPF_ABOUT() in one of the object's programs; "": there is none. */
 static const char *read_about(const struct btf *btf)
 {
 	uint32_t n = btf ? btf__type_cnt(btf) : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpubpf prog dump: prints a program as each stage sees it. The code of a target is generated in its worker. */
+/* gpubpf prog dump: prints a program after each stage of its compilation. A worker generates the code of a target. */
 #include "cli/cli.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@ static bool is_selected(const struct cli_args *args, const struct gpubpf_prog *p
 	return !name || !strcmp(name, p->name);
 }
 
-/* A device with all capabilities, so that no program is refused because of a device. */
+/* Return the capabilities of a device that has all of them, so that no program is refused because of a device. */
 static struct gpubpf_device_caps any_device(const char *cpu)
 {
 	struct gpubpf_device_caps caps = {

@@ -9,7 +9,7 @@
 #include "core/session/report/report.h"
 #include "core/session/report/table.h"
 
-/* Append a slot to a list, or "..." if the line is full. */
+/* Append the number of a slot to a text, or "..." if the line is full. */
 static void add_slot(char *slots, size_t size, uint32_t key)
 {
 	size_t n = strlen(slots);
@@ -106,7 +106,7 @@ static struct json_object *prog_json(const struct gpubpf_prog *p)
 	return o;
 }
 
-/* the programs of a map of programs, with their initial slots */
+/* Return the programs of a map of programs, with their initial slots, as JSON. */
 static struct json_object *targets_json(const struct gpubpf_map *m)
 {
 	struct json_object *list = json_object_new_array();

@@ -11,7 +11,7 @@
 #include "core/load/load.h"
 #include "core/session/report/report.h"
 
-#define WARP_LANES 32 /* lanes of the warp for which costs are printed */
+#define WARP_LANES 32 /* lanes of the warp for which worst-case costs are printed */
 
 static void print_spaces(uint8_t spaces)
 {
@@ -142,7 +142,7 @@ static struct json_object *cost_json(const struct gpubpf_cost *c)
 	return o;
 }
 
-/* Worst-case costs, and the place with most of the instructions. */
+/* Add the worst-case costs, and the function that has most of the instructions. */
 static void add_costs(struct json_object *o, const struct gpubpf_prog *p)
 {
 	struct json_object *hot = json_object_new_object();
@@ -176,7 +176,7 @@ static struct json_object *warnings_json(const struct gpubpf_facts *f)
 	return list;
 }
 
-/* Takes ownership of states, which may be NULL. */
+/* Return the verdict as JSON. Takes ownership of states, which may be NULL. */
 static struct json_object *verdict_json(const struct gpubpf_prog *p, struct json_object *states,
 					const struct gpubpf_diag *diag)
 {
@@ -225,7 +225,7 @@ static void set_trace(const struct cli_args *args, struct gpubpf_verify_opts *op
 	opts->trace_arg = states;
 }
 
-/* Returns CLI_OK, or CLI_USAGE after printing the error. */
+/* Read the options of the verifier. Returns CLI_OK, or CLI_USAGE after printing the error. */
 static int read_opts(const struct cli_args *args, struct gpubpf_verify_opts *opts)
 {
 	const char *target = cli_str(args, OPT_LIMITS, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Commands that query a running session: gpubpf map show, map dump, session report, session list, attach, detach.
- * (map_element.c and map_watch.c have more.)
+ * (map_element.c and map_watch.c have further ones.)
  */
 #include "cli/cli.h"
 
@@ -40,13 +40,13 @@ int cli_session_query(const struct cli_args *args, const char *path, uint32_t wh
 			 (cli_has(args, OPT_JSON_STRINGS) ? GPUBPF_QUERY_JSON_STRINGS : 0) |
 			 (cli_has(args, OPT_CSV) ? GPUBPF_QUERY_CSV : 0) |
 			 (cli_has(args, OPT_CONSISTENT) ? GPUBPF_QUERY_CONSISTENT : 0);
-	char why[4096]; /* room for a whole diagnostic, if an object is refused */
+	char why[4096]; /* has room for a whole diagnostic, if the session refuses an object */
 
 	if (gpubpf_query_request(path, what, flags, more, out, why, sizeof(why)) < 0) {
 		cli_error("%s: %s", ferror(out) ? "the answer could not be written" : path, why);
 		return CLI_FAILED;
 	}
-	if (why[0] && !json) /* JSON contains the note */
+	if (why[0] && !json) /* with --json, the document contains the note */
 		cli_note("%s", why);
 	return CLI_OK;
 }
@@ -113,7 +113,8 @@ int gpubpf_cmd_session_list(const struct cli_args *args)
 }
 
 /*
- * Append the absolute path of the object that joins, because the session has another working directory. "": no object.
+ * Append the absolute path of the object to attach to the query, because the session has another working directory; "":
+ * no object.
  */
 static int put_object(const struct cli_args *args, struct gpubpf_writer *w)
 {

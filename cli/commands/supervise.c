@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs whose bpf(2) calls do not go through libc, so that a preloaded library cannot intercept them.
- * gpubpf-supervise runs them.
+ * Detects programs whose bpf(2) calls do not go through libc, so that a preloaded library cannot intercept them.
+ * gpubpf-supervise runs such programs.
  */
 #include "cli/cli.h"
 

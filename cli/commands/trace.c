@@ -23,9 +23,9 @@
 #include "core/session/report/report.h"
 
 #define LOADER_THREADS 1024
-#define GRACE_MS 2000          /* after Ctrl-C: time for the program to end */
+#define GRACE_MS 2000          /* milliseconds after Ctrl-C in which the program can end */
 #define DRAW_MS 250
-#define INSPECT_MS 10000       /* after the program's end: time to finish the inspection of kernels */
+#define INSPECT_MS 10000       /* milliseconds after the program's end in which the inspection of kernels can finish */
 
 extern char **environ;
 
@@ -44,23 +44,24 @@ struct child {
 	struct cli_report file;
 	struct cli_progress progress;
 	struct cli_stream stream;
-	char *text;                    /* a document that waits for the program's end */
+	char *text;                    /* the report as text, if it is written at the program's end */
 	size_t size;
-	bool json, reported, lost;       /* lost: the report could not be written to its destination */
+	bool json, reported, lost;       /* json: the report is JSON; reported: it was written; lost: it could not be
+					  * written to its destination */
 	bool unprobed;                   /* --strict was passed, and no launch was probed */
 	pid_t pid;
-	int signals;                   /* signalfd */
-	struct inherited {             /* signal state that the program inherits */
+	int signals;                   /* descriptor of signalfd(2) */
+	struct inherited {             /* the signal state that gpubpf inherited, which the program gets again */
 		sigset_t mask;
 		struct sigaction child;
 	} before;
-	uint64_t deadline_ns;          /* end of probing; 0: none */
-	int end_signal;                     /* signal that requested the tool's end; 0: none */
+	uint64_t deadline_ns;          /* CLOCK_MONOTONIC at which probing ends; 0: no limit */
+	int end_signal;                     /* the signal that requested the tool's end; 0: none */
 	bool ended, leave;
-	int status;                    /* status of waitpid(2) */
+	int status;                    /* the program's status from waitpid(2) */
 };
 
-/* -- callbacks -- */
+/* -- callbacks of the session -- */
 
 static void on_print(void *ctx, const struct gpubpf_print_record *p)
 {
@@ -68,7 +69,7 @@ static void on_print(void *ctx, const struct gpubpf_print_record *p)
 
 	cli_stream_print(&c->stream, p);
 	if (c->json)
-		return; /* the report contains the prints */
+		return; /* the report will contain the prints */
 	fprintf(c->file.out, "%s#%llu block %llu,%llu,%llu thread %llu,%llu,%llu %s: %s\n", p->kernel,
 		(unsigned long long)p->launch, (unsigned long long)p->block[0],
 		(unsigned long long)p->block[1], (unsigned long long)p->block[2],
@@ -89,7 +90,7 @@ static void on_note(void *ctx, const char *text)
 	cli_note("%s", text);
 }
 
-/* -- before -- */
+/* -- before the program starts -- */
 
 static bool get_route(const struct cli_args *args, const char **route)
 {
@@ -104,9 +105,9 @@ static bool get_route(const struct cli_args *args, const char **route)
 }
 
 /*
- * Number of threads for per-thread maps. A loader reads the values of all threads at once, into memory whose size
- * bpf(2) does not pass. So loaders get the number that bpftime would use: the variable that bpftime and its loaders
- * read, or its default.
+ * Determine the number of threads for per-thread maps. A loader reads the values of all threads at once, into memory
+ * whose size bpf(2) does not pass. So loaders get the number that bpftime would use: the variable that bpftime and its
+ * loaders read, or its default.
  */
 static bool get_threads(const struct child *c, uint64_t *threads)
 {
@@ -155,7 +156,10 @@ static bool get_options(struct child *c, struct gpubpf_session_opts *o)
 	return true;
 }
 
-/* An unknown name is an error. A runtime that is missing here may come with the program. */
+/*
+ * Check the backend's name. An unknown name is an error. A backend without runtime here is not, because the program may
+ * bring the runtime.
+ */
 static bool check_backend(const char *name)
 {
 	if (!name)
@@ -181,7 +185,7 @@ static int add_probes(struct child *c)
 	return status;
 }
 
-/* MAP=WHERE */
+/* Parse MAP=WHERE and add it to the placements. */
 static int add_place(struct child *c, const char *name, const char *text)
 {
 	const char *equals = strrchr(text, '=');
@@ -195,7 +199,7 @@ static int add_place(struct child *c, const char *name, const char *text)
 	return gpubpf_session__place(c->s, map, equals + 1) < 0 ? CLI_RUN_FAILED : CLI_OK;
 }
 
-/* The environment's placements come first, because the last one for a map counts. */
+/* Add the placements of the environment, then those of the options: of two for one map, the last one is used. */
 static int add_places(struct child *c)
 {
 	const struct cli_values *places = &c->args->option[OPT_PLACE];
@@ -320,7 +324,10 @@ static int start_program(struct child *c)
 	return err ? cli_exec_failed(c->args->rest[0], err) : CLI_OK;
 }
 
-/* If an inherited disposition ignored SIGCHLD, it would never arrive. */
+/*
+ * Block the signals that the tool reads from its signalfd. SIGCHLD gets its default disposition, because an ignored one
+ * would never arrive.
+ */
 static void block_signals(struct child *c)
 {
 	const struct sigaction normal = { .sa_handler = SIG_DFL };
@@ -338,8 +345,8 @@ static void block_signals(struct child *c)
 }
 
 /*
- * A signal from the terminal also reaches the program directly; any other signal is forwarded to it. The program then
- * has time to end, so that the report is complete. A second signal ends the tool at once.
+ * Handle a signal. One from the terminal also reaches the program directly; any other is forwarded to it. The program
+ * then has time to end, so that the report is complete. A second signal ends the tool at once.
  */
 static void on_signal(struct child *c, const struct signalfd_siginfo *info)
 {
@@ -380,7 +387,8 @@ static int time_left(const struct child *c)
 }
 
 /*
- * Timeout for poll(2): until the end of probing, the next redraw of the progress line, or the program's next interval.
+ * Return the timeout in ms for poll(2): until the end of probing, the next redraw of the progress line, or the
+ * program's next interval.
  */
 static int poll_timeout_ms(struct child *c)
 {
@@ -392,9 +400,9 @@ static int poll_timeout_ms(struct child *c)
 	return due && (left < 0 || left > ms_until(due)) ? ms_until(due) : left;
 }
 
-/* -- after -- */
+/* -- after the program's end -- */
 
-/* Read the program's last events. When kernels are only inspected or prepared, wait for the results. */
+/* Read the last events of the program. If kernels are only inspected or prepared, wait for the results. */
 static void serve_remaining(struct child *c)
 {
 	uint64_t until = c->trace->prepare ? UINT64_MAX : gpubpf_now_ns() + INSPECT_MS * 1000000ull;
@@ -448,8 +456,8 @@ static void write_report(struct child *c)
 }
 
 /*
- * A document for standard output is written when the program has ended, because the program uses standard output until
- * then.
+ * Write the report. A document for standard output is written when the program has ended, because the program uses
+ * standard output until then.
  */
 static void report(struct child *c)
 {
@@ -500,7 +508,7 @@ static void serve(struct child *c)
 	write_report(c);
 }
 
-/* The program was not started: write a document with the reason. */
+/* Write a document with the reason why the program was not started. */
 static void report_failure(struct child *c, int status)
 {
 	cli_capture_error(NULL);
@@ -511,7 +519,7 @@ static void report_failure(struct child *c, int status)
 	write_report(c);
 }
 
-/* Exit with the program's status, or die by the same signal. */
+/* Exit with the program's status, or end by the same signal. */
 static int exit_like(int status)
 {
 	static const struct rlimit no_core;

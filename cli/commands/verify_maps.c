@@ -12,7 +12,8 @@
 #include "core/session/report/table.h"
 #include "maps/impl.h"
 
-#define MAX_ARENA_BYTES (16ull << 30)         /* limit of the largest device: core/session/maps/arena.c */
+#define MAX_ARENA_BYTES (16ull << 30)         /* maximum arena of the largest device, in bytes:
+					       * core/session/maps/arena.c */
 
 static const uint32_t units[] = { 1, 16, 132 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpubpf version */
+/* gpubpf version: prints the version. */
 #include "cli/cli.h"
 
 #include "gpubpf/gpubpf.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Looks up words: builtins of the language, bpftrace's words that are refused, and fields of the context. */
+/* Looks up words: builtins of the language, words of bpftrace that gpubpf refuses, and fields of the context. */
 #include "lang.h"
 
 #include <ctype.h>

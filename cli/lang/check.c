@@ -47,7 +47,7 @@ bool check_is_text(struct lang_type type)
 	return type.base == LANG_NAME || type.base == LANG_TEXT;
 }
 
-/* Does a string of the object fit into a stored string? */
+/* Refuses a string that has more bytes than a stored string may have. */
 void check_fits(struct check *c, const struct lang_node *n)
 {
 	for (const struct lang_probe *p = c->block->probes; p; p = p->next)
@@ -55,7 +55,7 @@ void check_fits(struct check *c, const struct lang_node *n)
 			lang_fail(c->l, n->pos, "shorten it", "strings have at most %u bytes", GPUBPF_CTX_NAME - 1);
 }
 
-/* Check a value of any type. kept: the value is stored, not only printed, so a string needs bytes in the object. */
+/* Check a value of any type. stored: the value is stored, not only printed, so a string needs bytes in the object. */
 struct lang_type check_value(struct check *c, struct lang_node *n, bool stored)
 {
 	struct lang_type type = check_expr(c, n);
@@ -69,7 +69,7 @@ struct lang_type check_value(struct check *c, struct lang_node *n, bool stored)
 	return n->type = (struct lang_type){ LANG_NAME };
 }
 
-/* The node, which is checked already, must be a number. */
+/* Refuse the node, which is checked already, if it is not a number. */
 static struct lang_type need_number(struct check *c, const struct lang_node *n)
 {
 	struct lang_type type = n->type;
@@ -91,7 +91,7 @@ struct lang_type check_number(struct check *c, struct lang_node *n)
 
 /* -- words -- */
 
-/* The operands (as a bit mask) that a place must provide for the word to be valid. */
+/* Return the set of operands that a place must provide for the word to be valid. */
 static uint32_t required_operands(const struct lang_builtin *b)
 {
 	const char *field = b->source == LANG_SOURCE_CTX ? lang_place_field(b->at) : NULL;
@@ -99,7 +99,7 @@ static uint32_t required_operands(const struct lang_builtin *b)
 	return field ? 1u << gpubpf_operand_of(field) : 0;
 }
 
-/* A field that a place does not provide reads as 0, which would be misleading, so the word is refused there. */
+/* Refuse a word whose field the block's places do not provide: it would read as 0, which is misleading. */
 static void check_place(struct check *c, const struct lang_node *n)
 {
 	const struct lang_builtin *b = &n->builtin;
@@ -163,7 +163,10 @@ static bool logical(enum lang_token op)
 	return op == LANG_T_LAND || op == LANG_T_LOR;
 }
 
-/* A literal takes the other operand's sign. If the signs differ, the operation is unsigned, as in C. */
+/*
+ * Is an operation signed? A literal takes the other operand's sign. If the signs of operands differ, the operation is
+ * unsigned, as in C.
+ */
 static bool both_signed(const struct lang_node *a, const struct lang_node *b)
 {
 	if (a->literal && a->type.is_signed && !b->literal)
@@ -173,7 +176,7 @@ static bool both_signed(const struct lang_node *a, const struct lang_node *b)
 	return a->type.is_signed && b->type.is_signed;
 }
 
-/* kernel == "name", func == "name", str(arg0) == $s */
+/* Check a comparison of strings: kernel == "name", func == "name", str(arg0) == $s. */
 static bool check_names(struct check *c, struct lang_node *n)
 {
 	struct lang_type a = n->a->type, b = n->b->type;
@@ -208,7 +211,7 @@ static struct lang_type check_binary(struct check *c, struct lang_node *n)
 		return number;
 	need_number(c, n->a);
 	need_number(c, n->b);
-	n->value = both_signed(n->a, n->b);    /* true: a signed comparison */
+	n->value = both_signed(n->a, n->b);    /* true: the comparison is signed */
 	if (logical(n->op) || compares(n->op))
 		return number;
 	return (struct lang_type){ LANG_INT, n->op == LANG_T_SUB || both_signed(n->a, n->b) };
@@ -221,7 +224,7 @@ static struct lang_type check_unary(struct check *c, struct lang_node *n)
 	return n->op == LANG_T_INVERT ? (struct lang_type){ LANG_INT, type.is_signed } : number;
 }
 
-/* *(uint32 *)arg0, ((uint32 *)arg0)[tid] */
+/* Check a read of the application's memory: *(uint32 *)arg0, ((uint32 *)arg0)[tid]. */
 static struct lang_type check_read(struct check *c, struct lang_node *n)
 {
 	struct lang_type address = check_value(c, n->a, false);
@@ -337,7 +340,7 @@ static struct lang_type expr_type(struct check *c, struct lang_node *n)
 	case LANG_N_CALL:
 		return check_call(c, n);
 	default:
-		return n->type;        /* literals */
+		return n->type;        /* a literal has its type already */
 	}
 }
 

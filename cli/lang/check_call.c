@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks calls of functions: their arguments, and which of them are actions. */
+/* Checks calls of functions: their arguments, and which calls are actions. */
 #include "check.h"
 
 #include <string.h>
@@ -37,7 +37,7 @@ static uint32_t conversions(const char *format, struct lang_node *arg, struct ch
 	return n;
 }
 
-/* The conversion of the i-th argument, which decides whether the argument must be a string. */
+/* Return the conversion character for argument i, which decides whether the argument must be a string. */
 static char conversion_at(const char *format, uint32_t i)
 {
 	for (const char *f = strchr(format, '%'); f; f = strchr(f, '%')) {
@@ -95,7 +95,7 @@ static void check_print(struct check *c, struct lang_node *n)
 			check_fail(c, a, "print(@x, 10, 1000)", "top and div of print() must be numbers, and div not 0");
 }
 
-/* delete(@x[a]) and delete(@x, a) are equivalent. */
+/* Check delete(@x[a]) or its other form delete(@x, a). */
 static void check_delete(struct check *c, struct lang_node *n)
 {
 	struct lang_node *map = n->list;
@@ -121,7 +121,7 @@ static void check_time(struct check *c, struct lang_node *n)
 		check_fail(c, n->list, "time(\"%H:%M:%S\\n\")", "the format of time() must be a string");
 }
 
-/* str(address), str(address, bytes), and str($1), which yields the parameter */
+/* Check str(address), str(address, bytes), or str($1), which yields the parameter's text. */
 static void check_str(struct check *c, struct lang_node *n)
 {
 	struct lang_node *bytes = n->list->next;

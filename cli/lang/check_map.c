@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Infers and checks what maps hold, their keys and sizes (a part of the pass of check.c). */
+/* Infers and checks what maps hold, their keys and sizes (part of the pass of check.c). */
 #include "check.h"
 
 #include <string.h>
@@ -116,7 +116,7 @@ struct lang_type check_map_read(struct check *c, struct lang_node *n)
 
 /* -- map values -- */
 
-/* BTF can describe a linear histogram with bounds below 2^31 (include/gpubpf/probe.h). */
+/* Check the bounds of lhist(), which must be below 2^31, since BTF can describe no others (include/gpubpf/probe.h). */
 static void check_lhist(struct check *c, struct lang_node *map, struct lang_node *call)
 {
 	struct lang_node *arg = call->list->next;
@@ -145,7 +145,7 @@ static void check_lhist(struct check *c, struct lang_node *map, struct lang_node
 	map->map->step = v[2];
 }
 
-/* hist(n, bits): 2^bits slots per power of two. The last slot counts all larger values. */
+/* Check hist(n, bits): 2^bits slots for each power of two. The last slot counts all larger values. */
 static void check_hist(struct check *c, struct lang_map *map, struct lang_node *call)
 {
 	struct lang_node *arg = call->list->next;

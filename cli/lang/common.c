@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory, errors and tables, which all stages of a compilation use. */
+/* Memory, errors and tables for all stages of a compilation. */
 #include "lang.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 
 #define CHUNK 65536
 #define MAX_ARENA_BYTES (256u << 20)      /* maximum bytes of the tree of one text */
-#define MAX_QUOTE_COLUMNS 100              /* columns of a source line in an error message */
+#define MAX_QUOTE_COLUMNS 100              /* maximum columns of a source line in an error message */
 
 struct chunk {
 	struct chunk *next;
@@ -93,7 +93,7 @@ static char printable_char(char c)
 	return (unsigned char)c >= ' ' && c != 0x7f ? c : c == '\t' ? ' ' : '?';
 }
 
-/* Append the line of the text, and a mark under the position. */
+/* Append the line of the text that contains the position, and a mark under the position. */
 static size_t quote(const struct lang *l, uint32_t pos, char *buf, size_t size)
 {
 	uint32_t begin = line_begin(l, pos), end = pos, from = begin;

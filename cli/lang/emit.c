@@ -7,7 +7,7 @@
 
 #define MAX_STACK_BYTES 512
 
-/* Grow an array by doubling. The arena frees the old arrays with the tree. */
+/* Double an array's room. The tree's memory also holds the old arrays and is freed at the end. */
 static bool grow(struct gen *g, void **array, uint32_t *room, uint32_t n, size_t size)
 {
 	uint32_t new_room = *room ? *room * 2 : 64;
@@ -173,7 +173,7 @@ void gen_pop(struct gen *g, uint32_t size)
 	g->frame -= (size + 7) & ~7u;
 }
 
-/* The object's internal maps, as far as the program needs them, follow its own maps. */
+/* Return the index of an internal map in the object. The internal maps that the program needs follow its own maps. */
 uint32_t gen_internal_map(const struct gen *g, enum lang_internal_map map)
 {
 	const struct lang *l = g->l;

@@ -77,7 +77,7 @@ struct lang_map *lang_map_named(struct lang_parser *p, const char *name, uint32_
 	return map;
 }
 
-/* A comma-separated list of expressions, up to `close`. */
+/* Parse a comma-separated list of expressions, up to `close`. */
 static struct lang_node *list(struct lang_parser *p, enum lang_token close, uint32_t *n)
 {
 	struct lang_node *first = NULL, **end = &first;
@@ -128,7 +128,7 @@ static struct lang_node *call(struct lang_parser *p, const char *name, uint32_t 
 	return n;
 }
 
-/* .x .y .z */
+/* Parse a suffix .x, .y or .z. */
 static void triple(struct lang_parser *p, struct lang_node *n)
 {
 	static const char *const names[] = { "x", "y", "z" };
@@ -144,7 +144,7 @@ static void triple(struct lang_parser *p, struct lang_node *n)
 	lang_next(&p->lex);
 }
 
-/* ctx.FIELD.FIELD[i] */
+/* Parse ctx.FIELD.FIELD[i]. */
 static struct lang_node *context(struct lang_parser *p, uint32_t pos)
 {
 	struct lang_node *n = lang_node(p, LANG_N_BUILTIN, pos);
@@ -169,7 +169,7 @@ static struct lang_node *context(struct lang_parser *p, uint32_t pos)
 	return n;
 }
 
-/* args.NAME, which is resolved for each kernel when it is probed */
+/* Parse args.NAME whose parameter each kernel defines: the name is looked up when a kernel is probed. */
 static struct lang_node *named(struct lang_parser *p, uint32_t pos)
 {
 	struct lang_node *n = lang_node(p, LANG_N_BUILTIN, pos);
@@ -184,7 +184,7 @@ static struct lang_node *named(struct lang_parser *p, uint32_t pos)
 	return n;
 }
 
-/* args.NAME, for arguments that the probe declares */
+/* Parse args.NAME for an argument that the probe declares. */
 static struct lang_node *argument(struct lang_parser *p, uint32_t pos)
 {
 	struct lang_node *n = lang_node(p, LANG_N_CAST, pos), *bits = lang_node(p, LANG_N_BUILTIN, pos);
@@ -226,7 +226,7 @@ static struct lang_node *unknown(struct lang_parser *p, const char *word, uint32
 	return lang_node(p, LANG_N_NUMBER, pos);
 }
 
-/* ustack, ustack(n). One map has all stacks, so all must have the same depth. */
+/* Parse ustack or ustack(n). One map has all stacks, so all uses must have the same depth. */
 static void frames(struct lang_parser *p, const struct lang_node *n)
 {
 	uint64_t requested = LANG_FRAMES;
@@ -285,7 +285,10 @@ static struct lang_var *find_var(struct lang_parser *p, const char *name)
 	return found;
 }
 
-/* An unknown variable may be set here for the first time; lang_check() reports other uses. */
+/*
+ * Return a node for a variable. An unknown variable may be set here for the first time; lang_check() reports other
+ * uses.
+ */
 static struct lang_node *var_node(struct lang_parser *p)
 {
 	struct lang_node *n = lang_node(p, LANG_N_VAR, p->lex.pos);
@@ -298,7 +301,7 @@ static struct lang_node *var_node(struct lang_parser *p)
 
 static struct lang_node *unary(struct lang_parser *p);
 
-/* parse the * after the type */
+/* Parse the * after the type of a cast. */
 static void pointer(struct lang_parser *p, struct lang_node *n, uint32_t bits, bool is_signed)
 {
 	n->type = (struct lang_type){ LANG_ADDRESS, false, is_signed, bits };
@@ -307,7 +310,7 @@ static void pointer(struct lang_parser *p, struct lang_node *n, uint32_t bits, b
 		n->type = (struct lang_type){ LANG_ADDRESS, false, false, 64 };
 }
 
-/* (int32)x, (int32 *)x, or an expression in parentheses */
+/* Parse (int32)x, (int32 *)x, or an expression in parentheses. */
 static struct lang_node *parenthesis(struct lang_parser *p)
 {
 	struct lang_node *n = lang_node(p, LANG_N_CAST, p->lex.pos);
@@ -398,7 +401,7 @@ static struct lang_node *step(struct lang_parser *p, struct lang_node *a, enum l
 	return n;
 }
 
-/* $x.a, $x->a, 1.5 */
+/* Refuse what the language does not have: $x.a, $x->a, 1.5. */
 static void no_parts(struct lang_parser *p, const struct lang_node *a)
 {
 	if (p->lex.token == LANG_T_DOT && a->kind == LANG_N_NUMBER)
@@ -411,7 +414,7 @@ static void no_parts(struct lang_parser *p, const struct lang_node *a)
 			  "%s cannot be used here: structs and tuples are not supported", lang_token_text(p->lex.token));
 }
 
-/* ((uint32 *)arg0)[tid] */
+/* Parse the index in ((uint32 *)arg0)[tid]. */
 static struct lang_node *elements(struct lang_parser *p, struct lang_node *a)
 {
 	uint32_t depth = p->depth;
@@ -466,7 +469,7 @@ static struct lang_node *unary(struct lang_parser *p)
 	return n;
 }
 
-/* Is this / the end of the filter? If so, { follows. */
+/* Is this / the end of the filter? It is if { follows. */
 static bool ends_filter(struct lang_parser *p)
 {
 	struct lang_lex ahead = p->lex;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Generates statements, a program for each probe of a block, and then the object with all programs. */
+/* Generates statements, then a program for each probe of a block, and then the object with all programs. */
 #include "gen.h"
 
 #include <errno.h>
@@ -36,7 +36,7 @@ static void unroll(struct gen *g, const struct lang_node *n)
 		statement(g, n->b);
 }
 
-/* The end of the range is computed once, into the variable that follows n->var. */
+/* Generate a for loop. The end of its range is computed once, into the variable that follows n->var. */
 static void for_statement(struct gen *g, const struct lang_node *n)
 {
 	const struct lang_var *end_var = n->var->next;
@@ -119,7 +119,7 @@ static void mark_reachable(const struct lang_code *code, uint32_t pc, bool *reac
 	}
 }
 
-/* Remove unreachable instructions. `to`: the new index of each instruction; entry [n] is the end. */
+/* Remove unreachable instructions. to[i]: the new index of instruction i; to[n]: the new number of instructions. */
 static void remove_unreachable(struct lang_code *code, const bool *reached, uint32_t *to)
 {
 	uint32_t n = 0, count = 0;
@@ -223,7 +223,7 @@ static struct lang_code *probe_code(struct lang *l, struct lang_block *b, const 
 	return end(&g);
 }
 
-/* The hidden program at the entry of the same kernels. */
+/* Generate the hidden program at the entry of the same kernels, which records the time for `duration`. */
 static struct lang_code *entry_code(struct lang *l, struct lang_block *b, const struct lang_probe *p, uint32_t number)
 {
 	struct gen g = { .l = l, .block = b, .probe = p, .pos = p->pos };

@@ -29,15 +29,15 @@ uint32_t lang_record_size(const struct lang_node *call)
 	return size;
 }
 
-/* Bytes of the stack for an argument. A name in the context is copied from there. */
+/* Return the bytes of the stack for a computed argument; 0 for a name, which is copied from the context. */
 static uint32_t computed_size(const struct lang_node *a)
 {
 	return a->type.base == LANG_NAME && a->kind == LANG_N_BUILTIN ? 0 : lang_size(a->type);
 }
 
 /*
- * Compute arguments before the record is reserved, because the program must not end in between. Returns bytes of the
- * stack.
+ * Compute arguments before the record is reserved, because the program must not end between its reservation and its
+ * submission. Returns the bytes of the stack that the arguments occupy.
  */
 static uint32_t compute_args(struct gen *g, const struct lang_node *args)
 {
@@ -60,7 +60,7 @@ static uint32_t compute_args(struct gen *g, const struct lang_node *args)
 	return size;
 }
 
-/* at: end of the arguments on the stack */
+/* Store the arguments into the record. at: offset of the end of the computed arguments on the stack. */
 static void fill_record(struct gen *g, const struct lang_node *args, int at)
 {
 	int to = 8;
@@ -113,8 +113,8 @@ static void emit_thread_id(struct gen *g)
 }
 
 /*
- * r0 = a number that concurrently running threads seldom share, since they are in consecutive blocks. In one dimension,
- * it is the thread's own number, with the fewest collisions if the last blocks are smaller.
+ * r0 = a number that two threads running at the same time seldom share, since those are in consecutive blocks. In one
+ * dimension it is the thread's own number, which collides least if the last blocks are smaller.
  */
 static void emit_position(struct gen *g)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Generates expressions: the result is in r0, and r1 to r5 are clobbered. */
+/* Generates expressions. Each leaves its result in r0 and clobbers r1 to r5. */
 #include <linux/bpf.h>
 
 #include "gen.h"
 #include "gpubpf/ctx.h"
 
-#define NAMED_ARG 530 /* include/gpubpf/helpers.def */
+#define NAMED_ARG 530 /* helper of include/gpubpf/helpers.def */
 #define PROBE_READ 112
 #define FIELD(name) ((int)offsetof(struct gpubpf_ctx, name))
 
@@ -44,7 +44,7 @@ void gen_product(struct gen *g, uint32_t at)
 	}
 }
 
-/* r0 = (z * height + y) * width + x */
+/* r0 = (z * height + y) * width + x, for the triple at offset `at` and the sizes at offset `dims` of the context. */
 static void linear(struct gen *g, uint32_t at, uint32_t dims)
 {
 	gen_load(g, R0, R9, at + 16, 8);
@@ -114,7 +114,7 @@ static void emit_builtin(struct gen *g, const struct lang_node *n)
 		break;
 	case LANG_SOURCE_PROBE:
 	case LANG_SOURCE_HOST:
-		gen_imm(g, R0, 0);     /* the host evaluates it */
+		gen_imm(g, R0, 0);     /* only the host evaluates this word */
 		break;
 	}
 }
@@ -136,7 +136,7 @@ void gen_operate(struct gen *g, enum lang_token op, bool is_signed)
 	gen_insn(g, BPF_ALU64 | code | BPF_X, R0, R1, rows[op].divides && is_signed, 0);
 }
 
-/* a to r0, b to r1 */
+/* Compute a into r0 and b into r1. */
 static void emit_operands(struct gen *g, const struct lang_node *a, const struct lang_node *b)
 {
 	int saved;
@@ -172,7 +172,7 @@ static bool is_test(const struct lang_node *n)
 	}
 }
 
-/* r0 = 1 or 0 */
+/* r0 = 1 if the condition is true, else 0. */
 static void emit_truth(struct gen *g, const struct lang_node *n)
 {
 	uint32_t no = gen_label(g), end = gen_label(g);
@@ -267,7 +267,7 @@ static const struct test tests[LANG_TOKENS] = {
 static void compare(struct gen *g, const struct lang_node *n, bool when, uint32_t label)
 {
 	const struct test *t = &tests[n->op];
-	bool is_signed = n->value;     /* lang_check() has decided */
+	bool is_signed = n->value;     /* lang_check() stored whether the comparison is signed */
 	uint32_t op = is_signed ? (when ? t->signed_yes : t->signed_no) : when ? t->yes : t->no;
 
 	if (n->b->type.base == LANG_TEXT || n->b->type.base == LANG_NAME) {
@@ -282,8 +282,8 @@ static void compare(struct gen *g, const struct lang_node *n, bool when, uint32_
 }
 
 /*
- * Short-circuit evaluation. If the first operand alone can decide for the jump, it jumps to the label. Otherwise it
- * jumps over the second operand.
+ * Evaluate && or || and jump to the label if the result is `when`. If the first operand decides the result, the second
+ * one is not evaluated.
  */
 static void emit_short_circuit(struct gen *g, const struct lang_node *n, bool when, uint32_t label)
 {
@@ -343,7 +343,7 @@ void gen_step(struct gen *g, const struct lang_node *n)
 	gen_alu_imm(g, BPF_ADD, R0, by);
 	gen_var(g, n->a->var, true);
 	if (!n->value)
-		gen_mov(g, R0, R1);    /* $x++ yields the old value */
+		gen_mov(g, R0, R1);    /* $x++ and $x-- yield the old value */
 }
 
 static void set(struct gen *g, const struct lang_node *n)

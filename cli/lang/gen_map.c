@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Generates map accesses. Values that programs only add to are changed by atomics without fetch, so that devices may
- * replicate them.
+ * replicate such values.
  */
 #include <linux/bpf.h>
 
@@ -10,7 +10,7 @@
 
 enum { LOOKUP = 1, UPDATE = 2, DELETE = 3 };
 
-/* Store the key on the stack; returns its offset. Free it by gen_pop() with key_size. */
+/* Store the key of the access on the stack; returns its offset. Free it by gen_pop() with key_size. */
 static int put_key(struct gen *g, const struct lang_node *n)
 {
 	int key = gen_push(g, n->map->key_size), at = key;
@@ -52,7 +52,7 @@ static void update(struct gen *g, uint32_t map, int key, uint32_t flags)
 	gen_call(g, UPDATE);
 }
 
-/* r3 = a value of zeros */
+/* r3 = address of a value of zeros. */
 static void load_zeros(struct gen *g, uint32_t none)
 {
 	int key = gen_push(g, 8);
@@ -65,7 +65,10 @@ static void load_zeros(struct gen *g, uint32_t none)
 	gen_pop(g, 8);
 }
 
-/* r0 = address of the value of the key at `key`. A new key gets the value at r10 + first, or zeros. */
+/*
+ * r0 = address of the value of the key at offset `key` of the stack. A new key gets the value at r10 + first, or zeros
+ * if `first` is 0.
+ */
 static void find_or_insert(struct gen *g, const struct lang_map *map, int key, int first, uint32_t none)
 {
 	uint32_t found = gen_label(g);
@@ -79,7 +82,8 @@ static void find_or_insert(struct gen *g, const struct lang_map *map, int key, i
 			address(g, R3, first);
 		else
 			load_zeros(g, none);
-		update(g, map->index, key, BPF_NOEXIST);  /* another lane may insert the key first, which is fine */
+		update(g, map->index, key, BPF_NOEXIST);  /* another lane may insert the key first, which has the
+							   * same effect */
 		lookup(g, map->index, key);
 		gen_jump_imm(g, BPF_JEQ, R0, 0, none);
 	}
@@ -107,7 +111,7 @@ void gen_map_read(struct gen *g, const struct lang_node *n)
 	uint32_t none = gen_label(g);
 
 	gen_lookup(g, n);
-	gen_jump_imm(g, BPF_JEQ, R0, 0, none); /* r0 is 0 then, the value of a missing key */
+	gen_jump_imm(g, BPF_JEQ, R0, 0, none); /* r0 is 0 here, which is the value of a missing key */
 	gen_load(g, R0, R0, 0, 8);
 	gen_place_label(g, none);
 }
@@ -188,7 +192,7 @@ static uint32_t atomic_of(enum lang_token op)
 	}
 }
 
-/* r0 is the address of the value, and becomes the new value; r1 is b. */
+/* Apply the operator atomically. r0 is the address of the value, and becomes the new value; r1 is the operand. */
 static void update_atomically(struct gen *g, enum lang_token op, uint32_t atomic, bool old)
 {
 	gen_mov(g, R8, R1);
@@ -204,7 +208,7 @@ static void update_atomically(struct gen *g, enum lang_token op, uint32_t atomic
 		gen_operate(g, op == LANG_T_SUB ? LANG_T_ADD : op, false);
 }
 
-/* Not atomic, as in bpftrace: of two concurrent changes one may be lost. */
+/* Apply the operator by a load and a store, as bpftrace does: of two concurrent changes one may be lost. */
 static void update_unprotected(struct gen *g, enum lang_token op, bool is_signed)
 {
 	gen_mov(g, R8, R0);
@@ -231,7 +235,7 @@ void gen_map_step(struct gen *g, const struct lang_node *n, enum lang_token op, 
 		update_unprotected(g, op, n->map->value.is_signed);
 	else
 		update_atomically(g, op, atomic, old);
-	gen_place_label(g, none);            /* there r0 is 0 */
+	gen_place_label(g, none);            /* code that jumps here has r0 0 */
 	if (!g->wanted)
 		gen_imm(g, R0, 0);
 	gen_pop(g, 8);

@@ -5,7 +5,7 @@
 
 #include "gen.h"
 
-#define PROBE_READ_STR 114 /* include/gpubpf/helpers.def */
+#define PROBE_READ_STR 114 /* helper of include/gpubpf/helpers.def */
 #define FIELD(name) ((int)offsetof(struct gpubpf_ctx, name))
 
 void gen_copy_text(struct gen *g, int to, int to_off, int from, int from_off)
@@ -119,7 +119,7 @@ void gen_text(struct gen *g, const struct lang_node *n, int to)
 struct side {
 	const struct lang_node *n;
 	int base, at;
-	uint32_t size;                 /* bytes that it uses on the stack */
+	uint32_t size;                 /* bytes that the string occupies on the stack */
 };
 
 static struct side side_of(struct gen *g, const struct lang_node *n)

@@ -4,10 +4,10 @@
 
 #include "gen.h"
 
-/* attempts of a compare-exchange; after a failure, the value's second word counts the lost update */
+/* maximum attempts of a compare-and-exchange; if all fail, the value's second word counts the lost update */
 #define MAX_TRIES 64
 
-/* r0 + off += src */
+/* Add src atomically to the word at r0 + off. */
 static void add(struct gen *g, int off, int src)
 {
 	gen_atomic(g, BPF_ADD, R0, off, src);
@@ -33,8 +33,8 @@ static void average(struct gen *g, const struct lang_map *map, int value)
 }
 
 /*
- * Minimum or maximum: replace the value as long as ours is more extreme. Concurrent lanes only make it more extreme
- * too.
+ * Replace a minimum or maximum until the stored value is at least as extreme as ours. Other lanes only make it more
+ * extreme.
  */
 static void emit_extreme(struct gen *g, uint32_t enough, int value)
 {
@@ -67,8 +67,8 @@ static void emit_max(struct gen *g, const struct lang_map *map, int value)
 }
 
 /*
- * r0 + 8 * r2 += 1, for r2 up to `last`. Bounds are in registers, because the immediates 63 or 32 would look like a
- * warp's size.
+ * Increment atomically the word at r0 + 8 * r2, with r2 limited to `last`. Bounds are in registers, because the
+ * verifier takes the immediates 63 or 32 for a warp's size.
  */
 static void count_slot(struct gen *g, uint32_t last)
 {
@@ -85,8 +85,8 @@ static void count_slot(struct gen *g, uint32_t last)
 }
 
 /*
- * The slot as computed by gpubpf_log2() and struct gpubpf_quantiles of <gpubpf/probe.h>. The value is shifted right
- * until it is less than 2 << bits. Each bit of the shift adds 1 << bits.
+ * Compute the slot as gpubpf_log2() and struct gpubpf_quantiles of <gpubpf/probe.h> do, and count in it. The value is
+ * shifted right until it is less than 2 << bits. Each bit of the shift adds 1 << bits.
  */
 static void histogram(struct gen *g, const struct lang_map *map, int value)
 {
@@ -108,7 +108,7 @@ static void histogram(struct gen *g, const struct lang_map *map, int value)
 	count_slot(g, map->value_size / 8 - 1);
 }
 
-/* slot 0 counts values below min, and the last slot counts max and above */
+/* Count in a linear histogram: slot 0 counts values below min, and the last slot counts max and above. */
 static void linear(struct gen *g, const struct lang_map *map, int value)
 {
 	uint32_t below = gen_label(g), last = map->value_size / 8 - 1;

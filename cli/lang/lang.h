@@ -20,28 +20,28 @@
 
 #include "gpubpf/ctx.h"
 
-#define LANG_TEXT_SIZE (1u << 20)      /* bytes of a program's text */
-#define LANG_DEPTH 64                  /* nesting of expressions and blocks */
-/* maximum number of binary operators in one statement; each may nest one level deeper */
+#define LANG_TEXT_SIZE (1u << 20)      /* maximum bytes of a program's text */
+#define LANG_DEPTH 64                  /* maximum nesting of expressions and blocks */
+/* maximum binary operators in one statement; each may nest one level deeper */
 #define LANG_OPERATORS 1000
 #define LANG_MAPS 64
-#define LANG_VARS 32                   /* scratch variables of a probe */
-#define LANG_KEYS 8                    /* elements of a key */
-#define LANG_KEY_SIZE 256              /* bytes of a key */
-#define LANG_STRING_SIZE 1024          /* bytes of a literal */
-#define LANG_ARGS 32                   /* arguments of printf(), and named arguments of a kernel */
+#define LANG_VARS 32                   /* maximum scratch variables of a probe */
+#define LANG_KEYS 8                    /* maximum elements of a key */
+#define LANG_KEY_SIZE 256              /* maximum bytes of a key */
+#define LANG_STRING_SIZE 1024          /* maximum bytes of a string literal */
+#define LANG_ARGS 32                   /* maximum arguments of printf(), and maximum named arguments of a kernel */
 #define LANG_PROBES 256
 #define LANG_UNROLL 100
-#define LANG_INSNS 30000               /* instructions of one probe: jumps reach 32767 */
+#define LANG_INSNS 30000               /* maximum instructions of one probe; a jump reaches 32767 */
 #define LANG_HIST_BITS 5
-#define LANG_SLOTS 1024                /* slots of a histogram */
-#define LANG_MAP_KEYS 4096             /* keys of a map without a `let` declaration */
+#define LANG_SLOTS 1024                /* maximum slots of a histogram */
+#define LANG_MAP_KEYS 4096             /* maximum keys of a map without a `let` declaration */
 #define LANG_MAX_DECLARED_KEYS (1u << 24)
-#define LANG_STACKS 16384              /* different stacks of a program */
+#define LANG_STACKS 16384              /* maximum different stacks of a program */
 #define LANG_FRAMES 127
 #define LANG_RING_BYTES (1u << 20)
-#define LANG_NAMES_SIZE 4096           /* total bytes of the names of kernel arguments that no probe declares */
-#define LANG_ACTIONS 1024              /* calls of printf(), print(), ... */
+#define LANG_NAMES_SIZE 4096           /* maximum total bytes of the names of kernel arguments that no probe declares */
+#define LANG_ACTIONS 1024              /* maximum calls of printf(), print(), ... in a text */
 
 enum lang_token {
 	LANG_T_NONE,
@@ -62,17 +62,17 @@ enum lang_base {
 	LANG_KERNEL,                   /* a kernel's id */
 	LANG_ADDRESS,
 	LANG_STACK,                    /* the id of a stack, or the error code of helper 27 */
-	LANG_NAME,                     /* a string of 64 bytes including its NUL */
-	/* a string that the host knows, for example a literal; becomes NAME when stored */
+	LANG_NAME,                     /* a string of 64 bytes with its NUL */
+	/* a string that the host knows, for example a literal; it becomes a NAME when stored */
 	LANG_TEXT,
-	LANG_AGGREGATE,                /* count() and similar */
+	LANG_AGGREGATE,                /* the value of count() and similar functions */
 };
 
 struct lang_type {
 	enum lang_base base;
 	bool is_signed;
-	bool to_signed;                /* for an address: sign of its target */
-	uint8_t to;                    /* and bits of its target; 0: unknown */
+	bool to_signed;                /* an address: the number at it is signed */
+	uint8_t to;                    /* an address: the number of bits at it; 0: unknown */
 };
 
 enum lang_source {
@@ -87,8 +87,8 @@ enum lang_source {
 };
 
 enum lang_whole {
-	LANG_WHOLE_THREAD,             /* x + (y + z * height) * width, in a block */
-	LANG_WHOLE_BLOCK,              /* the same for blocks in the grid */
+	LANG_WHOLE_THREAD,             /* number of the thread in its block: x + (y + z * height) * width */
+	LANG_WHOLE_BLOCK,              /* number of the block in the grid, computed likewise */
 	LANG_WHOLE_GLOBAL,             /* ctx->global_linear */
 	LANG_WHOLE_PRODUCT,            /* x * y * z */
 };
@@ -123,21 +123,21 @@ struct lang_function {
 enum lang_kind {
 	LANG_N_NUMBER,
 	LANG_N_STRING,
-	LANG_N_BUILTIN,                /* builtin; value: 1 to 3 for .x .y .z, 0 for the whole value */
+	LANG_N_BUILTIN,                /* a word; value: 1 to 3 for .x .y .z, 0 for the whole value */
 	LANG_N_VAR,
-	LANG_N_MAP,                    /* list: the key */
+	LANG_N_MAP,                    /* a map's value; list: the elements of the key */
 	LANG_N_UNARY,
 	LANG_N_BINARY,
 	LANG_N_TERNARY,
-	LANG_N_CAST,                   /* value: bits */
-	LANG_N_READ,                   /* a[b], or *a, in the application's memory; value: bits */
+	LANG_N_CAST,                   /* value: the number of bits */
+	LANG_N_READ,                   /* a[b] or *a in the application's memory; value: the number of bits */
 	LANG_N_SET,                    /* a op= b; op NONE: a = b */
 	LANG_N_STEP,                   /* ++ and --; value: 1 for the prefix form */
 	LANG_N_CALL,                   /* list: arguments */
-	LANG_N_IF,                     /* a, b, c */
-	LANG_N_BLOCK,                  /* list */
-	LANG_N_UNROLL,                 /* b, repeated `value` times */
-	LANG_N_FOR,                    /* var from a to below c, body b; the next variable holds the end */
+	LANG_N_IF,                     /* if (a) b else c */
+	LANG_N_BLOCK,                  /* list: the statements */
+	LANG_N_UNROLL,                 /* the block b, repeated `value` times */
+	LANG_N_FOR,                    /* for var from a to below c, with body b; the next variable holds the end */
 	LANG_N_BREAK,
 	LANG_N_CONTINUE,
 	LANG_N_RETURN,
@@ -150,45 +150,46 @@ struct lang_node {
 	enum lang_token op;
 	bool literal;                  /* a number that takes the sign of the other operand */
 	uint64_t value;
-	const char *text;              /* a string's bytes, without quotes */
+	const char *text;              /* a string's bytes without quotes */
 	struct lang_builtin builtin;
 	const struct lang_function *function;
 	struct lang_map *map;
 	struct lang_var *var;
-	int action;                    /* number of a call's action */
+	int action;                    /* index of a call that is an action, among all actions */
 	struct lang_node *a, *b, *c, *list, *next;
 };
 
 struct lang_var {
 	struct lang_var *next;
 	const char *name;
-	struct lang_type type;         /* VOID: not yet known */
-	/* bits of a number that `let` declares with a type; 0: the type of the assigned value */
+	struct lang_type type;         /* VOID until lang_check() has inferred it */
+	/* number of bits of a variable that `let` declares with a type; 0: it has the type of its first value */
 	uint32_t bits;
-	uint32_t scope;                /* depth of the declaring block; UINT32_MAX: out of scope */
-	int at;                        /* offset on the stack, from r10 */
-	uint64_t value;                /* value on the host */
-	char text[GPUBPF_CTX_NAME];    /* string on the host */
+	uint32_t scope;                /* nesting depth of the block that declares it; UINT32_MAX: out of scope */
+	int at;                        /* offset on the stack from r10 */
+	uint64_t value;                /* its number in blocks on the host */
+	char text[GPUBPF_CTX_NAME];    /* its string in blocks on the host */
 };
 
 /* The value of a map: a number that is assigned, or an aggregation by a function with use VALUE. */
 struct lang_map {
 	struct lang_map *next;
 	const char *name;              /* "@", "@x" */
-	uint32_t pos;                  /* position of the first use */
-	bool known, declared;          /* the value's type is known; `let` declared the room */
-	const struct lang_function *holds; /* NULL: a number */
+	uint32_t pos;                  /* position in the text of the first use */
+	bool known, declared;          /* known: the value's type is known; declared: `let` declared the maximum
+				        * number of keys */
+	const struct lang_function *holds; /* the function whose value it holds; NULL: a number */
 	struct lang_type value;
 	uint32_t nkeys;
 	struct lang_type key[LANG_KEYS];
 	const char *key_name[LANG_KEYS];
 	bool keys_known;
-	uint64_t min, max, step;       /* lhist */
-	uint32_t fine;                 /* hist: 1 + its bits, 2^bits slots per power of two */
+	uint64_t min, max, step;       /* bounds and width of a slot of lhist() */
+	uint32_t fine;                 /* hist(): 1 + bits, for 2^bits slots per power of two */
 	uint32_t room;
 	bool lru;
-	uint32_t key_size, value_size; /* bytes */
-	uint32_t index;                /* index in the object */
+	uint32_t key_size, value_size; /* in bytes */
+	uint32_t index;                /* index among the object's maps */
 };
 
 enum lang_when {
@@ -202,10 +203,10 @@ struct lang_probe {
 	struct lang_probe *next;
 	enum lang_when when;
 	uint32_t pos;
-	const char *section;           /* "gpu/exit/name"; on the host "BEGIN", ... */
-	uint32_t site;                 /* enum gpubpf_site */
+	const char *section;           /* the program's section such as "gpu/exit/name"; on the host "BEGIN", ... */
+	uint32_t site;                 /* enum gpubpf_site of a device's probe */
 	uint32_t number;               /* index among all probes */
-	uint64_t every_ns;             /* period of an interval */
+	uint64_t every_ns;             /* interval: its period in ns */
 	uint64_t due_ns;
 	struct lang_block *block;
 };
@@ -239,26 +240,26 @@ struct lang {
 	size_t size;
 	const char *const *params;
 	uint32_t nparams;
-	uint64_t threads;              /* threads with room for durations; a power of two */
+	uint64_t threads;              /* number of threads for whose entry times there is room; a power of two */
 
 	void *arena;                   /* memory of the tree */
-	size_t used;                   /* bytes of that memory */
+	size_t used;                   /* bytes of that memory in use */
 	bool failed;
 	struct lang_refusal refusal;
-	char why[2048];                /* the same as text, with the quoted source line */
-	struct lang_node spare;        /* returned if there is no memory */
+	char why[2048];                /* the error as text, with the quoted source line */
+	struct lang_node spare;        /* node that functions return if memory is exhausted */
 
 	struct lang_block *blocks;
 	struct lang_map *maps;
 	uint32_t nmaps, nprobes, nactions;
 	struct lang_node *action[LANG_ACTIONS];
 	const struct lang_probe *probe[LANG_PROBES];
-	bool records, zeros, durations; /* the object needs a ring; a value of zeros; entry times */
+	bool records, zeros, durations; /* the object needs a ring for records, a value of zeros, entry times */
 	bool stacks;                   /* the object needs stacks */
-	uint32_t frames;               /* frames of each stack; 0: not specified yet */
+	uint32_t frames;               /* frames of each stack; 0: no use has specified it yet */
 	uint32_t zeros_size;
 
-	char names[LANG_NAMES_SIZE];   /* the object's .rodata: consecutive strings, each with its NUL */
+	char names[LANG_NAMES_SIZE];   /* the object's .rodata: strings one after the other, each with its NUL */
 	uint32_t names_size;
 
 	void *object;
@@ -269,9 +270,9 @@ struct lang {
 struct lang_opts {
 	const char *name, *text;
 	size_t size;
-	const char *const *params;     /* $1, $2, ... */
+	const char *const *params;     /* [nparams] the values of $1, $2, ... */
 	uint32_t nparams;
-	uint64_t threads;              /* threads with room for concurrent durations; 0: 1048576 */
+	uint64_t threads;              /* maximum threads with a concurrent `duration`; 0: 1048576 */
 };
 /*
  * Compile a text to an object. Returns 0 or -ENOMEM. On -EINVAL, *l exists and lang_why() returns the error, its
@@ -289,7 +290,7 @@ const void *lang_object(const struct lang *l, size_t *size);
 /* Record an error, unless there is one already. Returns -EINVAL. */
 int lang_fail(struct lang *l, uint32_t pos, const char *remedy, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
-/* Zeroed memory that lives as long as l. NULL if out of memory; `failed` is then set. */
+/* Return zeroed memory that lives as long as l. NULL if memory is exhausted; `failed` is then set. */
 void *lang_alloc(struct lang *l, size_t size);
 void lang_free_memory(struct lang *l);
 char *lang_copy(struct lang *l, const char *text, size_t size);
@@ -302,11 +303,11 @@ const struct lang_function *lang_function_at(uint32_t i); /* NULL past the end *
 /* lex.c */
 struct lang_lex {
 	struct lang *l;
-	uint32_t at;                   /* position after the token */
+	uint32_t at;                   /* position of the character after the token */
 	enum lang_token token;
 	uint32_t pos, len;             /* position and length of the token */
 	uint64_t number;
-	const char *string;            /* a decoded string; for words and names: the text */
+	const char *string;            /* the token's text; of a string, the decoded text */
 };
 void lang_next(struct lang_lex *x);
 /* Skip blanks and comments. */
@@ -323,9 +324,9 @@ struct lang_parser {
 	struct lang_lex lex;
 	struct lang *l;
 	struct lang_block *block;
-	bool filter;                   /* in a filter: / before { ends the expression */
+	bool filter;                   /* in a filter, where / before { ends the expression */
 	uint32_t depth;
-	uint32_t operators;            /* operators of the current statement so far */
+	uint32_t operators;            /* number of binary operators in the current statement so far */
 };
 struct lang_node *lang_expression(struct lang_parser *p);
 struct lang_node *lang_node(struct lang_parser *p, enum lang_kind kind, uint32_t pos);
@@ -336,19 +337,21 @@ bool lang_accept(struct lang_parser *p, enum lang_token token);
 void lang_expect(struct lang_parser *p, enum lang_token token, const char *where);
 bool lang_word_is(const struct lang_parser *p, const char *word);
 void lang_enter_nesting(struct lang_parser *p);
-/* Bits and sign of a named type; false: no such type. */
+/* Store bits and sign of a type's name; false: there is no such type. */
 bool lang_type_named(const char *word, uint32_t *bits, bool *is_signed);
-/* The same for targets of addresses, which may also be floating point types. */
+/*
+ * Store bits and sign of the type at an address, which may also be a floating-point type; false: there is no such type.
+ */
 bool lang_target_named(const char *word, uint32_t *bits, bool *is_signed);
-/* builtin.c. Finds the row of a word, including argN. Returns false if the word is unknown. */
+/* builtin.c: finds the row of a word, also of argN. Returns false if the word is unknown. */
 bool lang_builtin_find(const char *word, struct lang_builtin *builtin);
-/* args.NAME that no probe declares; false: too many names. */
+/* Make the row of args.NAME, for a name that no probe declares; false: there are too many names. */
 bool lang_builtin_named(struct lang *l, const char *name, struct lang_builtin *builtin);
-/* ctx.FIELD and ctx.FIELD[i], by core/model/ctx_fields.def. */
+/* Make the row of ctx.FIELD or ctx.FIELD[index], by core/model/ctx_fields.def; false: there is no such field. */
 bool lang_field_find(const char *field, uint64_t index, struct lang_builtin *builtin);
-/* The name of the field at an offset of the context, if places provide it; else NULL. */
+/* Return the name of the field at this offset of the context if it is an operand of places; else NULL. */
 const char *lang_place_field(uint32_t at);
-/* Why a word of bpftrace is not supported; NULL: not such a word. */
+/* Return why a word of bpftrace is not supported, and what to write instead; NULL: the word is not in refused.def. */
 const char *lang_refused(const char *word, const char **instead);
 const char *lang_nearest_word(const char *word, char *buf, size_t size);
 
@@ -364,13 +367,13 @@ bool lang_map_is_array(const struct lang_map *map);
 int lang_generate(struct lang *l);
 
 /*
- * Size of an action's record: the numbers of the action and of the probe, 4 bytes each, then each argument with
- * lang_size() bytes.
+ * Return the size in bytes of an action's record: the numbers of the action and of the probe, 4 bytes each, then each
+ * argument with lang_size() bytes.
  */
 uint32_t lang_record_size(const struct lang_node *call);
-/* The first argument in the record; the others follow by `next`. NULL: no arguments. */
+/* Return the first argument that the record contains; `next` leads to the others. NULL: there are none. */
 struct lang_node *lang_record_args(const struct lang_node *call);
-/* Bytes of a value of the type in keys and records. */
+/* Return the bytes of a value of this type in keys and records. */
 uint32_t lang_size(struct lang_type type);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Splits the text into tokens. After an error, all further tokens are the end, so that the parser stops. */
+/* Splits the text into tokens. After an error, each further token is the end of the text, so that the parser stops. */
 #include "lang.h"
 
 #include <ctype.h>
@@ -73,7 +73,7 @@ static unsigned int digit_of(char c)
 	return isdigit((unsigned char)c) ? c - '0' : isxdigit((unsigned char)c) ? tolower((unsigned char)c) - 'a' + 10 : 99;
 }
 
-/* m e n is m * 10^n */
+/* Apply the exponent of a number: m e n is m * 10^n. */
 static bool exponent(const char *text, uint32_t n, uint32_t *i, uint64_t *v)
 {
 	uint64_t e = 0;
@@ -89,7 +89,7 @@ static bool exponent(const char *text, uint32_t n, uint32_t *i, uint64_t *v)
 	return true;
 }
 
-/* The suffix after the digits: a unit of time, or C's suffixes, which are ignored. */
+/* Parse the suffix after the digits: a unit of time, or C's suffixes, which have no effect. */
 static bool suffix(const char *text, uint32_t n, uint64_t *v)
 {
 	if (strspn(text, "uUlL") >= n)
@@ -199,7 +199,7 @@ static void name(struct lang_lex *x, enum lang_token token, uint32_t n)
 		lang_fail(x->l, x->pos, "shorten it", "the name has more than 48 characters");
 }
 
-/* $1 is a number, or a string where one is expected; $# is the number of parameters. */
+/* Parse $1 or $#. $1 is a number, or a string where one is expected; $# is the number of parameters. */
 static void parameter(struct lang_lex *x)
 {
 	uint64_t i = 0;

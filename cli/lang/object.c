@@ -26,7 +26,7 @@ struct bytes {
 struct section {
 	const char *name;
 	struct bytes code, relocs;
-	uint32_t index;                /* index in the file */
+	uint32_t index;                /* index of the section in the file */
 };
 
 struct object {
@@ -39,7 +39,7 @@ struct object {
 	bool failed;
 };
 
-/* header of .BTF.ext, as core/load/btfext.c reads it */
+/* the header of .BTF.ext, as core/load/btfext.c reads it */
 struct ext_header {
 	uint16_t magic;
 	uint8_t version, flags;
@@ -97,7 +97,10 @@ static void symbol(struct object *o, const char *name, uint32_t section, int typ
 	put(&o->symbols, &sym, sizeof(sym));
 }
 
-/* Order of the symbols: the null symbol, the maps, .rodata if there are names of arguments, then the programs. */
+/*
+ * Add a program's symbol. The symbols are in this order: the null symbol, the maps, .rodata if there are names of
+ * arguments, then the programs.
+ */
 static void add_program(struct object *o, const struct lang_code *code)
 {
 	struct section *s = section_of(o, code->section);
@@ -231,8 +234,8 @@ static void link_section(struct object *o, Elf_Scn *scn, uint32_t link, uint32_t
 }
 
 /*
- * Order of the sections: 1 strings, 2 symbols, 3 license, 4 .BTF, 5 .BTF.ext, .maps and .rodata if needed, then
- * programs and their relocations.
+ * The sections are in this order: strings, symbols, license, .BTF, .BTF.ext, .maps and .rodata if needed, then programs
+ * and their relocations.
  */
 enum { STRINGS = 1, SYMBOLS, LICENSE, BTF, EXT, MAPS };
 

@@ -34,7 +34,7 @@ static struct lang_node *block(struct lang_parser *p)
 	return n;
 }
 
-/* The caller consumes the }, because the text after it depends on the context. */
+/* Parse a block up to its }, which the caller consumes, because the text after it depends on the context. */
 static struct lang_node *inner_block(struct lang_parser *p)
 {
 	struct lang_node *n = block(p);
@@ -95,7 +95,8 @@ static struct lang_node *for_statement(struct lang_parser *p)
 		lang_expect(p, LANG_T_CLOSE, "after the bounds");
 	lang_enter_nesting(p);
 	n->var = lang_variable(p, name->text, n->pos);
-	end = lang_variable(p, "", n->pos);       /* the end of the range, which is computed once */
+	end = lang_variable(p, "", n->pos);       /* a hidden variable for the end of the range, which is computed
+						   * once */
 	if (n->var && end)
 		n->var->type = end->type = (struct lang_type){ LANG_INT, true };
 	n->b = inner_block(p);
@@ -117,7 +118,7 @@ static void let_type(struct lang_parser *p, struct lang_type *type, uint32_t *bi
 	lang_next(&p->lex);
 }
 
-/* The initial value of a variable that is declared but not set. Without a type, nothing is generated. */
+/* Return the statement that sets a declared variable without initial value to 0 or "". Without a type there is none. */
 static struct lang_node *initial_value(struct lang_parser *p, struct lang_node *set, enum lang_base base)
 {
 	if (base == LANG_VOID)
@@ -129,7 +130,7 @@ static struct lang_node *initial_value(struct lang_parser *p, struct lang_node *
 	return set;
 }
 
-/* let $x; let $x = 1; let $x: uint8 = 1; */
+/* Parse let $x; or let $x = 1; or let $x: uint8 = 1; */
 static struct lang_node *let_statement(struct lang_parser *p)
 {
 	struct lang_node *set = lang_node(p, LANG_N_SET, p->lex.pos), *n = set;
@@ -194,7 +195,7 @@ static const struct {
 	const char *word;
 	struct lang_node *(*parse)(struct lang_parser *p);
 	enum lang_kind kind;
-	bool open;                     /* no semicolon follows */
+	bool open;                     /* the statement needs no semicolon after it */
 } statements[] = {
 	{ "if", if_statement, 0, true },
 	{ "unroll", unroll, 0, true },
@@ -229,7 +230,7 @@ static struct lang_node *statement(struct lang_parser *p)
 
 /* -- top -- */
 
-/* let @x = hash(1000); */
+/* Parse let @x = hash(1000); */
 static void declare(struct lang_parser *p)
 {
 	struct lang_map *map;

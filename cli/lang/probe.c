@@ -26,7 +26,7 @@ static const struct {
 	uint64_t ns;
 } units[] = { { "s", 1000000000 }, { "ms", 1000000 }, { "us", 1000 } };
 
-/* $1 in a word is replaced by the parameter's text. Returns the number of bytes written. */
+/* Write the text of the parameter that $1 in a word stands for. Returns the number of bytes written. */
 static size_t parameter(struct lang_lex *x, char *buf, size_t room)
 {
 	uint64_t i = 0;
@@ -43,7 +43,7 @@ static size_t parameter(struct lang_lex *x, char *buf, size_t room)
 	return strlen(buf);
 }
 
-/* The word that begins at x->at, without quotes. The character after it is not consumed. */
+/* Return the word that begins at x->at, without quotes. The character after it is not consumed. */
 static const char *probe_word(struct lang_lex *x)
 {
 	const char *text = x->l->text;
@@ -124,7 +124,7 @@ static bool parse_host(struct lang_lex *x, struct lang_probe *probe, const char 
 
 /* -- on devices -- */
 
-/* gpu:entry:*, entry:*, in bpftrace's syntax for probes */
+/* Is the word a probe in bpftrace's syntax, gpu:entry:* or entry:*? */
 static bool is_place(const char *word)
 {
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
@@ -219,7 +219,10 @@ bool lang_target_named(const char *word, uint32_t *bits, bool *is_signed)
 	return *bits || lang_type_named(word, bits, is_signed);
 }
 
-/* "unsigned long" has two words of a type; floating point types are valid only for targets of addresses */
+/*
+ * Add a word to an argument's type; "unsigned long" has two. Floating-point types are valid only for the target of an
+ * address.
+ */
 static void add_type(struct lang_arg *arg, const char *word)
 {
 	bool is_signed, was_unsigned = arg->bits && !arg->type.is_signed;
@@ -235,7 +238,7 @@ static void add_type(struct lang_arg *arg, const char *word)
 	arg->type.is_signed = is_signed && !was_unsigned;
 }
 
-/* Parse one declaration: the last word is the name, and a * makes it an address. Other tokens are skipped. */
+/* Parse one declaration: the last word is the name, and a * makes the argument an address. Other tokens are skipped. */
 static void parse_arg(struct lang_lex *x, struct lang_block *block)
 {
 	struct lang_arg arg = { .type = { LANG_INT, false } };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Builds the BTF of an object: maps as libbpf reads them from .maps, and values with the type names of
- * <gpubpf/probe.h>. The tool formats values by these names. The names of internal maps begin with two underscores;
- * reports omit such maps.
+ * <gpubpf/probe.h>, by which the tool formats them. The names of internal maps begin with two underscores; reports omit
+ * such maps.
  */
 #include <bpf/btf.h>
 #include <errno.h>
@@ -17,7 +17,7 @@ struct types {
 	struct lang *l;
 	struct btf *btf;
 	struct lang_types *out;
-	int u32, u64, s64, character, kernel, address, stack, slot, name, integer; /* 0: not created yet */
+	int u32, u64, s64, character, kernel, address, stack, slot, name, integer; /* type ids; 0: not created yet */
 	int var[LANG_MAPS + LANG_INTERNAL_MAPS];
 };
 
@@ -106,8 +106,8 @@ static int key_type(struct types *t, const struct lang_map *map)
 }
 
 /*
- * The type of a histogram: struct gpubpf_hist, GPUBPF_LINEAR_HIST() or gpubpf_quantiles. Empty members encode the
- * ranges of the slots.
+ * Create the type of a histogram: struct gpubpf_hist, GPUBPF_LINEAR_HIST() or gpubpf_quantiles. Empty members encode
+ * the ranges of the slots.
  */
 static int hist_type(struct types *t, const struct lang_map *map, const char *name)
 {
@@ -175,8 +175,8 @@ static int number_member(struct types *t, uint32_t n)
 }
 
 /*
- * A map definition: struct { int (*type)[..]; int (*max_entries)[..]; K *key; V *value; }. With key 0 it is a ring
- * without a key.
+ * Create a map definition: struct { int (*type)[..]; int (*max_entries)[..]; K *key; V *value; }. key 0: a ring, which
+ * has no key.
  */
 static void define(struct types *t, const char *name, uint32_t type, uint32_t entries, int key, int value)
 {
@@ -215,7 +215,7 @@ static int entered_type(struct types *t)
 	return id;
 }
 
-/* In the order of enum lang_internal_map, if the program needs them. */
+/* Create the definitions of internal maps that the program needs, in the order of enum lang_internal_map. */
 static void define_internal_maps(struct types *t)
 {
 	const struct lang *l = t->l;

@@ -9,7 +9,7 @@
 #include "gpubpf/ctx.h"
 #include "host.h"
 
-#define MAX_STEPS 1000000          /* limit for one block, since its loops may be long */
+#define MAX_STEPS 1000000          /* maximum steps of one block, since its loops may be long */
 
 enum flow { NEXT, BREAK, CONTINUE, RETURN };
 
@@ -34,7 +34,7 @@ static bool less(uint64_t a, uint64_t b, bool is_signed)
 	return is_signed ? (int64_t)a < (int64_t)b : a < b;
 }
 
-/* must compute the same results as gen_operate() and compare() on the device */
+/* Compute a op b. The results must equal those of gen_operate() and compare() on the device. */
 static uint64_t operate(enum lang_token op, uint64_t a, uint64_t b, bool is_signed)
 {
 	switch (op) {
@@ -95,7 +95,7 @@ static uint64_t binary(struct lang_host *h, const struct lang_node *n)
 	return operate(n->op, a, eval(h, n->b), compares(n->op) ? n->value : n->op == LANG_T_SUB || n->type.is_signed);
 }
 
-/* v truncated to `bits` bits; 0: all bits */
+/* Truncate v to `bits` bits; 0: do not truncate. */
 static uint64_t narrow(uint64_t v, uint64_t bits, bool is_signed)
 {
 	uint32_t unused = bits && bits < 64 ? 64 - bits : 0;
@@ -164,7 +164,7 @@ static uint64_t read_map(struct lang_host *h, const struct lang_node *n, bool ha
 	return v;
 }
 
-/* The string value of a node: an existing string, or a copy in buf. */
+/* Return the string value of a node: an existing string, or a copy in buf. */
 static const char *text(struct lang_host *h, const struct lang_node *n, char buf[GPUBPF_CTX_NAME])
 {
 	struct lang_rows rows;
@@ -230,7 +230,7 @@ static uint64_t step(const struct lang_node *n)
 
 /* -- printing -- */
 
-/* An argument of a conversion; name: for strings */
+/* an argument of a conversion, as a number or as a string */
 struct argument {
 	uint64_t value;
 	const char *name;
@@ -262,7 +262,10 @@ static void print_one(FILE *out, const char *flags, char conv, const struct argu
 		fprintf(out, format, (long long)a->value);
 }
 
-/* The i-th argument, from the record or evaluated from the tree. Advances *data. */
+/*
+ * Return the value of an argument, from the record at *data or, without a record, evaluated from the tree. Advances
+ * *data.
+ */
 static struct argument argument(struct lang_host *h, const struct lang_node *n, const struct lang_probe *probe,
 				const uint8_t **data, char *name)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Schedules work on the host: records in order of arrival, and intervals when they are due. */
+/* Schedules the blocks and actions on the host: records in order of arrival, and intervals when they are due. */
 #include "host.h"
 
 #include <stdlib.h>
@@ -47,7 +47,10 @@ bool lang_host_record(struct lang_host *h, const struct gpubpf_event *event)
 	return true;
 }
 
-/* A kernel wrote the record, and the program can change its memory, so no field is trusted. */
+/*
+ * Execute the action of a record. A kernel wrote the record, and the program can change its memory, so no field is
+ * trusted.
+ */
 static void run_action(struct lang_host *h, const uint8_t *data, uint32_t size)
 {
 	uint32_t id[2];
@@ -74,7 +77,7 @@ static void run_records(struct lang_host *h)
 	h->queued = 0;
 }
 
-/* Missed intervals are skipped. */
+/* Execute the intervals that are due, once each, however many periods have passed. */
 static void run_intervals(struct lang_host *h)
 {
 	uint64_t now = gpubpf_now_ns();
@@ -97,7 +100,7 @@ void lang_host_run(struct lang_host *h)
 {
 	run_records(h);
 	run_intervals(h);
-	run_records(h);                /* records that arrived while maps were copied */
+	run_records(h);                /* execute records that arrived while maps were copied */
 }
 
 uint64_t lang_host_due(const struct lang_host *h)

@@ -67,7 +67,7 @@ static int add(void *arg, const struct gpubpf_entry *entry)
 	size_t size = row_size(rows->map);
 	struct lang_row *row;
 
-	/* it is unknown whether such a value was ever set: show a number 0, but no empty aggregation */
+	/* whether the element was ever set is unknown: show a number 0, but no empty aggregation */
 	if (lang_map_is_array(rows->map) && rows->map->value_size > 8 && gpubpf_entry_is_zero(entry))
 		return 0;
 	if (rows->n == rows->room && !grow(rows)) {
@@ -110,7 +110,8 @@ static void combine_values(const struct lang_map *map, uint8_t *to, const uint8_
 }
 
 /*
- * Combine rows with the same key. Numbers that were assigned stay separate, because it is unknown which one is right.
+ * Combine the rows of one key from several arenas. Numbers that programs assigned stay separate, because none of them
+ * is known to be the last.
  */
 static void merge(struct lang_rows *rows)
 {
@@ -215,9 +216,7 @@ static int copy(const struct lang_rows *from, struct lang_rows *to)
 	return 0;
 }
 
-/*
- * The map as first read in this block, or in this round of records, so that clear() removes exactly the printed values.
- */
+/* Read the map, once per block or round of records, so that clear() removes exactly the values that were printed. */
 static int read_raw(struct lang_host *h, const struct lang_map *map, struct lang_rows *rows)
 {
 	struct lang_rows *seen = &h->seen[map->index];
@@ -268,7 +267,7 @@ uint64_t lang_row_number(const struct lang_map *map, const struct lang_row *row)
 	return n;
 }
 
-/* Assigned values are cleared in the maps themselves, which is possible only in the host's memory. */
+/* Clear a map of assigned values in the map itself, which is possible only in the host's memory. */
 static void clear_set(struct lang_host *h, const struct lang_map *map, bool zero)
 {
 	struct gpubpf_map_view view = gpubpf_arena_view(h->s, 0, unit_index(h, map));

@@ -45,7 +45,7 @@ const char *lang_stack_line(struct lang_host *h, uint64_t id)
 	return h->s->stack_text;
 }
 
-/* One frame per line, innermost first, as in bpftrace; an error code if there is no stack. */
+/* Print one frame per line, innermost first, as in bpftrace; without a stack, the error code. */
 static void show_stack(struct lang_host *h, uint64_t id, FILE *out)
 {
 	const struct gpubpf_stack *stack = find_stack(h, id);
@@ -151,7 +151,9 @@ static int by_value(const void *a, const void *b, void *arg)
 	return (x > y) - (x < y);
 }
 
-/* Rows arrive sorted by the bytes of their keys. Numbers must be in numeric order, and the later sort is stable. */
+/*
+ * Order numeric keys by number. The rows are sorted by the bytes of their keys, and the later sort by value is stable.
+ */
 static int by_key(const void *a, const void *b, void *arg)
 {
 	const struct lang_map *map = arg;
