@@ -15,7 +15,7 @@
 
 #define HOST "host"
 
-/* Append the name of the route to the device's name if only one route is tested. */
+/* Append the name of the route to the device's name if --route selects one. */
 static void name_device(struct suite_device *d, const struct gpubpf_target_info *route)
 {
 	size_t n = strlen(d->caps.name);
@@ -61,7 +61,7 @@ static int add_backend(struct suite_run *run, const char *backend)
 	return err;
 }
 
-/* Add the interpreter and the devices of each runtime, or the devices that the options name. */
+/* Add the devices of the run: those that the options name, or the interpreter and all devices of each runtime. */
 static int find_devices(struct suite_run *run, const char *only)
 {
 	static const struct gpubpf_device_caps host = { .backend = HOST, .name = "interpreter",
@@ -86,7 +86,7 @@ struct progress {
 	size_t done;
 };
 
-/* On a terminal, update one line in place. */
+/* Show the number of finished cases; on a terminal, in one line that is updated. */
 static void show_progress(void *arg, size_t done)
 {
 	struct progress *progress = arg;
@@ -97,7 +97,10 @@ static void show_progress(void *arg, size_t done)
 			progress->run->suite.ncases);
 }
 
-/* Cases in applications are one session each. The workers continue from one session to the next. */
+/*
+ * Run all cases on each device. A case in an application is a session of its own; the workers continue from one session
+ * to the next.
+ */
 static void run_devices(struct suite_run *run)
 {
 	gpubpf_workers_reuse(true);
@@ -165,7 +168,7 @@ static int read_suite(const struct cli_args *args, struct suite_run *run)
 	return err < 0 || !s->ncases ? CLI_FAILED : CLI_OK;
 }
 
-/* Parse N or SECONDSs. */
+/* Parse the value of --random: N programs, or SECONDS followed by s. */
 static int read_random(const struct cli_args *args, struct suite_run *run)
 {
 	const char *text = cli_str(args, OPT_RANDOM, NULL);
@@ -196,7 +199,7 @@ static int read_random(const struct cli_args *args, struct suite_run *run)
 	return CLI_USAGE;
 }
 
-/* Random programs run in separate kernels, so they exclude --route. */
+/* Read --route. Random programs run in kernels of their own, so they exclude it. */
 static int read_route(const struct cli_args *args, struct suite_run *run)
 {
 	const char *name = cli_str(args, OPT_ROUTE, NULL);
@@ -210,7 +213,7 @@ static int read_route(const struct cli_args *args, struct suite_run *run)
 	return CLI_USAGE;
 }
 
-/* Place maps in this kind of memory, if a device supports it. Cases are skipped on a device without such memory. */
+/* Read the placement of maps. Cases are skipped on a device without such memory. */
 static int read_place(const struct cli_args *args, struct suite_run *run)
 {
 	const char *name = cli_str(args, OPT_PLACE_ALL, NULL);

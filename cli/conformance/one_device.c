@@ -54,7 +54,7 @@ static bool is_right(const struct suite_case *c, bool verify, const struct confo
 	return ran->done && ran->r0 == strtoull(c->result, NULL, 16);
 }
 
-/* Only the verifier can detect the error in this program. */
+/* Can only the verifier detect the error in this program? */
 static bool needs_verifier(const struct suite_case *c, bool verify)
 {
 	return !verify && c->refused && !c->error && !c->result;
@@ -75,7 +75,7 @@ static void judge(const struct suite_case *c, bool verify, const struct conforma
 		   c->may_be_refused && ran->rule ? SUITE_SKIPPED : SUITE_FAILED;
 }
 
-/* Why programs of one thread cannot probe a kernel on this device; NULL: they can. */
+/* Return why programs of one thread cannot probe a kernel on this device; NULL: they can. */
 static const char *why_no_kernel(const struct suite_run *run, const struct suite_device *device, char *buf, size_t size)
 {
 	char path[APPLICATION_PATH];
@@ -88,7 +88,7 @@ static const char *why_no_kernel(const struct suite_run *run, const struct suite
 	return buf;
 }
 
-/* Does the case end its thread? Then an application's kernel would not complete. */
+/* Does the case end its thread? In an application's kernel, the thread's work would be missing. */
 static bool ends_thread(const struct conformance_case *raw)
 {
 	for (uint32_t pc = 0; !raw->error[0] && pc < raw->unit.progs->ninsns; pc++) {
@@ -100,7 +100,7 @@ static bool ends_thread(const struct conformance_case *raw)
 	return false;
 }
 
-/* Why this case cannot probe a kernel; NULL: it can. */
+/* Return why this case cannot probe a kernel; NULL: it can. */
 static const char *why_no_raw_probe(const struct suite_case *c, bool verify, const struct conformance_case *raw)
 {
 	return verify && c->refused ? NO_PROBE : ends_thread(raw) ? OWN_LAUNCH : NULL;
@@ -129,7 +129,7 @@ static void probe_raw(const struct suite_run *run, struct suite_device *device, 
 			judge(&run->suite.cases[cases[i]], run->verify, &raw[i], &device->results[cases[i]]);
 }
 
-/* Cases that are programs of one thread. */
+/* Run the cases that are programs of one thread. */
 static void run_raw(const struct suite_run *run, struct suite_device *device, const uint32_t *cases, uint32_t n,
 		    const struct conformance_opts *opts)
 {
@@ -162,7 +162,7 @@ static void run_probe(const struct suite_run *run, const struct suite_device *de
 		skip(r, NO_KERNELS);
 }
 
-/* Why the case cannot probe a kernel, or NULL. */
+/* Return why a case that is an object cannot probe a kernel; NULL: it can. */
 static const char *why_no_probe(const struct suite_case *c)
 {
 	char line[64];
@@ -172,7 +172,7 @@ static const char *why_no_probe(const struct suite_case *c)
 	return grid_line(c, "alone", &(const char *){ NULL }, line, sizeof(line)) ? OWN_LAUNCH : NULL;
 }
 
-/* Returns which capability the device lacks for the requested placement; NULL: none. */
+/* Return the capability that the device lacks for the requested placement of maps; NULL: none. */
 static const char *why_no_place(const struct suite_run *run, const struct suite_device *device)
 {
 	static char text[80];
@@ -182,7 +182,7 @@ static const char *why_no_place(const struct suite_run *run, const struct suite_
 	return lacks ? text : NULL;
 }
 
-/* Run objects. Cases that expect a refusal need no device. */
+/* Run the cases that are objects. Those that expect a refusal need no device. */
 static void run_grids(const struct suite_run *run, struct suite_device *device, const uint32_t *cases, uint32_t n,
 		      const struct conformance_opts *opts)
 {

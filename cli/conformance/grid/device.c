@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs objects on a device. Several objects are loaded together, lowered to one module with one kernel each, and
- * launched in turn.
+ * Runs cases that are objects on a device. Several objects are loaded together, lowered to one module with one kernel
+ * each, and launched in turn.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,14 +16,14 @@
 #define GROUP 16
 
 struct runner {
-	struct isolate isolate;      /* must be first: the code casts between both */
+	struct isolate isolate;      /* must be the first member: the code casts between both structs */
 	const struct suite_run *run;
 	const struct conformance_opts *opts;
 	const uint32_t *cases;
 	struct conformance_device opened;
 };
 
-/* a group of cases in progress */
+/* the group of cases that is being run */
 struct batch {
 	struct runner *r;
 	struct grid grid;
@@ -129,7 +129,7 @@ static int launch(struct batch *b, uint32_t i)
 	return err;
 }
 
-/* Launch each case, read all maps back, and judge. */
+/* Launch each case, read all maps back, and compare them with the expectations. */
 static int run_batch(struct batch *b, uint32_t begin)
 {
 	const struct conformance_device *d = &b->r->opened;
@@ -198,7 +198,8 @@ static void work(struct isolate *isolate)
 	while (isolate_next(isolate, &begin, &end)) {
 		run_group(r, begin, end);
 		if (conformance_once(&r->opened))
-			return; /* the next child continues, as in cli/conformance/raw/device.c */
+			return; /* isolate_run() starts a new child, which continues, as for
+				 * cli/conformance/raw/device.c */
 	}
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Maps of cases that are placed outside the arena (core/wire/placements.def), like the agent does it
- * (hooks/device/external_maps.c).
+ * Places maps of cases outside the arena (core/wire/placements.def), as the agent does (hooks/device/external_maps.c).
  */
 #include "external_maps.h"
 
@@ -46,7 +45,7 @@ static int place_map(struct grid_placed *p, uint32_t map, void *arena, struct gp
 	p->map[p->n++] = map;
 	if (m->host != host)
 		memcpy(m->host, host, m->size);
-	row[0] = m->address; /* in the device's arena, which may be this memory */
+	row[0] = m->address; /* in the device's arena, which may be the same memory as the host's */
 	row[1] = m->address + (l->data - l->ctl);
 	err = p->ops->arena_push(p->device, ROW(map) + GPUBPF_ROW_CTL, row, 2 * sizeof(*row));
 	return err ? err : gpubpf_arena_wait(p->ops, p->device);

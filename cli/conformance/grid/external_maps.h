@@ -8,7 +8,7 @@
 #include "maps/maps.h"
 
 /*
- * Choose places for the maps of a unit, for struct gpubpf_layout_opts. Every map that may be in memory of kind `where`
+ * Choose the placement of a unit's maps, for struct gpubpf_layout_opts: each map that may be in memory of kind `where`
  * is placed there. `caps` are the device's capabilities.
  */
 void grid_places(const struct gpubpf_unit *unit, const uint32_t *map_use, enum gpubpf_placement where, uint64_t caps,
@@ -23,10 +23,11 @@ struct grid_placed {
 };
 
 /*
- * Allocate memory for these maps, copy their contents from the arena, and write the addresses into the device's arena.
+ * Allocate memory for the maps that grid_places() placed, copy their contents from the arena, and write the addresses
+ * into the device's arena.
  */
 int grid_place(struct grid_placed *placed, void *arena, struct gpubpf_reason *why);
-/* Copy these maps back into the arena. */
+/* Copy the maps that grid_place() placed back into the arena. */
 void grid_placed_copy_back(const struct grid_placed *placed, void *arena);
 void grid_placed_finish(struct grid_placed *placed);
 

@@ -7,12 +7,12 @@
 
 #include "core/model/facts.h"
 
-#define THREADS 65536u           /* threads with room in per-thread maps */
-#define MAX_BLOCKS 65535u            /* maximum blocks for MOST */
+#define THREADS 65536u           /* number of threads for which per-thread maps have room */
+#define MAX_BLOCKS 65535u            /* maximum number of blocks that MOST stands for */
 #define PRINT_BYTES (1u << 20)
 #define RING_BYTES (1u << 16)
 
-/* The limits of a case's target, since a target's limit may be the reason for a refusal. */
+/* Return the limits of a case's target, which may be the reason for an expected refusal. */
 static const struct gpubpf_limits *limits_of(const struct grid *g)
 {
 	const char *at = NULL, *name;
@@ -101,8 +101,8 @@ const char *grid_workload(const struct suite_case *c, char *buf, size_t size)
 }
 
 /*
- * Parse a number; MOST, the maximum of the device, limited to BLOCKS blocks so that a launch takes seconds; or WARP,
- * the device's lanes per warp. A word may be followed by +N or -N.
+ * Parse one size of a launch. It is a number; MOST, the device's maximum, limited to MAX_BLOCKS blocks so that a launch
+ * takes seconds; or WARP, the device's lanes per warp. +N or -N may follow a word.
  */
 static uint32_t parse_size(const char **text, uint32_t maximum, uint32_t warp)
 {

@@ -6,9 +6,9 @@
 #include "verdict.h"
 
 struct arena_judging {
-	struct judging j;        /* must be first: the code casts between both */
+	struct judging j;        /* must be the first member: the code casts between both structs */
 	const struct grid *g;
-	uint32_t i;              /* index of the case and its object */
+	uint32_t i;              /* index of the case in the group, and of its object in the unit */
 	void *arena;
 };
 
@@ -92,7 +92,10 @@ static int take_print(void *arg, uint32_t copy, const void *data, uint32_t size)
 	return 0;
 }
 
-/* Counts in a copy of the arena, because reading removes prints from the ring, and other lines count them again. */
+/*
+ * Count the prints of this text. Reads a copy of the arena, because reading removes prints from the ring, and other
+ * lines of the expectations count them again.
+ */
 static uint64_t prints(const struct judging *j, const char *text, char *other, size_t size)
 {
 	const struct arena_judging *in = (const struct arena_judging *)j;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * End-to-end test of a case: a session with the case's object traces an ordinary application, gpubpf-workload, on the
- * device's real runtime. Then the programs' maps are judged.
+ * Tests a case end to end: a session with the case's object traces an ordinary application, gpubpf-workload, on the
+ * device's real runtime. Then the programs' maps are compared with the expectations.
  */
 #include "probe.h"
 
@@ -16,7 +16,7 @@
 #include "verdict.h"
 
 struct probed {
-	struct judging j;        /* must be first: the code casts between both */
+	struct judging j;        /* must be the first member: the code casts between both structs */
 	struct gpubpf_session *s;
 	struct counted {
 		const struct gpubpf_map *map;
@@ -109,7 +109,7 @@ static void on_print(void *ctx, const struct gpubpf_print_record *record)
 
 /* -- the application -- */
 
-/* The kernel that the case names, or the default kernel. */
+/* Return the kernel that the case names, or the default kernel. */
 static const char *kernel_name(const struct suite_case *c, char *buf, size_t size)
 {
 	const char *name = grid_workload(c, buf, size);
@@ -142,7 +142,7 @@ static int attach(const struct probed *p)
 	return 0;
 }
 
-/* Run the session around the application. Returns NULL, or why that failed. */
+/* Run the session around the application. Returns NULL, or the reason why that failed. */
 static const char *run_session(const struct probed *p, const struct application *app, char *buf, size_t size)
 {
 	const struct suite_run *run = app->run;
@@ -183,7 +183,7 @@ static void run_form(const struct application *app, uint32_t index, struct suite
 	free(p.prints);
 }
 
-/* Does a target for kernels of this form support the place "gpu/NAME"? */
+/* Does a target that accepts kernels in this form support the place "gpu/NAME"? */
 static bool supports_place(const struct suite_run *run, const struct gpubpf_device_caps *caps, const struct application_form *form,
 			const char *place, char why[GPUBPF_REFUSAL_SIZE])
 {
@@ -200,7 +200,7 @@ static bool supports_place(const struct suite_run *run, const struct gpubpf_devi
 }
 
 /*
- * Does the device, with kernels of this form, provide one requirement of a case: ALLOCATIONS, SM_ID, names, masks,
+ * Does the device, with kernels in this form, provide one requirement of a case: ALLOCATIONS, SM_ID, names, masks,
  * lines, constants, or gpu/PLACE?
  */
 static bool provides(const struct suite_run *run, const struct gpubpf_device_caps *caps, const struct application_form *form, const char *what,
@@ -223,7 +223,7 @@ static bool provides(const struct suite_run *run, const struct gpubpf_device_cap
 	return false;
 }
 
-/* Is a requirement of the case missing? Such a case is skipped. */
+/* Is a requirement of the case not provided? Such a case is skipped. */
 static bool lacks_requirement(const struct suite_run *run, const struct suite_case *c, const struct gpubpf_device_caps *caps,
 		  const struct application_form *form, char why[GPUBPF_REFUSAL_SIZE])
 {
@@ -238,8 +238,8 @@ static bool lacks_requirement(const struct suite_run *run, const struct suite_ca
 }
 
 /*
- * Run once for each sub-group size of the device, if the case requests it and the form is OpenCL C; else once without a
- * size.
+ * Run the case once, without a required sub-group size. If the case requests it and the form is OpenCL C, run it
+ * instead once for each sub-group size of the device.
  */
 static void run_sizes(struct application *app, uint32_t index, struct suite_result *r)
 {

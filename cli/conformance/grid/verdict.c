@@ -42,7 +42,7 @@ static bool add_check(void *arg, const void *key, const void *value)
 	return true;
 }
 
-/* A number, or THREADS, the number of threads in the launch, or N*THREADS. */
+/* Parse a number, which may be written as THREADS, the number of threads in the launch, or as N*THREADS. */
 static uint64_t parse_number(const struct judging *j, const char *text)
 {
 	char *end;
@@ -51,7 +51,10 @@ static uint64_t parse_number(const struct judging *j, const char *text)
 	return !strcmp(end, "THREADS") ? j->threads : !strcmp(end, "*THREADS") ? n * j->threads : n;
 }
 
-/* CHECK() of cli/conformance/suite/case.h: no check failed, and the expected number of checks passed. */
+/*
+ * Check a line about CHECK() of cli/conformance/suite/case.h: no check failed, and the expected number of checks
+ * passed.
+ */
 static bool judge_checks(const struct judging *j, const char *want)
 {
 	const struct gpubpf_map *failed, *checks;
@@ -90,7 +93,7 @@ static bool match_entry(void *arg, const void *key, const void *value)
 	return false;
 }
 
-/* NAME[KEY] VALUE, in the tool's output format; VALUE "-": the key must not exist. */
+/* Check a line NAME[KEY] VALUE, in the tool's output format; VALUE "-": the key must not exist. */
 static bool judge_map(const struct judging *j, const char *want)
 {
 	struct wanted w = { .j = j };
@@ -164,7 +167,7 @@ static bool judge_accounted(const struct judging *j, const char *want)
 	return judge_number(j, want, count_accounted);
 }
 
-/* N TEXT: expects N prints of this text. */
+/* Check a line N TEXT: N prints have this text. */
 static bool judge_print(const struct judging *j, const char *want)
 {
 	char other[200] = "", *text;

@@ -7,16 +7,17 @@
 
 struct judging;
 
-/* access to the results; all mandatory */
+/* functions that read the results of a case; all mandatory */
 struct judge_ops {
-	const struct gpubpf_map *(*find)(const struct judging *j, const char *name); /* NULL: no such map */
+	const struct gpubpf_map *(*find)(const struct judging *j, const char *name); /* returns the map of that name;
+										      * NULL: there is none */
 	const struct btf *(*btf)(const struct judging *j);
-	/* all entries, until fn returns false */
+	/* calls fn for each entry, until fn returns false */
 	void (*walk)(const struct judging *j, const struct gpubpf_map *map,
 		     bool (*fn)(void *arg, const void *key, const void *value), void *arg);
 	uint64_t (*records)(const struct judging *j, const struct gpubpf_map *map);
 	uint64_t (*drops)(const struct judging *j, const struct gpubpf_map *map);
-	/* number of prints of this text; a different print goes to `other` */
+	/* returns the number of prints with this text; stores a print with another text in `other` */
 	uint64_t (*prints)(const struct judging *j, const char *text, char *other, size_t size);
 };
 
@@ -24,7 +25,7 @@ struct judging {
 	const struct suite_case *c;
 	struct suite_result *r;
 	const struct judge_ops *left;
-	uint64_t threads;        /* threads of the launch, for THREADS in a line */
+	uint64_t threads;        /* number of threads of the launch, which THREADS in a line stands for */
 };
 
 void suite_judge(struct judging *j);

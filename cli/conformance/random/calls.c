@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Statements that call other helpers. The generator omits helpers whose results differ between devices: clocks (5, 502,
- * 524), which some devices lack. It also omits helpers that need an application's kernel: parameters by name (530) and
- * the end of a thread (507).
+ * Statements that call helpers other than those for elements. The generator omits helpers whose results differ between
+ * devices: clocks (5, 502, 524), which some devices lack. It also omits helpers that need an application's kernel:
+ * parameters by name (530) and the end of a thread (507).
  */
 #include "gpubpf/allocation.h"
 #include "state.h"
@@ -62,7 +62,7 @@ void random_record(struct gen *g)
 	random_emit(g, 0xb7, 0, 0, 0, random_interesting(g));
 }
 
-/* bpf_loop(rounds, callback, address of our numbers, flags) */
+/* bpf_loop(number of iterations, callback, address of the stack's numbers, flags) */
 void random_repeat(struct gen *g)
 {
 	if (g->nrepeats + g->neaches == REPEATS)
@@ -74,7 +74,7 @@ void random_repeat(struct gen *g)
 	g->repeats[g->nrepeats++] = g->n;
 	random_imm64(g, 2, FUNCTION, 0, 0);
 	random_stack_address(g, 3, 0);
-	random_emit(g, 0xb7, 4, 0, 0, !random_pick(g, 16)); /* no flags are defined */
+	random_emit(g, 0xb7, 4, 0, 0, !random_pick(g, 16)); /* flags other than 0 are invalid; the helper then fails */
 	random_call(g, 181);
 	random_set_registers(g);
 }
@@ -112,7 +112,7 @@ void random_helper(struct gen *g)
 		random_call(g, uniform[random_pick(g, 6)]);
 		random_set_registers(g);
 		break;
-	case 2: /* results that differ between devices */
+	case 2: /* queries whose results differ between devices */
 		random_call(g, device_specific[random_pick(g, 4)]);
 		random_set_all_registers(g);
 		break;
@@ -121,7 +121,7 @@ void random_helper(struct gen *g)
 	}
 }
 
-/* Read from addresses outside of any allocation, because there is no application. Such reads write zeros. */
+/* Read from addresses outside of any allocation, since no application allocates memory here. Such reads write zeros. */
 static void read_unallocated(struct gen *g)
 {
 	static const int32_t calls[] = { 4, 45, 112, 113, 114, 115 };
@@ -144,7 +144,7 @@ static void read_missing_parameter(struct gen *g)
 	random_set_registers(g);
 }
 
-/* Query objects of the application that do not exist here: allocations, parameters. */
+/* Query objects that only an application has, such as allocations and parameters; the queries fail. */
 void random_unknown(struct gen *g)
 {
 	switch (random_pick(g, 3)) {
@@ -185,7 +185,7 @@ static void print(struct gen *g)
 	random_set_registers(g);
 }
 
-/* strncmp(bytes, a size, text); bytes on the stack may begin with the text */
+/* strncmp(bytes, their number, text); bytes on the stack may begin with the text */
 static void compare(struct gen *g)
 {
 	random_use(g, 0, 24);

@@ -15,14 +15,14 @@
 #include "random.h"
 
 struct item {
-	uint64_t key;            /* first bytes of an entry's key; else the item's number */
-	uint64_t more;           /* further bytes of the key */
-	uint32_t copy;           /* copy of the entry's value */
+	uint64_t key;            /* first 8 bytes of an entry's key; for other items, their number in order */
+	uint64_t more;           /* the key's bytes after the first 8 */
+	uint32_t copy;           /* number of the copy that contains the entry's value */
 	uint32_t size;
-	uint8_t bytes[256];      /* padded with 0 */
+	uint8_t bytes[256];      /* the value, padded with 0 */
 };
 
-/* the contents of one map in one arena, as a reader sees them */
+/* the items of one map in one arena, as a reader sees them */
 struct listing {
 	const struct random_group *group;
 	struct gpubpf_map_view view;
@@ -126,7 +126,7 @@ static void list(struct listing *l)
 		list_entries(l);
 }
 
-/* noun for an item of a map */
+/* Return the word for an item of this map, for messages. */
 static const char *item_noun(const struct gpubpf_map_view *view)
 {
 	return !view->map ? "print" : view->layout->flags & GPUBPF_LAYOUT_RING ? "record" :
@@ -135,8 +135,8 @@ static const char *item_noun(const struct gpubpf_map_view *view)
 
 struct comparison {
 	struct listing host, device;
-	const char *name;        /* name of the map */
-	bool all;                /* compare internal words too */
+	const char *name;        /* name of the compared map */
+	bool all;                /* also compare words that readers do not see */
 	char *what;
 	size_t size;
 };
@@ -154,7 +154,7 @@ static void describe_key(const struct comparison *b, const struct item *item, bo
 	snprintf(b->what, b->size, "map %s has key %" PRIu64 " only on the %s", b->name, item->key, of_host ? "interpreter" : "device");
 }
 
-/* Describe the difference between two items. */
+/* Describe how two items differ. */
 static void describe_items(const struct comparison *b, const struct item *x, const struct item *y)
 {
 	const char *of = item_noun(&b->host.view);
@@ -197,7 +197,7 @@ static bool items_differ(const struct comparison *b)
 	return true;
 }
 
-/* Compare the words of a map that readers do not see: free lists, links, marks; for rings only the drops. */
+/* Do words differ that readers do not see: free lists, links, marks? For rings, compare only the drops. */
 static bool internals_differ(const struct comparison *b)
 {
 	const struct gpubpf_map_layout *l = b->host.view.layout;
@@ -220,8 +220,8 @@ static bool internals_differ(const struct comparison *b)
 }
 
 /*
- * Is a map that is no ring equal to the byte? A map that shares its copies with others is compared with the first of
- * them.
+ * Is a map other than a ring equal to the byte? A map that shares its copies with others is compared with the first one
+ * of them.
  */
 static bool is_equal(const struct comparison *b)
 {

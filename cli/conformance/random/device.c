@@ -13,7 +13,7 @@ struct batch {
 	const struct conformance_device *d;
 	struct random_group group;
 	bool unoptimised;
-	void *host, *device;     /* arenas */
+	void *host, *device;     /* the arenas of the interpreter and of the device */
 	uint64_t address;
 	struct gpubpf_device_module *module;
 	struct gpubpf_device_kernel *kernel;
@@ -22,8 +22,8 @@ struct batch {
 };
 
 /*
- * Build one kernel that runs the program with the number in its argument, because compilers have a high cost per
- * kernel.
+ * Build one kernel that runs the program whose number it receives as an argument, because each kernel costs compilers
+ * much time.
  */
 static int load_module(struct batch *b)
 {
@@ -85,7 +85,10 @@ static int run_device(struct batch *b, uint32_t i, uint64_t *r0)
 	return err;
 }
 
-/* Run on both sides with the current contents of maps and number of the launch. */
+/*
+ * Run a program on the interpreter and the device, with the current contents of the maps and the program's launch
+ * number.
+ */
 static int run_both(struct batch *b, uint32_t i, struct random_outcome *o)
 {
 	int err;
@@ -103,7 +106,10 @@ static int run_both(struct batch *b, uint32_t i, struct random_outcome *o)
 	return 0;
 }
 
-/* Run with the program's input, and with further inputs until one differs. Running is cheap compared to compiling. */
+/*
+ * Run a program with its input and, until a result differs, with further inputs. Running takes little time compared to
+ * compiling.
+ */
 static int compare(struct batch *b, uint32_t i, struct random_outcome *o)
 {
 	struct gen_rng rng = { b->group.launch[i] };

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Statements on elements of maps. */
+/* Statements that use elements of maps. */
 #include "state.h"
 
-#define KEY2 (KEY + 4) /* key in an inner map */
+#define KEY2 (KEY + 4) /* stack offset of the key in an inner map */
 
 enum { LOOKUP = 1, UPDATE = 2, DELETE = 3, TAIL_CALL = 12, PUSH = 87, POP = 88, PEEK = 89, EACH = 164 };
 
-/* Maps with keys; the maps that the Linux kernel supports come first. */
+/* Maps with keys; the first ones are those that the Linux kernel has too. */
 static const struct keyed {
 	uint32_t map;
-	uint32_t mask;           /* mask of keys for look-ups: some of these keys do not exist */
-	int bytes;               /* bytes of its values */
-	bool constant;           /* programs do not update whole values */
+	uint32_t mask;           /* bits that a key for look-ups may have; some of these keys do not exist */
+	int bytes;               /* size of a value in bytes */
+	bool constant;           /* programs must not update whole values */
 	bool array;              /* elements cannot be deleted */
 } keyed[] = {
 	{ GEN_ARRAY, GEN_KEYS - 1, GEN_VALUE, .array = true },
@@ -30,7 +30,7 @@ static const struct keyed {
 };
 enum { KERNELS = 7, ALL = sizeof(keyed) / sizeof(keyed[0]), HASH = 1 };
 
-/* Pick a map; after too many uses of the prefix map, the hash instead. */
+/* Pick a map. The prefix map is used only PREFIXES times in a program; then the hash table replaces it. */
 static const struct keyed *pick_map(struct gen *g)
 {
 	const struct keyed *k = &keyed[random_pick(g, g->kind == GEN_KERNEL ? KERNELS : ALL)];
@@ -60,7 +60,7 @@ void random_update(struct gen *g)
 	change_key(g, k);
 }
 
-/* for_each_map_elem(map, callback, address of our numbers, flags) */
+/* for_each_map_elem(map, callback, address of the stack's numbers, flags) */
 void random_each(struct gen *g)
 {
 	const struct keyed *k;
@@ -76,16 +76,16 @@ void random_each(struct gen *g)
 	g->eaches[g->neaches++] = g->n;
 	random_imm64(g, 2, FUNCTION, 0, 0);
 	random_stack_address(g, 3, 0);
-	random_emit(g, 0xb7, 4, 0, 0, !random_pick(g, 16)); /* no flags are defined */
+	random_emit(g, 0xb7, 4, 0, 0, !random_pick(g, 16)); /* flags other than 0 are invalid; the helper then fails */
 	random_call(g, EACH);
 	random_set_registers(g);
 }
 
-/* push, pop or peek; a set has no pop */
+/* Push, pop or peek; a Bloom filter has no pop. */
 void random_queue(struct gen *g)
 {
 	static const uint32_t maps[] = { GEN_QUEUE, GEN_STACK, GEN_BLOOM };
-	/* false positives of a set depend on its hash function */
+	/* which values a Bloom filter wrongly reports depends on its hash function, and the kernel has another one */
 	uint32_t map = maps[random_pick(g, g->kind == GEN_KERNEL ? 2 : 3)];
 	int32_t call = PUSH + (int32_t)random_pick(g, 3);
 
@@ -99,7 +99,8 @@ void random_queue(struct gen *g)
 }
 
 /*
- * Pass r7's memory to a helper. Afterwards it may belong to another element, so the program does not read it any more.
+ * Pass the memory to which r7 points to a helper. The helper may give that memory to another element, so the program
+ * does not read it any more.
  */
 static void pass_to_helper(struct gen *g)
 {
@@ -108,7 +109,10 @@ static void pass_to_helper(struct gen *g)
 	all[random_pick(g, g->kind == GEN_KERNEL ? 3 : g->in_callee ? 2 : 7)](g);
 }
 
-/* If the look-up succeeded, use its value of `bytes` bytes through r7; then r7 is a number again. */
+/*
+ * If the look-up succeeded, use its value of `bytes` bytes, to which r7 points meanwhile. Afterwards r7 holds a number
+ * again.
+ */
 static void use_value(struct gen *g, int bytes)
 {
 	uint32_t jump = g->n;
@@ -138,7 +142,7 @@ void random_lookup(struct gen *g)
 	use_value(g, k->bytes);
 }
 
-/* Look up a map in a map of maps, and in it a key, whose value is used, updated or deleted. */
+/* Look up a map in a map of maps, then a key in that map, and use, update or delete the key's value. */
 void random_nested(struct gen *g)
 {
 	bool hash = random_pick(g, 2);
@@ -164,7 +168,7 @@ void random_nested(struct gen *g)
 	random_set_all_registers(g);
 }
 
-/* Tail-call a part. The call fails if the slot is empty, or if there were too many tail calls. */
+/* Tail-call another part of the program. The call fails if the slot is empty, or after too many tail calls. */
 void random_tail_call(struct gen *g)
 {
 	if (!g->goes_on)

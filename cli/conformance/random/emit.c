@@ -68,7 +68,7 @@ void random_use(struct gen *g, int off, int bytes)
 		g->used |= 1u << i;
 }
 
-/* Begin code that is jumped over; random_end_skip() sets the jump's target after it. */
+/* Set the target of the forward jump at index `jump` to the current position. */
 void random_end_skip(struct gen *g, uint32_t jump)
 {
 	if (jump < GEN_INSNS && g->n <= GEN_INSNS)

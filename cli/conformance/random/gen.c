@@ -37,7 +37,8 @@ static void loop(struct gen *g)
 	if (g->depth == 2 || g->in_callee)
 		return;
 	g->depth++;
-	if (random_pick(g, 4)) { /* the number of rounds is unknown, so compilers keep the loop */
+	if (random_pick(g, 4)) { /* in most loops the number of iterations is unknown, so that compilers do not
+				  * unroll them */
 		random_emit(g, 0xbf, 5, random_number_reg(g), 0, 0);
 		random_emit(g, 0x57, 5, 0, 0, 1);
 		random_emit(g, OP_STX | 0x18, 10, 5, counter, 0);
@@ -53,7 +54,7 @@ static void loop(struct gen *g)
 	g->depth--;
 }
 
-/* call the sub-program with two numbers and a pointer into this function's stack */
+/* Call the sub-program with two numbers and a pointer into this function's stack. */
 static void call_local(struct gen *g)
 {
 	if (g->ncalls == CALLS)
@@ -73,7 +74,7 @@ static void loop_or_context(struct gen *g)
 
 typedef void statement_fn(struct gen *g);
 
-/* Statements without helper calls. Plain programs use only these, and sub-programs only the first ones. */
+/* Statements without helper calls. Programs of kind GEN_PLAIN use only these, and sub-programs only the first ones. */
 static statement_fn *const plain_statements[] = {
 	random_alu, random_alu, random_alu, random_on_stack, random_on_stack, branch,
 	random_global_data, loop_or_context, call_local,
@@ -81,7 +82,7 @@ static statement_fn *const plain_statements[] = {
 
 /*
  * Statements with helper calls. Sub-programs use only the first ones; programs for the Linux kernel use these and some
- * more.
+ * of the others.
  */
 static statement_fn *const call_statements[] = {
 	random_lookup, random_lookup, random_lookup, random_count, random_update, random_update, random_queue,
@@ -111,12 +112,12 @@ static void statements(struct gen *g, int max_statements)
 		g->budget--;
 		statement(g);
 	}
-	random_emit(g, 0x07, random_number_reg(g), 0, 0, 1); /* never empty */
+	random_emit(g, 0x07, random_number_reg(g), 0, 0, 1); /* the number is not 0 */
 }
 
 /*
- * Set r8 and r9 to values that compilers cannot know: the launch's number or an argument, and sometimes a word of
- * global data.
+ * Set r8 and r9 to values that compilers cannot know: the launch's number or an argument of the kernel, and sometimes a
+ * word of global data.
  */
 static void emit_unknown_numbers(struct gen *g)
 {
@@ -146,7 +147,7 @@ static void emit_numbers(struct gen *g)
 		random_emit(g, OP_ST | 0x18, 10, 0, KEY, 0);
 }
 
-/* r0 = a hash of all numbers */
+/* Set r0 to a hash of all numbers. */
 static void emit_result(struct gen *g)
 {
 	for (int i = 7; i <= 9; i++) {
@@ -162,12 +163,12 @@ static void emit_result(struct gen *g)
 	if (g->in_callback) {
 		random_emit(g, OP_LDX | 0x18, 5, 10, KEPT, 0);
 		random_emit(g, OP_STX | 0x18, 5, 0, g->lent[0], 0);
-		random_emit(g, 0x57, 0, 0, 0, 1); /* should the loop end? */
+		random_emit(g, 0x57, 0, 0, 0, 1); /* bit 0: whether the loop should end */
 	}
 	random_emit(g, 0x95, 0, 0, 0, 0);
 }
 
-/* Move the code from `from` on before the code that begins at `at`. Jumps within either part stay valid. */
+/* Move the code from index `from` on before the code that begins at `at`. Jumps within each part stay valid. */
 static void move_before(struct gen *g, uint32_t at, uint32_t from)
 {
 	struct gpubpf_raw_insn front[GEN_INSNS];
@@ -184,7 +185,9 @@ static void move_before(struct gen *g, uint32_t at, uint32_t from)
 		g->eaches[i] += n;
 }
 
-/* Arguments of an element callback: the key, the value's first word, and the caller's numbers. */
+/*
+ * Save the arguments of an element callback: the key, the value's first word, and the address of the caller's numbers.
+ */
 static void each_arguments(struct gen *g)
 {
 	random_emit(g, OP_STX | 0x18, 10, 4, KEPT, 0);
@@ -197,7 +200,7 @@ static void each_arguments(struct gen *g)
 	random_emit(g, 0xb7, 2, 0, 0, random_interesting(g));
 }
 
-/* Arguments of a loop callback: the round's number, and the caller's numbers. */
+/* Save the arguments of a loop callback: the number of the iteration, and the address of the caller's numbers. */
 static void callback_arguments(struct gen *g)
 {
 	random_emit(g, OP_STX | 0x18, 10, 2, KEPT, 0);
@@ -216,8 +219,8 @@ static void callee_arguments(struct gen *g)
 }
 
 /*
- * Generate a function of about `budget` statements. Its initial code is generated last, when its uses are known, and
- * then moved to the front.
+ * Generate a function of about `budget` statements. The code that initialises its numbers is generated last, when the
+ * uses are known, and then moved to the front.
  */
 static void emit_function(struct gen *g, int budget, int max_statements)
 {
@@ -241,7 +244,7 @@ static void emit_function(struct gen *g, int budget, int max_statements)
 	emit_result(g);
 }
 
-/* Generate the function that these instructions call. */
+/* Generate the function that the n instructions at from[] call. */
 static void emit_callee(struct gen *g, const uint32_t *from, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
@@ -253,8 +256,10 @@ static void emit_callee(struct gen *g, const uint32_t *from, uint32_t n)
 
 static void emit_part(struct gen *g)
 {
-	/* most parts are short, so that compilers need less time and more programs run; programs for the kernel are
-	 * long */
+	/*
+	 * number of statements; most parts are short, so that compilers need less time and more programs run. Programs
+	 * for the kernel are long
+	 */
 	uint32_t length = g->kind == GEN_KERNEL ? 31 : random_pick(g, 32);
 
 	g->first = g->n;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Random programs that the verifier accepts: registers and stack are written before they are read, loops are bounded,
- * results of look-ups are checked for NULL. Their computations are otherwise arbitrary.
+ * Generates random programs that the verifier accepts: registers and stack are written before they are read, loops are
+ * bounded, results of look-ups are compared with NULL. Their computations are otherwise arbitrary.
  */
 #ifndef GPUBPF_CLI_CONFORMANCE_RANDOM_GEN_H
 #define GPUBPF_CLI_CONFORMANCE_RANDOM_GEN_H
@@ -13,37 +13,40 @@
 
 #define GEN_INSNS 2048
 
-/* maps of the programs, in this order: gen_maps() */
+/* indices of the maps that gen_maps() defines */
 enum { GEN_ARRAY, GEN_HASH, GEN_DATA, GEN_RING, GEN_PERF, GEN_PERCPU, GEN_COUNTER, GEN_THREAD, GEN_GPURING,
        GEN_TEXT, GEN_QUEUE, GEN_STACK, GEN_PERCPU_HASH, GEN_LRU, GEN_SMALL, GEN_BLOOM, GEN_PREFIXES,
        GEN_PROGS,            /* map of programs: the parts of this program, in order */
-       GEN_OUTER_ARRAY, GEN_OUTER_HASH, /* maps of maps */
-       GEN_INNER_HASH, GEN_INNER_HASH2, GEN_INNER_ARRAY, GEN_INNER_ARRAY2, /* their elements */
-       GEN_LIKE_HASH, GEN_LIKE_ARRAY, /* prototypes of their elements */
+       GEN_OUTER_ARRAY, GEN_OUTER_HASH, /* the maps of maps */
+       GEN_INNER_HASH, GEN_INNER_HASH2, GEN_INNER_ARRAY, GEN_INNER_ARRAY2, /* elements of these */
+       GEN_LIKE_HASH, GEN_LIKE_ARRAY, /* prototypes of the elements */
        GEN_LONG_HASH, GEN_ODD_ARRAY, GEN_LARGE_HASH, GEN_WIDE_HASH, GEN_GPU_ARRAY, /* maps with other sizes */
        GEN_LRU_PERCPU,
        GEN_NMAPS };
 
 #define GEN_ARRAY_ENTRIES 4u
-#define GEN_VALUE 64u  /* bytes of a value of ARRAY, HASH and others */
+#define GEN_VALUE 64u  /* size of a value of ARRAY, HASH and others, in bytes */
 #define GEN_DATA_VALUE 96u
-/* of LARGE_HASH: too long to be copied; updates store it from its memory (core/lower/lower.h) */
+/*
+ * size of a value of LARGE_HASH, in bytes: updates store values of this size from their memory, without a copy
+ * (core/lower/lower.h)
+ */
 #define GEN_LARGE_VALUE 72
 #define GEN_MAX_VALUE_BYTES GEN_DATA_VALUE
-#define GEN_LONG_VALUE 20 /* of LONG_HASH, whose keys have GEN_MAX_KEY_BYTES bytes */
-#define GEN_ODD_VALUE 12 /* of ODD_ARRAY */
+#define GEN_LONG_VALUE 20 /* size of a value of LONG_HASH, in bytes; its keys have GEN_MAX_KEY_BYTES bytes */
+#define GEN_ODD_VALUE 12 /* size of a value of ODD_ARRAY, in bytes */
 #define GEN_MAX_KEY_BYTES 12
-#define GEN_KEYS 8u    /* keys of the hash, which has room for six */
+#define GEN_KEYS 8u    /* number of different keys for HASH, which has room for six */
 /*
- * Bytes of rings, more than any program outputs. Otherwise a device that needs more headers would drop records earlier.
- * Reserved records have the same size everywhere, so the small ring may become full.
+ * Bytes of rings: more than any program outputs. In a smaller ring, a device that needs more headers would drop records
+ * earlier. Reserved records have the same size on all devices, so the small ring for them may become full.
  */
 #define GEN_ROOM 16384u
-#define GEN_PARTS 3u   /* maximum number of programs that tail-call each other */
-#define GEN_SLOTS 4u   /* slots for them */
+#define GEN_PARTS 3u   /* maximum number of programs (parts) that tail-call each other */
+#define GEN_SLOTS 4u   /* slots of the map of programs */
 #define GEN_INNER_ENTRIES 3u
 
-/* maps.c; the maps point to static data */
+/* maps.c: fills maps[]; the maps point to static data */
 void gen_maps(struct gpubpf_map maps[GEN_NMAPS]);
 
 struct gen_rng {
@@ -52,15 +55,15 @@ struct gen_rng {
 uint64_t gen_random(struct gen_rng *rng);
 
 enum gen_kind {
-	GEN_ALL,    /* every map and helper */
-	GEN_KERNEL, /* maps and helpers that the Linux kernel also has, with equal results */
-	GEN_PLAIN,  /* only arithmetic, branches, loops, calls and memory, which compile quickly */
+	GEN_ALL,    /* use all maps and helpers */
+	GEN_KERNEL, /* use only maps and helpers that the Linux kernel also has, with equal results */
+	GEN_PLAIN,  /* use only arithmetic, branches, loops, calls and memory, which compile quickly */
 	GEN_NKINDS,
 };
 
 /*
- * Generate a program, followed by the parts that it may tail-call; returns the total number of instructions. `begin`
- * gets the first instruction of each part. begin[0] is 0, as is the entry of a part that does not exist.
+ * Generate a program, followed by the parts that it may tail-call; returns the total number of instructions. begin[i]
+ * becomes the index of part i's first instruction. begin[0] is 0; so is begin[i] if part i does not exist.
  */
 uint32_t gen_program(struct gen_rng *rng, enum gen_kind kind, struct gpubpf_raw_insn out[GEN_INSNS], uint32_t begin[GEN_PARTS]);
 

@@ -8,7 +8,7 @@
 #include "core/load/load.h"
 #include "random.h"
 
-#define PRINT_ROOM 16384 /* bytes */
+#define PRINT_ROOM 16384 /* size of the print ring in bytes */
 #define CALL 0x85
 #define TAIL_CALL 12
 #define PID_TGID 0x0000123400005678ull
@@ -90,11 +90,11 @@ static void shrink_unused(struct random_group *g, const bool named[GEN_NMAPS])
 		if (is_ring(m))
 			g->maps[m] = small;
 		g->maps[m].max_entries = 1;
-		g->maps[m].nelements = g->maps[m].nelements ? 1 : 0; /* the element of key 0, which is the first one */
+		g->maps[m].nelements = g->maps[m].nelements ? 1 : 0; /* 1: keep only the first element, that of key 0 */
 	}
 }
 
-/* A map of maps also uses its elements and their prototype. */
+/* If a map of maps is named, also mark its elements and their prototype as named. */
 static void note_inner(const struct random_group *g, bool named[GEN_NMAPS])
 {
 	for (uint32_t m = GEN_OUTER_ARRAY; m <= GEN_OUTER_HASH; m++)
@@ -102,7 +102,9 @@ static void note_inner(const struct random_group *g, bool named[GEN_NMAPS])
 			named[g->maps[m].elements[i].map] = named[g->maps[m].inner - 1] = true;
 }
 
-/* Find the maps that the program names. If a program only queries a map's size, map_use does not contain the map. */
+/*
+ * Mark the maps that the program names. map_use would not do: it lacks a map of which a program only queries the size.
+ */
 static void note_named(const struct gpubpf_prog *prog, bool named[GEN_NMAPS])
 {
 	for (uint32_t pc = 0; pc < prog->ninsns; pc++)
@@ -113,7 +115,7 @@ static void note_named(const struct gpubpf_prog *prog, bool named[GEN_NMAPS])
 int random_group_init(struct random_group *g, const struct random_program *const *programs, uint32_t n,
 		      struct gpubpf_diag *diag)
 {
-	/* one replica, because the choice of a lane's replica depends on the device */
+	/* one replica, because which replica a lane uses depends on the device */
 	struct gpubpf_layout_opts opts = { .replicas = 1, .ring_bytes = GEN_ROOM, .threads = 16,
 					   .map_use = g->map_use };
 	bool named[GEN_NMAPS] = { false };
@@ -125,7 +127,7 @@ int random_group_init(struct random_group *g, const struct random_program *const
 		err = prove(programs[g->n], g->maps, &g->owners[g->n], diag);
 		if (err < 0)
 			break;
-		g->progs[g->n] = *g->owners[g->n].progs; /* it contains the program's parts */
+		g->progs[g->n] = *g->owners[g->n].progs; /* the unit's program contains all parts */
 		g->launch[g->n] = programs[g->n]->launch;
 		if (g->progs[g->n].facts->prints)
 			opts.print_bytes = PRINT_ROOM;
@@ -150,7 +152,7 @@ void random_group_finish(struct random_group *g)
 	gpubpf_layout_finish(&g->layout);
 }
 
-/* Fill maps with random values, equal on both sides. */
+/* Fill maps with random values that depend only on the seed, so that interpreter and device begin alike. */
 static void fill_maps(struct random_group *g, void *arena, uint64_t seed)
 {
 	static const uint32_t maps[] = { GEN_ARRAY, GEN_HASH, GEN_DATA, GEN_INNER_HASH, GEN_INNER_ARRAY, GEN_LONG_HASH, GEN_ODD_ARRAY,

@@ -26,14 +26,16 @@
 #define LOCAL_CALL 1
 #define EXIT 0x95
 #define STX8 0x7b
-#define CTX_REG 6 /* holds the context while a program runs (state.h) */
+#define CTX_REG 6 /* register that holds the context while a program runs (state.h) */
 #define MOV 0xbf
 #define LDX8 0x79
-/* stack slot that state.h does not use: the kernel's context, if our context is a map's value */
+/*
+ * stack slot that programs do not use otherwise (state.h): saves the kernel's context, if our context is a map's value
+ */
 #define KERNEL_CTX_SLOT (-112)
 #define CPUS_MAX 4096
 
-/* maps that the kernel also has */
+/* the maps that the kernel also has */
 static const uint32_t used[] = { GEN_ARRAY, GEN_HASH, GEN_DATA, GEN_PERCPU, GEN_COUNTER, GEN_QUEUE, GEN_STACK,
 				 GEN_PERCPU_HASH, GEN_LONG_HASH, GEN_ODD_ARRAY, GEN_LARGE_HASH, GEN_INNER_HASH, GEN_INNER_HASH2, GEN_INNER_ARRAY,
 				 GEN_INNER_ARRAY2 };
@@ -41,12 +43,13 @@ static const uint32_t used[] = { GEN_ARRAY, GEN_HASH, GEN_DATA, GEN_PERCPU, GEN_
 
 struct run {
 	const struct random_group *g;
-	void *arena;             /* first the program's initial maps, then the results */
-	int fd[GEN_NMAPS];       /* -1: does not exist */
-	int ctx;                 /* array with the context; -1: the program gets the context itself */
-	int prog[GEN_PARTS];     /* -1: does not exist */
-	uint32_t cpu;            /* CPU of this thread, which does not migrate */
-	uint8_t *values;         /* one value for each CPU */
+	void *arena;             /* the program's initial maps, then the maps after the run */
+	int fd[GEN_NMAPS];       /* descriptors of the kernel's maps; -1: not created */
+	int ctx;                 /* descriptor of the array with our context; -1: the program gets our context
+				  * directly */
+	int prog[GEN_PARTS];     /* descriptors of the parts; -1: not loaded */
+	uint32_t cpu;            /* number of the CPU to which this thread is pinned */
+	uint8_t *values;         /* memory for one value of each CPU */
 };
 
 static int bpf(int cmd, union bpf_attr *attr)
@@ -75,22 +78,22 @@ static bool is_percpu(uint32_t map)
 	return map == GEN_PERCPU || map == GEN_PERCPU_HASH;
 }
 
-/* The value of this thread's CPU. */
+/* Return the value of this thread's CPU among r->values. */
 static uint8_t *own_cpu_value(const struct run *r, uint32_t map)
 {
 	return is_percpu(map) ? r->values + (size_t)r->cpu * GEN_VALUE : r->values;
 }
 
 /*
- * Maps of maps and their elements are shared by all programs, because the kernel waits for all possible readers when
- * one is filled.
+ * Is the map shared by all programs? Maps of maps and their elements are, because the kernel waits for all possible
+ * readers when a map of maps is filled.
  */
 static bool is_shared(uint32_t map)
 {
 	return map >= GEN_OUTER_ARRAY && map <= GEN_INNER_ARRAY2;
 }
 
-/* Delete the previous program's entries. An array needs no deletion, because all its values are set. */
+/* Delete the entries that the previous program left. An array needs no deletion, because all its values are set. */
 static void delete_entries(const struct run *r, uint32_t map)
 {
 	for (uint32_t key = 0; key < GEN_KEYS; key++)
@@ -169,7 +172,10 @@ static int make_maps(struct run *r, bool goes_on)
 	return r->fd[GEN_PROGS] < 0 ? r->fd[GEN_PROGS] : r->ctx < 0 ? r->ctx : 0;
 }
 
-/* Replace the program's read of its context: save the kernel's context, and load the address of ours. */
+/*
+ * Replace the instruction that stores the program's context in CTX_REG: save the kernel's context, and load the address
+ * of ours.
+ */
 static uint32_t replace_ctx(const struct run *r, struct gpubpf_raw_insn *out)
 {
 	out[0] = (struct gpubpf_raw_insn){ .code = STX8, .regs = 10 | 1 << 4, .off = KERNEL_CTX_SLOT };
@@ -179,8 +185,8 @@ static uint32_t replace_ctx(const struct run *r, struct gpubpf_raw_insn *out)
 }
 
 /*
- * Translate a part for the kernel: insert the descriptors of maps. At the end of its first function, store r0 into the
- * context, since the kernel returns only half of r0.
+ * Translate a part for the kernel: insert the descriptors of maps. At the end of the part's first function, store r0
+ * into the context, since the kernel returns only half of r0.
  */
 static uint32_t translate(const struct run *r, const struct random_program *p, uint32_t begin, uint32_t end,
 			  struct gpubpf_raw_insn *out)
@@ -222,12 +228,15 @@ static int load(const struct gpubpf_raw_insn *insns, uint32_t n, bool goes_on)
 
 	attr.insn_cnt = n;
 	attr.insns = (uintptr_t)insns;
-	attr.license = (uintptr_t)"GPL"; /* permits all helpers */
+	attr.license = (uintptr_t)"GPL"; /* "GPL" permits all helpers */
 	attr.prog_flags = goes_on ? 0 : BPF_F_SLEEPABLE;
 	return bpf(BPF_PROG_LOAD, &attr);
 }
 
-/* Load all parts, and store them where tail calls find them. False: the kernel refuses one. */
+/*
+ * Load all parts, and store their descriptors in the map through which they tail-call. False: the kernel refuses a
+ * part.
+ */
 static bool load_parts(struct run *r, const struct random_program *p)
 {
 	static struct gpubpf_raw_insn insns[GEN_INSNS + 3];
@@ -243,7 +252,7 @@ static bool load_parts(struct run *r, const struct random_program *p)
 	return r->ctx < 0 || fill_elements(r, GEN_PROGS, r->prog) == 0;
 }
 
-/* The kernel copies the context back. */
+/* Run a program with our context as its context, which the kernel copies back. */
 static int test_run(int prog, struct gpubpf_ctx *ctx)
 {
 	union bpf_attr attr = { 0 };
@@ -254,7 +263,7 @@ static int test_run(int prog, struct gpubpf_ctx *ctx)
 	return bpf(BPF_PROG_TEST_RUN, &attr);
 }
 
-/* Our context is the value of a map; the kernel's context is a packet. */
+/* Run a program with our context as the value of a map; the kernel's context is a packet. */
 static int run_filter(const struct run *r, struct gpubpf_ctx *ctx)
 {
 	static const uint8_t packet[64];
@@ -288,7 +297,7 @@ static void copy_entries(const struct run *r, uint32_t map)
 	}
 }
 
-/* A stack's values arrive in reverse order. */
+/* Copy the values of a queue or stack to the arena; pops return those of a stack in reverse order. */
 static void copy_values(const struct run *r, uint32_t map)
 {
 	struct gpubpf_map_view view = view_of(r, map);
@@ -301,7 +310,7 @@ static void copy_values(const struct run *r, uint32_t map)
 		gpubpf_map_update(&view, NULL, values[map == GEN_STACK ? n - 1 - i : i], BPF_ANY);
 }
 
-/* Reset the arena, without the initial values, and copy the values that the program left. */
+/* Clear the arena's maps and copy the values that the program left in the kernel. */
 static void copy_maps(const struct run *r)
 {
 	memset(r->arena, 0, r->g->size);
@@ -329,7 +338,7 @@ static void close_maps(struct run *r, bool all)
 		}
 }
 
-/* Returns 0, or -errno, or 1 if the kernel refuses the program. */
+/* Returns 0, -errno, or 1 if the kernel refuses the program. */
 static int run_program(struct run *r, const struct random_program *p, uint64_t *r0)
 {
 	bool goes_on = random_has_tail_calls(p);
@@ -372,7 +381,7 @@ static int compare(struct run *r, uint32_t i, const struct random_program *p, vo
 	return 0;
 }
 
-/* Pin this thread to its CPU, so that its copies of per-CPU values are known. */
+/* Pin this thread to its current CPU, so that it is known which copy of per-CPU values a program uses. */
 static int pin_to_cpu(struct run *r)
 {
 	cpu_set_t set;

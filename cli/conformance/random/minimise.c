@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Delta debugging (Zeller and Hildebrandt, Simplifying and Isolating Failure-Inducing Input, 2002). The algorithm
- * removes pieces of a program as long as the rest is proven and still differs. If no piece can be removed, it halves
- * the size of the pieces. Removed instructions first become jumps to the next instruction, so that all others keep
- * their positions. The candidates of a round are one module.
+ * Minimises a program that differs, by delta debugging (Zeller and Hildebrandt, Simplifying and Isolating
+ * Failure-Inducing Input, 2002). The algorithm removes pieces of the program as long as the rest is proven and still
+ * differs. If no piece can be removed, it halves the size of the pieces. Removed instructions first become jumps to the
+ * next instruction, so that all others keep their positions. The candidates of a round are compiled as one module.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "random.h"
 
-#define LDDW 0x18 /* RFC 9669 5.4: two instructions */
+#define LDDW 0x18 /* opcode of RFC 9669 5.4, which takes two instructions */
 #define JA 0x05
 #define JMP_CLASSES(code) (((code) & 7) == 5 || ((code) & 7) == 6)
 #define CALL 0x85
@@ -44,7 +44,10 @@ static bool remove_insns(const struct random_program *from, uint32_t begin, uint
 	return changed;
 }
 
-/* The target of a jump, a local call or a function's address; -1: no such instruction. */
+/*
+ * Return the index that instruction i refers to as target of a jump or local call, or as a function's address; -1: it
+ * refers to none.
+ */
 static long target_of(const struct random_program *p, uint32_t i)
 {
 	const struct gpubpf_raw_insn *insn = &p->insns[i];
@@ -56,7 +59,7 @@ static long target_of(const struct random_program *p, uint32_t i)
 	return JMP_CLASSES(insn->code) && insn->code != EXIT ? (long)i + 1 + insn->off : -1;
 }
 
-/* Remove the no-ops. */
+/* Copy the program without the no-ops. */
 static void drop_nops(const struct random_program *from, struct random_program *to)
 {
 	uint32_t at[GEN_INSNS + 1] = { 0 };
@@ -83,13 +86,13 @@ static void drop_nops(const struct random_program *from, struct random_program *
 				insn->off = (int16_t)(at[target] - at[i] - 1);
 		}
 		if (from->insns[i].code == LDDW)
-			i++; /* the second half has code 0: it is no jump */
+			i++; /* skip the second half: its code 0 is no jump */
 	}
 }
 
 struct round {
 	const struct conformance_device *d;
-	struct random_program *candidates;   /* [RANDOM_GROUP] */
+	struct random_program *candidates;   /* [RANDOM_GROUP] programs to run in this round */
 	const struct random_program *list[RANDOM_GROUP];
 	struct random_outcome outcomes[RANDOM_GROUP];
 	struct piece {
@@ -98,7 +101,7 @@ struct round {
 	uint32_t n;
 };
 
-/* Create candidates without one piece each, from *begin on, and advance *begin. */
+/* Create candidates that each lack one piece of `size` instructions, from *begin on; advance *begin. */
 static void propose_pieces(struct round *r, const struct random_program *p, uint32_t size, uint32_t *begin)
 {
 	for (r->n = 0; *begin < p->n && r->n < RANDOM_GROUP; *begin += size) {
@@ -110,7 +113,7 @@ static void propose_pieces(struct round *r, const struct random_program *p, uint
 	}
 }
 
-/* Create candidates without the first k pieces together, for k from all down to one. */
+/* Create candidates that lack the first k of the pieces together, for k from all of them down to one. */
 static void propose_together(struct round *r, const struct random_program *p, const struct piece *pieces, uint32_t npieces)
 {
 	r->n = 0;
@@ -136,7 +139,7 @@ static bool run_candidates(struct round *r)
 	return r->n && random_run_group(r->d, r->list, r->n, r->outcomes, &why) == 0;
 }
 
-/* Remove pieces of this size where possible; returns true if any was removed. */
+/* Remove pieces of `size` instructions where possible; returns true if any was removed. */
 static bool remove_pieces(struct round *r, struct random_program *p, uint32_t size, struct random_outcome *outcome)
 {
 	uint32_t begin = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Random programs on a device, one per seed. Groups of them run in child processes (cli/conformance/suite/isolate.h), in several parallel
- * jobs. A job claims the seeds of a group when it starts the group. So the seeds that ran are always consecutive from
- * the first on, for any number of jobs.
+ * Runs random programs on a device, one per seed. Groups of them run in child processes
+ * (cli/conformance/suite/isolate.h), in several parallel jobs. A job claims the seeds of a group when it starts the
+ * group. So the seeds that ran are always consecutive from the first on, for any number of jobs.
  */
 #include "random.h"
 
@@ -22,28 +22,29 @@
 #include "core/load/load.h"
 #include "cli/conformance/raw/raw.h"
 
-#define GROUPS 16        /* groups per opened device */
-#define SEEDS_PER_FULL_PROGRAM 128    /* one seed in this many uses maps and helpers, which are slow to compile */
-#define GROUPS_PER_OPTIMISED 4 /* one group in this many is optimised by a CPU's compiler, which dominates the run time */
+#define GROUPS 16        /* number of groups for which a device is opened once */
+#define SEEDS_PER_FULL_PROGRAM 128    /* of this many seeds, one uses maps and helpers, which are slow to compile */
+#define GROUPS_PER_OPTIMISED 4 /* of this many groups, one is optimised by a CPU's compiler, which takes most of the
+			        * run time */
 
-/* shared by jobs and their processes */
+/* state that the jobs share, each of which is a process */
 struct jobs {
 	_Atomic uint64_t next;   /* the first seed that no job has claimed */
 	uint64_t end;            /* end of the seeds */
-	time_t until;            /* end time; 0: none */
-	_Atomic bool over;       /* a group failed */
+	time_t until;            /* time at which no further seeds are claimed; 0: no limit */
+	_Atomic bool over;       /* a group failed, so all jobs stop */
 	struct job {
-		/* seed of each item's first program; the item's value is the number of its programs */
+		/* first seed of each item; the item's value is the number of its programs */
 		uint64_t first[GROUPS];
-		uint64_t done;   /* programs that ran */
+		uint64_t done;   /* number of programs that ran */
 		struct suite_result result;
 	} job[];
 };
 
 struct runner {
-	struct isolate isolate;      /* must be first: the code casts between both */
+	struct isolate isolate;      /* must be the first member: the code casts between both structs */
 	const struct conformance_opts *opts;
-	const struct random_program *fixed; /* a fixed program; NULL: random programs */
+	const struct random_program *fixed; /* a program that is run instead of random ones; NULL: random programs */
 	struct jobs *jobs;
 	struct job *job;
 	struct conformance_device opened;
@@ -62,13 +63,13 @@ static enum gen_kind kind_of(const struct runner *r, uint64_t seed)
 	return seed % SEEDS_PER_FULL_PROGRAM ? GEN_PLAIN : GEN_ALL;
 }
 
-/* Depends only on the seed, like everything in a program. */
+/* Is the program compiled without optimisation? Depends only on the seed, like everything in a program. */
 static bool is_unoptimised(uint64_t seed)
 {
 	return seed / RANDOM_GROUP % GROUPS_PER_OPTIMISED != 1;
 }
 
-/* -- reports a difference, as a case -- */
+/* -- reporting a difference as a case -- */
 
 static void write_program(const struct random_program *p, uint64_t r0, uint64_t seed, FILE *f)
 {
@@ -122,7 +123,7 @@ static void report_difference(struct runner *r, size_t item, const struct random
 	report_error(r, item, p, o->want, seed, text);
 }
 
-/* r0 of the interpreter */
+/* Run the program on the interpreter and store its r0. */
 static int interpret(const struct random_program *p, uint64_t *r0, struct gpubpf_diag *diag)
 {
 	struct random_group *g = calloc(1, sizeof(*g));
@@ -144,11 +145,11 @@ static int interpret(const struct random_program *p, uint64_t *r0, struct gpubpf
 	return err;
 }
 
-/* -- in the child -- */
+/* -- work of the child -- */
 
 /*
- * Run those programs [from, end) of the group that have this kind. Kinds run separately, because unused maps are small,
- * and every run has all maps.
+ * Run those programs of the group, of index `from` to end - 1, that are of this kind. Kinds run separately, because
+ * maps that a kind does not use are made small, and each run clears and compares all maps.
  */
 static int run_kind(struct runner *r, enum gen_kind kind, uint64_t seed, uint32_t from, uint32_t end,
 		    struct random_outcome *outcomes, struct gpubpf_reason *why)
@@ -179,7 +180,7 @@ static int run_kinds(struct runner *r, uint64_t seed, uint32_t from, uint32_t en
 	return err;
 }
 
-/* A group failed: find one program that fails alone and report it. False: each program succeeds alone. */
+/* A group failed: find one program that fails alone and report it. Returns false if each program succeeds alone. */
 static bool report_failing_program(struct runner *r, size_t item, uint64_t seed, uint32_t n)
 {
 	struct random_outcome outcomes[RANDOM_GROUP];
@@ -245,7 +246,7 @@ static void run_group(struct runner *r, size_t item)
 		isolate_done(&r->isolate, item, why.text[0] ? why.text : strerror(-err));
 }
 
-/* Stop all jobs at the first failing group, including one that ended an earlier process. */
+/* Make all jobs stop if a group failed, also in an earlier process of this job. */
 static void note_failure(const struct runner *r)
 {
 	for (size_t i = 0; i < r->isolate.n; i++)
@@ -258,7 +259,7 @@ static bool is_over(const struct runner *r)
 	return r->jobs->over || r->jobs->next >= r->jobs->end || (r->jobs->until && time(NULL) >= r->jobs->until);
 }
 
-/* Claim the seeds of one more group, up to a multiple of RANDOM_GROUP, for this item. False: no seeds are left. */
+/* Claim the seeds of a group for this item: up to the next multiple of RANDOM_GROUP. False: no seeds are left. */
 static bool claim(struct runner *r, size_t item)
 {
 	uint64_t first = r->jobs->next, n = 1;
@@ -296,7 +297,7 @@ static void work(struct isolate *isolate)
 	}
 }
 
-/* -- runs groups until one fails, or the limit is reached -- */
+/* -- running groups until one fails, or the limit is reached -- */
 
 static void report_bad_group(const struct runner *r, const struct isolate_item *bad, struct suite_result *result)
 {
@@ -310,7 +311,7 @@ static void report_bad_group(const struct runner *r, const struct isolate_item *
 			 first, first + bad->value - 1, bad->error);
 }
 
-/* Run a few groups on a device that is opened once. Returns true if no program differs. */
+/* Run GROUPS groups on a device that is opened once. Returns true if no program differs. */
 static bool run_groups(struct runner *r, struct suite_result *result)
 {
 	const struct isolate_item *bad = NULL;
@@ -352,7 +353,8 @@ static void run_jobs(struct runner *r, uint32_t n)
 		r->job = &r->jobs->job[i];
 		child[i] = i ? fork() : 0;
 		if (child[i] < 0)
-			r->jobs->job[i].result.state = SUITE_PASSED; /* the other jobs do its work */
+			r->jobs->job[i].result.state = SUITE_PASSED; /* this job has no process, so the other jobs do
+								      * its work */
 		if (child[i])
 			continue;
 		run_job(r);
@@ -414,7 +416,7 @@ static int parse_hex(const char *hex, uint8_t *bytes, size_t size)
 	return (int)n;
 }
 
-/* Does the case's result match the interpreter's r0? */
+/* Does the interpreter's r0 equal the result in the case? */
 static bool has_written_result(const struct random_program *p, const struct suite_case *c, struct suite_result *result)
 {
 	uint64_t want = strtoull(c->result, NULL, 0), r0 = 0;
@@ -429,7 +431,7 @@ static bool has_written_result(const struct random_program *p, const struct suit
 	return !err && r0 == want;
 }
 
-/* Parse the beginnings of the parts after the first. */
+/* Parse the list of the parts' first instructions, from the second part on. */
 static bool read_parts(const char *text, struct random_program *p)
 {
 	uint32_t before = 0;

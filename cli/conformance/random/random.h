@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Runs random programs that the verifier accepts, on the interpreter and on a device. r0 and the contents of all maps
- * must be equal. A program that differs is minimised and written to a file as a case.
+ * must be equal. A program with a difference is minimised and written to a file as a case.
  */
 #ifndef GPUBPF_CLI_CONFORMANCE_RANDOM_H
 #define GPUBPF_CLI_CONFORMANCE_RANDOM_H
@@ -12,30 +12,30 @@
 #include "cli/conformance/suite/suite.h"
 
 #define RANDOM_GROUP 512         /* maximum number of programs in a module */
-#define RANDOM_INPUTS 8          /* inputs with which a device runs each program */
+#define RANDOM_INPUTS 8          /* number of inputs with which a device runs each program */
 
 struct random_program {
 	struct gpubpf_raw_insn insns[GEN_INSNS];
 	uint32_t n;
-	uint32_t begin[GEN_PARTS]; /* beginnings of its parts (gen_program()) */
-	uint64_t launch;         /* number of the launch, which seeds the maps and is input of programs */
-	/* compile without optimisation on a CPU, in a fifth of the time; equal for all programs of a module */
+	uint32_t begin[GEN_PARTS]; /* index of each part's first instruction (gen_program()) */
+	uint64_t launch;         /* the program's input: the launch number, by which the maps are filled too */
+	/* compile for a CPU without optimisation, in a fifth of the time; equal for all programs of a module */
 	bool unoptimised;
 };
 
-/* result of a program */
+/* the result of running a program */
 struct random_outcome {
 	bool differs;
 	bool left_out;           /* the Linux kernel's verifier refuses the program */
-	uint64_t launch;         /* the input with which it differs */
-	uint64_t want, got;      /* r0 of the interpreter, and of the device */
-	char what[256];          /* the first difference in maps; "": none */
+	uint64_t launch;         /* the launch number with which the results differ */
+	uint64_t want, got;      /* want: r0 of the interpreter; got: r0 of the device */
+	char what[256];          /* the first difference between maps; "": there is none */
 };
 
 /* -- group.c: programs that are verified together -- */
 
 struct random_group {
-	struct gpubpf_unit unit; /* all programs */
+	struct gpubpf_unit unit; /* one unit with all programs */
 	struct gpubpf_map maps[GEN_NMAPS];
 	struct gpubpf_prog progs[RANDOM_GROUP];
 	struct gpubpf_unit owners[RANDOM_GROUP];
@@ -43,15 +43,15 @@ struct random_group {
 	uint32_t n;
 	uint32_t map_use[GEN_NMAPS];
 	struct gpubpf_layout layout;
-	size_t size;             /* size of the arena; the run record follows the maps */
+	size_t size;             /* size of the arena in bytes; the run record (struct gpubpf_run) follows the maps */
 };
 
 uint32_t random_parts(const struct random_program *program);
-/* Does it tail-call its other parts? Then only 32 bits of r0 count. */
+/* Does the program tail-call its other parts? Then only 32 bits of r0 are compared. */
 bool random_has_tail_calls(const struct random_program *program);
-/* Does the verifier accept it? */
+/* Does the verifier accept the program? */
 bool random_is_proven(const struct random_program *program);
-/* Generate the program of a seed and kind; the verifier accepts it. */
+/* Generate the program of a seed and kind. The verifier accepts it. */
 void random_make(uint64_t seed, enum gen_kind kind, struct random_program *program);
 /*
  * Create a group of proven programs. Returns 0, or -errno with a diagnostic; call random_group_finish() in both cases.
@@ -61,39 +61,41 @@ int random_group_init(struct random_group *g, const struct random_program *const
 void random_group_finish(struct random_group *g);
 /* Reset the arena to the initial state of program i. */
 void random_reset(struct random_group *g, uint32_t i, void *arena);
-/* The thread's context for a program. */
+/* Fill in the context of the thread for a launch number. */
 void random_ctx(uint64_t launch, struct gpubpf_ctx *ctx);
-/* Returns 0, or -errno with a diagnostic if the interpreter stopped a proven program. */
+/*
+ * Run program i on the interpreter. Returns 0, or -errno with a diagnostic if the interpreter stopped the program
+ * although it is proven.
+ */
 int random_run_host(struct random_group *g, uint32_t i, void *arena, uint64_t *r0, struct gpubpf_diag *diag);
 
 /* -- compare.c -- */
 
 /*
- * Do the maps differ for their readers or, with `all`, also in internal words? Describes the first difference. May
- * consume the contents of rings and queues.
+ * Do the maps of two arenas differ for their readers or, with `all`, also in words that readers do not see? Describes
+ * the first difference. May remove the contents of rings and queues.
  */
 bool random_differs(const struct random_group *g, void *host, void *device, bool all, char *what, size_t size);
 
 /* -- linux.c: the Linux kernel instead of a device -- */
 
-/* Does the Linux kernel support this? Returns 0 or -errno. */
+/* Can programs run on this Linux kernel by BPF_PROG_TEST_RUN? Returns 0 or -errno. */
 int random_check_linux(void);
-/* Like random_run_group(). Afterwards the calling thread stays on its CPU. */
+/* Run programs like random_run_group(), on the Linux kernel. Afterwards the calling thread stays pinned to its CPU. */
 int random_run_linux(const struct random_program *const *programs, uint32_t n, struct random_outcome *outcomes,
 		     struct gpubpf_reason *why);
 
 /* -- device.c -- */
 
-/*
- * Run all programs as one module; if the device has no ops, on the Linux kernel. Returns 0, or -errno with the reason.
- */
+/* Run all programs as one module; if d has no operations, on the Linux kernel. Returns 0, or -errno with the reason. */
 int random_run_group(const struct conformance_device *d, const struct random_program *const *programs, uint32_t n,
 		     struct random_outcome *outcomes, struct gpubpf_reason *why);
 
 /* -- minimise.c -- */
 
 /*
- * Remove instructions from a program as long as it still differs; *outcome becomes the result of the remaining program.
+ * Remove instructions from a program as long as its results still differ. *outcome becomes the result of the remaining
+ * program.
  */
 void random_minimise(const struct conformance_device *d, struct random_program *program, struct random_outcome *outcome);
 

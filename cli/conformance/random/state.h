@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * State of the generator of random programs, and the statements of programs.
+ * The state of the generator of random programs, and functions that emit statements.
  *
- * Registers: r6 holds the context, and r5 is free for addresses. All others hold numbers. Stack: [-64, 0) has numbers.
- * The used ones are written at the beginning and read at the end. Loop counters are at -72 and -80, and keys at [-96,
- * -80). At -104 a callback saves its caller's address.
+ * Registers: r6 holds the context, and r5 is free for addresses. All others hold numbers. Stack: the area [-64, 0) from
+ * r10 holds numbers; those in use are written at the beginning and read at the end. Loop counters are at -72 and -80,
+ * and keys at [-96, -80). At -104 a callback saves the address of its caller's numbers.
  */
 #ifndef GPUBPF_CLI_CONFORMANCE_RANDOM_STATE_H
 #define GPUBPF_CLI_CONFORMANCE_RANDOM_STATE_H
 
 #include "gen.h"
 
-#define NUMBERS 64 /* bytes */
+#define NUMBERS 64 /* bytes of the stack area of numbers */
 #define COUNTER(depth) (-72 - 8 * (depth))
 #define KEY (-96)
 #define KEPT (-104)
 #define CALLS 32
-#define REPEATS 2 /* calls of helpers with callbacks, whose functions are inlined */
-#define PREFIXES 2 /* uses in a program */
-#define RECORDS 3 /* records and prints in a program, each within at most two loops of five rounds */
+#define REPEATS 2 /* maximum calls of helpers with callbacks, since compilers inline these */
+#define PREFIXES 2 /* maximum uses of the prefix map in a program */
+#define RECORDS 3 /* maximum records and prints in a program, each within at most two loops of five iterations */
 
 /* opcodes for 4 bytes */
 enum { OP_LDX = 0x61, OP_ST = 0x62, OP_STX = 0x63, OP_ATOMIC = 0xc3, OP_LDXSX = 0x81, OP_CALL = 0x85 };
 
-/* The source register of an LDDW: a map, an address in a map's value, or a function. */
+/* values of an LDDW's source register: a map, an address in a map's value, or a function */
 enum { MAP_ITSELF = 1, MAP_VALUE = 2, FUNCTION = 4 };
 
 struct gen {
@@ -31,21 +31,23 @@ struct gen {
 	struct gpubpf_raw_insn *out;
 	enum gen_kind kind;
 	uint32_t n;
-	int depth;        /* nesting of loops */
-	int budget;       /* remaining statements */
-	int prefixes;     /* remaining uses of GEN_PREFIXES, which compilers inline */
-	int records;      /* remaining records and prints; the rings have room for all */
-	uint32_t first;   /* first instruction of the part */
-	bool goes_on;     /* tail-calls other parts, up to the limit, and therefore outputs nothing */
+	int depth;        /* nesting of loops at the current position */
+	int budget;       /* number of statements that may still be generated */
+	int prefixes;     /* number of further uses of GEN_PREFIXES, whose operations compilers inline */
+	int records;      /* number of further records and prints; the rings have room for all */
+	uint32_t first;   /* index of the part's first instruction */
+	bool goes_on;     /* the part tail-calls others, up to the limit of tail calls, and therefore outputs nothing */
 	bool in_callee;
-	int r7_points;    /* number of bytes that r7 points to; 0: r7 is a number */
-	uint8_t used;     /* used numbers of the stack, a bit each, the lowest at -64 */
+	int r7_points;    /* number of bytes that r7 points to; 0: r7 holds a number */
+	uint8_t used;     /* bit i: the number at -64 + 8 i is in use */
 	bool has_keys;
-	int lent[2];      /* slots of the caller's stack that the sub-program writes and reads */
-	uint32_t calls[CALLS], ncalls; /* local calls whose target is set later to the sub-program */
-	uint32_t repeats[REPEATS], nrepeats; /* LDDWs of the callback of bpf_loop(), */
-	uint32_t eaches[REPEATS], neaches;   /* and of the callback for elements */
-	bool in_callback; /* callbacks are sub-programs too */
+	int lent[2];      /* byte offsets from the area's start of the caller's numbers that the sub-program writes
+			   * ([0]) and reads ([1]) */
+	uint32_t calls[CALLS], ncalls; /* indices of local calls, whose target is set when the sub-program is
+				        * generated */
+	uint32_t repeats[REPEATS], nrepeats; /* indices of LDDWs that load the callback of bpf_loop(), */
+	uint32_t eaches[REPEATS], neaches;   /* and of those that load the callback of for_each_map_elem() */
+	bool in_callback; /* a callback is being generated, which is a sub-program too */
 	bool in_each;
 };
 
@@ -57,34 +59,34 @@ int random_number_reg(struct gen *g);
 void random_imm64(struct gen *g, int dst, int src, int32_t low, int32_t high);
 void random_call(struct gen *g, int32_t helper);
 /*
- * Set r1 to r5 again after a helper or local call clobbered them. random_set_all_registers() also sets r0, which may hold a
- * look-up's result.
+ * random_set_registers() sets r1 to r5 again after a call clobbered them. random_set_all_registers() also sets r0,
+ * which may hold a look-up's result.
  */
 void random_set_registers(struct gen *g);
 void random_set_all_registers(struct gen *g);
-/* Note that bytes of the stack, from -64 on, are used. */
+/* Mark `bytes` bytes at off from the area's start, -64, as used. */
 void random_use(struct gen *g, int off, int bytes);
-/* Set the target of a forward jump to the current position. */
+/* Set the target of the forward jump at index `jump` to the current position. */
 void random_end_skip(struct gen *g, uint32_t jump);
 
-/* arguments.c: memory of helper arguments */
+/* arguments.c: emits the arguments of helpers; whether the helper reads the memory or writes it */
 enum gen_access { GEN_READ, GEN_WRITTEN };
 /*
- * dst = an address with `bytes` accessible bytes: in the stack, in global data, or in r7's memory; for GEN_READ also in
- * constant data. Afterwards dst holds no number. Generate no code that picks a number register until dst is set again
- * (random_set_registers()).
+ * Sets dst to an address with `bytes` accessible bytes: in the stack, in global data, or in the memory to which r7
+ * points; for GEN_READ also in constant data. Afterwards dst holds no number: until it is set again
+ * (random_set_registers()), emit no code that picks a register with a number.
  */
 void random_pick_memory(struct gen *g, int dst, int bytes, enum gen_access how);
-/* registers dst and dst + 1: such an address, and the number of bytes there */
+/* Sets register dst to such an address, and register dst + 1 to the number of bytes there. */
 void random_some_bytes(struct gen *g, int dst, enum gen_access how);
-/* dst = an address of the stack's numbers; the next `bytes` bytes count as used */
+/* Sets dst to the address of the number area of the stack and marks `bytes` bytes from there as used. */
 void random_stack_address(struct gen *g, int dst, int bytes);
 /*
- * r1 = the map, r2 = the address of a key whose first word has only bits of `mask`. The key is in the stack, in global
- * data, or in r7's memory.
+ * Sets r1 to the map, and r2 to the address of a key whose first word has only bits of `mask`. The key is in the stack,
+ * in global data, or in the memory to which r7 points.
  */
 void random_key(struct gen *g, uint32_t map, uint32_t mask);
-/* store a word of a key at KEY + off */
+/* Stores a word of a key, with only bits of `mask`, at KEY + off on the stack. */
 void random_key_word(struct gen *g, int off, uint32_t mask);
 
 /* words.c */
@@ -92,7 +94,7 @@ void random_alu(struct gen *g);
 void random_on_stack(struct gen *g);
 void random_context(struct gen *g);
 void random_global_data(struct gen *g);
-/* A statement on `bytes` bytes at off from the address in register `base`. */
+/* Emits a statement on the `bytes` bytes at offset `off` from the address in register `base`. */
 void random_touch(struct gen *g, int base, int off, int bytes);
 
 /* elements.c */

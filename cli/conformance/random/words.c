@@ -6,7 +6,7 @@
 
 #include "gpubpf/ctx.h"
 
-#define ACQUIRE 0x100 /* atomics of each width */
+#define ACQUIRE 0x100 /* flag of the immediate of atomics (Linux 6.15): a load-acquire; RELEASE: a store-release */
 #define RELEASE 0x110
 
 void random_alu(struct gen *g)
@@ -75,7 +75,7 @@ static void atomic(struct gen *g, int base, int off, int bytes)
 	random_emit(g, OP_ATOMIC | (wide ? 0x18 : 0), base, random_number_reg(g), off, ops[random_pick(g, 10)]);
 }
 
-/* A load-acquire or a store-release. */
+/* Emits a load-acquire or a store-release. */
 static void ordered(struct gen *g, int base, int off, int bytes)
 {
 	uint32_t log = random_pick(g, 4);
@@ -90,7 +90,10 @@ static void ordered(struct gen *g, int base, int off, int bytes)
 		random_emit(g, OP_ATOMIC | size[log], base, random_number_reg(g), off, RELEASE);
 }
 
-/* r5 = base + a number below the largest power of 2 that is not above the size; then an access there */
+/*
+ * Sets r5 to base plus a variable offset below the largest power of 2 that is not above the size, and accesses memory
+ * there.
+ */
 static void variable(struct gen *g, int base, int off, int bytes)
 {
 	uint32_t log = random_pick(g, 4), below = 8;
@@ -108,7 +111,7 @@ static void variable(struct gen *g, int base, int off, int bytes)
 		random_emit(g, OP_STX | size[log], 5, random_number_reg(g), off, 0);
 }
 
-/* *p += x, not atomic */
+/* Emits *p += x, which is not atomic. */
 static void add_to(struct gen *g, int base, int off, int bytes)
 {
 	int wide = random_pick(g, 2) ? 0x18 : 0, at = (int)random_pick(g, (uint32_t)bytes / 8) * 8;
@@ -140,7 +143,7 @@ void random_on_stack(struct gen *g)
 	static void (*const all[])(struct gen *g, int base, int off, int bytes) = { memory, atomic, variable, add_to, ordered };
 	uint32_t which = random_pick(g, 5);
 
-	/* in a sub-program Linux 6.18's verifier treats a number plus r10 as a pointer into the caller's frame */
+	/* in a sub-program, Linux 6.18's verifier takes a number plus r10 for a pointer into the caller's frame */
 	if (g->kind == GEN_KERNEL && g->in_callee && all[which] == variable)
 		which = 0;
 	all[which](g, 10, -NUMBERS, NUMBERS);

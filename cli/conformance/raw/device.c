@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs programs on a device: each group is one module (cli/conformance/suite/isolate.h). */
+/* Runs programs of one thread on a device: each group is one module (cli/conformance/suite/isolate.h). */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 #define GROUP_INSNS 8192
 
 struct runner {
-	struct isolate isolate;       /* must be first: the code casts between both */
+	struct isolate isolate;       /* must be the first member: the code casts between both structs */
 	struct conformance_case *cases;
 	size_t n;
 	const struct conformance_opts *opts;
@@ -157,7 +157,10 @@ static void run_group(struct runner *r, uint32_t begin, uint32_t end)
 	r->opened.ops->module_unload(module);
 }
 
-/* The child: opens the device once, and works until nothing is left, or on one group only. */
+/*
+ * Called in the child: opens the device once and runs groups until none is left; if each group needs a new process,
+ * runs one group only.
+ */
 static void work(struct isolate *isolate)
 {
 	struct runner *r = (struct runner *)isolate;
@@ -173,7 +176,7 @@ static void work(struct isolate *isolate)
 	while (isolate_next(isolate, &begin, &end)) {
 		run_group(r, begin, end);
 		if (conformance_once(&r->opened))
-			return; /* the next child continues */
+			return; /* isolate_run() starts a new child, which continues */
 	}
 }
 

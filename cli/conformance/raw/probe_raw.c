@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * End-to-end test of programs of one thread. A session attaches several programs to the entry of the application's
- * kernel. Each program has a separate map with its memory and its result. A set of programs that fails is tried again
- * in halves. So if a compiler or a runtime fails for one program, only that program fails.
+ * Tests programs of one thread end to end. A session attaches several programs to the entry of the application's
+ * kernel. Each program has a separate map with its memory and its result. If a set of programs fails, each half is
+ * tried again. So if a compiler or a runtime fails for one program, only that program fails.
  */
 #include "cli/conformance/grid/probe.h"
 
@@ -24,7 +24,7 @@ struct case_set {
 	uint32_t n;
 };
 
-/* On success the session owns `loaded`. */
+/* Add the cases to the session. On success the session owns `loaded`. */
 static int load_cases(struct gpubpf_session *s, const struct case_set *p, struct gpubpf_diag *diag)
 {
 	struct gpubpf_loaded *loaded = calloc(1, sizeof(*loaded));
@@ -62,7 +62,7 @@ static void read_result(const struct gpubpf_session *s, uint32_t i, struct confo
 	free(run);
 }
 
-/* Run the programs together. Returns false and the reason on failure. */
+/* Run the set's programs together. Returns false and the reason on failure. */
 static bool run_together(const struct case_set *p, char *why, size_t size)
 {
 	const struct suite_run *run = p->app->run;
@@ -107,7 +107,7 @@ static void run_set(const struct case_set *p)
 	run_set(&half);
 }
 
-/* Take the next cases from *at on, and advance *at. */
+/* Fill the set with the next cases from *at on, and advance *at. */
 static void next_set(struct case_set *p, struct conformance_case *cases, size_t n, size_t *at)
 {
 	uint32_t insns = 0;

@@ -16,7 +16,7 @@ static uint32_t ninsns(const struct conformance_case *c)
 	return c->unit.progs->ninsns;
 }
 
-/* A map with one value: a struct gpubpf_run, followed by the case's memory. */
+/* Create the map of a case: one value, which is a struct gpubpf_run followed by the case's memory. */
 static int make_map(const struct conformance_case *c, uint32_t i, struct gpubpf_map *map)
 {
 	struct gpubpf_run *run;
@@ -35,7 +35,7 @@ static int make_map(const struct conformance_case *c, uint32_t i, struct gpubpf_
 	return 0;
 }
 
-/* Concatenate the programs; NULL: no memory. */
+/* Return the programs' instructions one after the other; NULL: out of memory. */
 static struct gpubpf_raw_insn *join(struct conformance_case *const *cases, uint32_t n, uint32_t *begin, uint32_t *total)
 {
 	struct gpubpf_raw_insn *insns;

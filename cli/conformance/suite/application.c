@@ -13,7 +13,7 @@
 #include "core/target.h"
 #include "core/worker/installed.h"
 
-#define MAX_RUN_MS 300000           /* timeout for an application that hangs */
+#define MAX_RUN_MS 300000           /* milliseconds after which the application counts as hanging */
 #define POLL_MS 20
 
 extern char **environ;
@@ -29,8 +29,8 @@ static const struct application_form forms[] = {
 };
 
 /*
- * Find the file of a form. Returns false if the device or the run's route does not accept the form, or if the suite has
- * no file for the device's architecture.
+ * Find the file with the application's kernels in a form. Returns false if the device or the run's route does not
+ * accept the form, or if the suite has no file for the device's architecture.
  */
 static bool find_form(const struct suite_run *run, const struct gpubpf_device_caps *caps, const struct application_form *form,
 		      char path[APPLICATION_PATH])
@@ -104,7 +104,7 @@ static int serve_session(struct gpubpf_session *s, pid_t pid)
 	return status;
 }
 
-/* Why the kernel was not probed; NULL: it was probed. */
+/* Return why the kernel was not probed; NULL: it was probed. */
 static const char *unprobed_reason(struct gpubpf_session *s, const char *kernel, char *buf, size_t size)
 {
 	struct gpubpf_kernel_stats stats = { .sz = sizeof(stats) };

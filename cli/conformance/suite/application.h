@@ -10,16 +10,16 @@
 
 struct gpubpf_session;
 
-#define APPLICATION_KERNEL "plain" /* kernel for cases that name no kernel */
-#define APPLICATION_WAIT_MS 240000 /* wait of its launches for twins, sufficient on a busy machine */
+#define APPLICATION_KERNEL "plain" /* the kernel for cases that name none */
+#define APPLICATION_WAIT_MS 240000 /* milliseconds that a launch waits for its twin; long enough on a busy machine */
 
-/* the application's kernels in a vendor's form: workload.ENDING, or for machine code workload.ARCHITECTURE.ENDING */
+/* A form of the application's kernels: the file workload.ENDING, or for machine code workload.ARCHITECTURE.ENDING. */
 struct application_form {
 	enum gpubpf_image_kind kind;
 	const char *ending;
 	bool machine;
-	bool names;              /* it contains the names of parameters, unless clang compiled it */
-	bool masks;              /* branches have the masks of active and taken lanes */
+	bool names;              /* it contains the names of parameters, except if clang compiled it */
+	bool masks;              /* its branches provide the masks of active and taken lanes */
 	bool lines;              /* it has source lines */
 	bool constants;          /* its kernels have __constant__ variables */
 };
@@ -28,12 +28,12 @@ struct application_form {
 
 /*
  * Iterate over the forms that the device and the run's route accept: returns the form after `last` (NULL: the first)
- * and its file in `path`. If `taken`, machine code is skipped: a device that accepts other forms is tested with machine
- * code only by --route. NULL: no further form.
+ * and its file in `path`. `taken` skips machine code: a device that accepts other forms too is tested with machine code
+ * only by --route. NULL: there is no further form.
  */
 const struct application_form *application_next(const struct suite_run *run, const struct gpubpf_device_caps *caps, bool taken,
 						const struct application_form *last, char path[APPLICATION_PATH]);
-/* Why the device accepts no form. */
+/* Write the reason why the device accepts no form to buf. */
 void application_none(const struct suite_run *run, const struct gpubpf_device_caps *caps, char *buf, size_t size);
 
 /* one run of the application */

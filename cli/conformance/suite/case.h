@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions that the readers of cases share. */
+/* Functions by which the readers of cases add to a suite. */
 #ifndef GPUBPF_CLI_CONFORMANCE_CASE_H
 #define GPUBPF_CLI_CONFORMANCE_CASE_H
 
 #include "suite.h"
 
-/* Read a file as the next object. */
+/* Read a file and append it to the suite's objects. */
 int suite_add_object(struct suite *s, const char *path, const char *name);
-/* Add a case to the last object; *c is NULL if the glob excludes it. Returns 0 or -ENOMEM. */
+/* Add a case to the last object; *c becomes NULL if the glob excludes the case. Returns 0 or -ENOMEM. */
 int suite_add_case(struct suite *s, const char *group, const char *name, const char *glob, struct suite_case **c);
 
-/* Sort by group, then by name. */
+/* Sort the cases by group, then by name. */
 void suite_sort(struct suite *s);
 
 #endif

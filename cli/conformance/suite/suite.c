@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads the suite: one object per group. Sections case_N and expect_N have a program and its expected result. */
+/*
+ * Reads the suite from objects, one per group. The sections case_N and expect_N hold a program and its expected result.
+ */
 #include "suite.h"
 
 #include <dirent.h>
@@ -17,7 +19,7 @@
 #include "case.h"
 #include "core/wire/files/open_file.h"
 
-/* relative to the tool's folder: in a build tree, and installed */
+/* folders of the suite relative to the tool's folder: in a build tree, and installed */
 static const char *const folders[] = { "tests/conformance", "../share/gpubpf/conformance", NULL };
 
 static int find_folder(char *path, size_t size)
@@ -112,7 +114,7 @@ static char *to_hex(const uint8_t *bytes, size_t size)
 	return text;
 }
 
-/* The text after `word` at the beginning of the line; NULL: another word. */
+/* Return the text after `word` at the beginning of the line; NULL: the line begins with another word. */
 static const char *value_of(const char *line, const char *word)
 {
 	size_t n = strlen(word);
@@ -161,7 +163,7 @@ static int add_sections(struct suite *s, const char *group, const struct section
 
 #define MAX_CASES 4096
 
-/* an object's cases, or the expectations for the whole object */
+/* sections of an object: those of its cases, or the expectations for the whole object */
 struct suite_sections {
 	struct sections all[MAX_CASES];
 	Elf_Data *expect;
@@ -198,7 +200,7 @@ static int add_object_case(struct suite *s, const char *group, const Elf_Data *e
 	return err;
 }
 
-/* Read the cases of the last object. */
+/* Add the cases of the last object. */
 static int read_cases(struct suite *s, const char *group, const char *glob)
 {
 	struct suite_object *o = &s->objects[s->nobjects - 1];

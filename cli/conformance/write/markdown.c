@@ -17,7 +17,7 @@ static void put_heading(const struct suite_run *run, FILE *out)
 	fputc('\n', out);
 }
 
-/* NULL: all groups. */
+/* Write the row of a group; NULL: the sums over all groups. */
 static void put_row(const struct suite_run *run, const char *group, FILE *out)
 {
 	fprintf(out, "| %s |", group ? group : "all");

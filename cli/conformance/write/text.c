@@ -5,7 +5,7 @@
 #include "core/session/report/table.h"
 #include "cli/conformance/suite/suite.h"
 
-#define MAX_NAMED 4 /* maximum number of listed cases per reason; JSON lists all */
+#define MAX_NAMED 4 /* maximum number of cases that are listed for one reason; JSON lists all */
 
 static void put_matrix(const struct suite_run *run, FILE *out)
 {
