@@ -28,11 +28,12 @@
  *   %gpubpf_kept*    sum of the adds to that value, not yet in memory
  *   %gpubpf_keeps    mode at the place, as above
  *   %gpubpf_keeper*  lane that stores the warp's sum of one add in mode 2
- *   %gpubpf_first*   address of an array's first value on the lane's multiprocessor (ir/registers.c)
- *   %gpubpf_told     1: the value is a constant in the place's text, 0: in a register (passes/place_const.c)
- *   %gpubpf_came     active lanes at the place (passes/nvptx_activemask_cse.c)
+ *   %gpubpf_first*   address of an array's first value on the lane's multiprocessor (core/lower/llvm/ir/registers.c)
+ *   %gpubpf_told     1: the value is a constant in the place's text, 0: it is in a register
+ *                    (core/lower/llvm/passes/place_const.c)
+ *   %gpubpf_came     active lanes at the place (core/lower/llvm/passes/nvptx_activemask_cse.c)
  *   %gpubpf_whole    the active lanes are the full warp (the same file)
- *   %gpubpf_side     lanes that go this lane's way at a branch (passes/branch_mask.c)
+ *   %gpubpf_side     lanes that go this lane's way at a branch (core/lower/llvm/passes/branch_mask.c)
  */
 #include <stdio.h>
 #include <string.h>
