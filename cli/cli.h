@@ -327,7 +327,7 @@ struct cli_progress {
 	/* since_ns: CLOCK_MONOTONIC of the first request for a twin; before: number of twins built before that */
 	uint64_t since_ns, before;
 	uint64_t drawn_ns;             /* time of the last redraw; 0: no line is shown */
-	bool told;                     /* the note for users without a terminal was printed, or must not be */
+	bool is_note_done;             /* the note for users without a terminal was printed, or must not be */
 };
 void cli_progress_open(struct cli_progress *p, bool quiet);
 void cli_progress_close(struct cli_progress *p);

@@ -19,7 +19,7 @@
 void cli_progress_open(struct cli_progress *p, bool quiet)
 {
 	/* a new open file description, because O_NONBLOCK must affect only this line */
-	p->told = quiet;
+	p->is_note_done = quiet;
 	p->fd = quiet || !isatty(STDERR_FILENO) ? -1 :
 		open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }
@@ -81,7 +81,7 @@ static bool note_once(struct cli_progress *p, struct gpubpf_session *s, uint64_t
 	char kernel[128];
 	const char *stage;
 
-	if (p->told || !s->pending) {
+	if (p->is_note_done || !s->pending) {
 		p->since_ns = 0;
 		return false;
 	}
@@ -89,7 +89,7 @@ static bool note_once(struct cli_progress *p, struct gpubpf_session *s, uint64_t
 	if (now - p->since_ns < MIN_NOTE_WAIT_NS || !gpubpf_builders_current(s->builders, kernel, sizeof(kernel), &stage))
 		return true;
 	cli_note("the program waits while twins of its kernels are built: %s%s%s", kernel, stage ? ", " : "", stage ? stage : "");
-	p->told = true;
+	p->is_note_done = true;
 	return false;
 }
 

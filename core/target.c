@@ -118,7 +118,7 @@ uint32_t gpubpf_site_at(struct gpubpf_inserting *in, enum gpubpf_site kind, cons
 		const struct gpubpf_insertion *at = &in->job->insertions[i];
 
 		if (is_at(&at->place, kind, function, id) && is_in_kernel(in, at)) {
-			in->met++;
+			in->nfound++;
 			in->next[kind] = i + 1;
 			return at->site;
 		}
@@ -132,11 +132,11 @@ int gpubpf_check_all_inserted(const struct gpubpf_inserting *in, struct gpubpf_d
 
 	for (uint32_t i = 0; i < in->job->ninsertions; i++)
 		n += is_in_kernel(in, &in->job->insertions[i]);
-	if (n == in->met)
+	if (n == in->nfound)
 		return 0;
 	return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
 			       "%u of the places that need a program are missing in its code, or are listed twice",
-			       n - in->met);
+			       n - in->nfound);
 }
 
 const char *gpubpf_worker_program(enum gpubpf_worker_kind kind)

@@ -221,7 +221,7 @@ int gpubpf_insert_at(struct gpubpf_insertions *to, uint32_t site, const struct g
 struct gpubpf_inserting {
 	const struct gpubpf_lower_job *job;
 	const char *kernel;
-	uint32_t met;              /* number of insertions found so far */
+	uint32_t nfound;           /* number of insertions found so far */
 	/* by kind, the index after the insertion found last: in code order, the next one is there */
 	uint32_t next[GPUBPF_NSITES];
 	bool listed;               /* kinds[] contains the kinds of places that have an insertion */

@@ -37,7 +37,7 @@ struct gpubpf_map_impl {
 	const char *name;        /* "hash", part of the device library's function names */
 	/* its operations have hundreds of instructions, so a module should contain each only once */
 	bool large;
-	bool glances;            /* it has a function gpubpf_<name>_glance(), which may find a look-up's address
+	bool has_glance;         /* it has a function gpubpf_<name>_glance(), which may find a look-up's address
 				  * faster, or return 0 */
 	uint32_t map_flags;      /* BPF_F_* flags that a definition may have in addition to the flags of all kinds */
 

@@ -188,7 +188,7 @@ struct gpubpf_allocation_head { /* 64 bytes */
 	u64 owner;               /* process id; 0: the table is free */
 	u64 version;
 	u64 rows[2];             /* number of rows in each set */
-	u64 untold;              /* number of allocations without a row: the set was full, or the address is unknown */
+	u64 nmissing;            /* number of allocations without a row: the set was full, or the address is unknown */
 	u64 pad[3];
 };
 #define GPUBPF_ALLOCATION_VERSION 8   /* below: offsets of members that the device library reads */

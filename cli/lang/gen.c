@@ -82,7 +82,7 @@ static void statement(struct gen *g, const struct lang_node *n)
 		kinds[n->kind](g, n);
 		return;
 	}
-	g->wanted = !((n->kind == LANG_N_SET || n->kind == LANG_N_STEP) && n->a->kind == LANG_N_MAP);
+	g->is_result_used = !((n->kind == LANG_N_SET || n->kind == LANG_N_STEP) && n->a->kind == LANG_N_MAP);
 	gen_expr(g, n);
 }
 
@@ -216,7 +216,7 @@ static struct lang_code *probe_code(struct lang *l, struct lang_block *b, const 
 	}
 	if (b->filter) {
 		g.pos = b->filter->pos;
-		g.wanted = true;
+		g.is_result_used = true;
 		gen_branch(&g, b->filter, false, g.end);
 	}
 	block(&g, b->body);

@@ -54,7 +54,7 @@ struct gen {
 	uint32_t end;                  /* label at the end of the program */
 	uint32_t break_to, continue_to;
 	uint32_t pos;                  /* position in the text of the current statement */
-	bool wanted;                   /* the result of the current assignment is used */
+	bool is_result_used;           /* the result of the current assignment is used */
 };
 
 /* -- emit.c: instructions -- */

@@ -83,7 +83,7 @@ void gen_action(struct gen *g, const struct lang_node *call)
 	uint32_t none = gen_label(g), size;
 	int first = -(int)g->frame;
 
-	g->wanted = true;
+	g->is_result_used = true;
 	size = compute_args(g, args);
 	gen_map_address(g, R1, gen_internal_map(g, LANG_INTERNAL_RECORDS));
 	gen_imm(g, R2, lang_record_size(call));

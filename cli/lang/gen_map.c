@@ -142,7 +142,7 @@ static void assign(struct gen *g, const struct lang_node *n)
 	uint32_t size = lang_size(n->a->map->value);
 	int value = gen_push(g, size), key;
 
-	g->wanted = true;
+	g->is_result_used = true;
 	if (n->a->map->value.base == LANG_NAME) {
 		gen_text(g, n->b, value);
 	} else {
@@ -196,11 +196,11 @@ static uint32_t atomic_of(enum lang_token op)
 static void update_atomically(struct gen *g, enum lang_token op, uint32_t atomic, bool old)
 {
 	gen_mov(g, R8, R1);
-	if (g->wanted)
+	if (g->is_result_used)
 		gen_atomic(g, atomic | BPF_FETCH, R0, 0, R1);
 	else
 		gen_atomic(g, atomic, R0, 0, R1);
-	if (!g->wanted)
+	if (!g->is_result_used)
 		return;
 	gen_mov(g, R0, R1);
 	gen_mov(g, R1, R8);
@@ -220,23 +220,23 @@ static void update_unprotected(struct gen *g, enum lang_token op, bool is_signed
 void gen_map_step(struct gen *g, const struct lang_node *n, enum lang_token op, const struct lang_node *by, bool old)
 {
 	uint32_t none = gen_label(g), atomic = atomic_of(op);
-	bool wanted = g->wanted;
+	bool is_result_used = g->is_result_used;
 	int value = gen_push(g, 8);
 
-	g->wanted = true;
+	g->is_result_used = true;
 	gen_expr(g, by);
 	if (op == LANG_T_SUB)
 		gen_insn(g, BPF_ALU64 | BPF_NEG, R0, 0, 0, 0);
 	gen_store(g, R10, value, R0, 8);
 	gen_element(g, n, 0, none);
-	g->wanted = wanted;
+	g->is_result_used = is_result_used;
 	gen_load(g, R1, R10, value, 8);
 	if (atomic == UINT32_MAX)
 		update_unprotected(g, op, n->map->value.is_signed);
 	else
 		update_atomically(g, op, atomic, old);
 	gen_place_label(g, none);            /* code that jumps here has r0 0 */
-	if (!g->wanted)
+	if (!g->is_result_used)
 		gen_imm(g, R0, 0);
 	gen_pop(g, 8);
 }

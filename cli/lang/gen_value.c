@@ -137,7 +137,7 @@ void gen_aggregate(struct gen *g, const struct lang_node *set)
 	bool first = map->holds->id == LANG_F_MIN || map->holds->id == LANG_F_MAX;
 	int value = gen_push(g, 16);
 
-	g->wanted = true;
+	g->is_result_used = true;
 	gen_imm(g, R0, 0);
 	gen_store(g, R10, value + 8, R0, 8);
 	if (set->b->list)

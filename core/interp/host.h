@@ -25,7 +25,7 @@ struct host {
 		u32 trips;            /* back edge: number of times taken so far */
 	} *proof;                     /* [instructions] state of the checks of facts; NULL: facts are not checked */
 	u32 proven_pc, broken_pc;
-	const char *broken;           /* the violated fact; NULL: none */
+	const char *violated;         /* the violated fact; NULL: none */
 	u8 no_arena[GPUBPF_ARENA_MAPS] __attribute__((aligned(8))); /* an empty arena header, for runs without maps */
 };
 

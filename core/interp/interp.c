@@ -151,9 +151,9 @@ int gpubpf_interp_run(const struct gpubpf_interp_job *job, struct gpubpf_interp_
 	gpubpf_vm_run(&h.vm);
 	gpubpf_host_thread_set(NULL);
 	gpubpf_interp_prove_end(&h);
-	if (h.broken)
+	if (h.violated)
 		return gpubpf_diag_set(diag, GPUBPF_E_FACT, h.broken_pc, "before instruction %u: %s", h.broken_pc,
-				       h.broken);
+				       h.violated);
 	if (h.vm.status != GPUBPF_VM_EXIT && h.vm.status != GPUBPF_VM_ENDED)
 		return refuse(&h, diag);
 	if (h.nrecords)

@@ -166,11 +166,11 @@ void gpubpf_interp_prove(struct host *h)
 {
 	const char *wrong;
 
-	if (!h->proof || h->broken)
+	if (!h->proof || h->violated)
 		return;
 	wrong = check(h);
 	if (wrong) {
-		h->broken = wrong;
+		h->violated = wrong;
 		h->broken_pc = h->vm.pc;
 	}
 	h->proven_pc = h->vm.pc;

@@ -396,11 +396,11 @@ static bool has_atomics(const struct bpf_insn *insns, uint32_t n)
 
 static bool is_lookup(const struct bpf_insn *insns, uint32_t n, const bool *target, int32_t map)
 {
-	bool looks = false;
+	bool found = false;
 
 	for (uint32_t i = 0; i < n; i++)
-		looks |= is_call(&insns[i], HELPER_LOOKUP) && !is_second_half(insns, i) && map_in(insns, target, i, BPF_REG_1) == map;
-	return looks;
+		found |= is_call(&insns[i], HELPER_LOOKUP) && !is_second_half(insns, i) && map_in(insns, target, i, BPF_REG_1) == map;
+	return found;
 }
 
 static int refuse(const struct gpubpf_map *map, uint32_t pc, struct gpubpf_diag *diag)

@@ -16,52 +16,52 @@
 #include "core/model/diag.h"
 #include "core/model/places.h"
 
-static int add_btf(struct gpubpf_loading *l, const struct gpubpf_load_passed *given)
+static int add_btf(struct gpubpf_loading *l, const struct gpubpf_load_passed *passed)
 {
 	struct gpubpf_btf_check check = { .diag = l->diag };
-	int err = given->btf ? gpubpf_btf_check(&check, given->btf, given->btf_size) : 0;
+	int err = passed->btf ? gpubpf_btf_check(&check, passed->btf, passed->btf_size) : 0;
 
 	gpubpf_btf_check_finish(&check);
-	if (err < 0 || !given->btf)
+	if (err < 0 || !passed->btf)
 		return err;
 	gpubpf_libbpf_lock();
-	l->btf = btf__new(given->btf, given->btf_size);
+	l->btf = btf__new(passed->btf, passed->btf_size);
 	err = l->btf ? 0 : gpubpf_log_refuse(l->diag, "its BTF cannot be read", -errno);
 	gpubpf_libbpf_unlock();
 	l->out->objects[0].btf = l->btf;
 	return err;
 }
 
-static int add_maps(struct gpubpf_loading *l, const struct gpubpf_load_passed *given)
+static int add_maps(struct gpubpf_loading *l, const struct gpubpf_load_passed *passed)
 {
 	struct gpubpf_unit *unit = &l->out->unit;
 
-	unit->maps = calloc(given->nmaps + 1, sizeof(*unit->maps));
-	l->sys.maps = calloc(given->nmaps + 1, sizeof(*l->sys.maps));
-	l->unit_map = calloc(given->nmaps + 1, sizeof(*l->unit_map));
+	unit->maps = calloc(passed->nmaps + 1, sizeof(*unit->maps));
+	l->sys.maps = calloc(passed->nmaps + 1, sizeof(*l->sys.maps));
+	l->unit_map = calloc(passed->nmaps + 1, sizeof(*l->unit_map));
 	if (!unit->maps || !l->sys.maps || !l->unit_map)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < given->nmaps; i++) {
-		unit->maps[i] = given->maps[i];
+	for (uint32_t i = 0; i < passed->nmaps; i++) {
+		unit->maps[i] = passed->maps[i];
 		unit->maps[i].object = 0;
 		l->unit_map[i] = (int32_t)i;
 	}
-	unit->nmaps = l->sys.nmaps = given->nmaps;
+	unit->nmaps = l->sys.nmaps = passed->nmaps;
 	return 0;
 }
 
-static int add_program(struct gpubpf_loading *l, const struct gpubpf_load_passed *given,
+static int add_program(struct gpubpf_loading *l, const struct gpubpf_load_passed *passed,
 		       const struct gpubpf_load_passed_prog *from)
 {
 	struct gpubpf_prog *prog = &l->out->unit.progs[l->out->unit.nprogs++];
 	struct gpubpf_sys_prog rewritten;
 	int err;
 
-	prog->site = given->site;
+	prog->site = passed->site;
 	snprintf(prog->name, sizeof(prog->name), "%s", from->name);
-	snprintf(prog->pattern, sizeof(prog->pattern), "%s", given->pattern);
-	snprintf(prog->section, sizeof(prog->section), "gpu/%s/%.100s", gpubpf_place_kind(given->site)->name, given->pattern);
-	err = gpubpf_additive_rewrite(given->maps, given->nmaps, from->prog, &rewritten, l->diag);
+	snprintf(prog->pattern, sizeof(prog->pattern), "%s", passed->pattern);
+	snprintf(prog->section, sizeof(prog->section), "gpu/%s/%.100s", gpubpf_place_kind(passed->site)->name, passed->pattern);
+	err = gpubpf_additive_rewrite(passed->maps, passed->nmaps, from->prog, &rewritten, l->diag);
 	if (!err)
 		err = gpubpf_program_import(l, &rewritten, prog);
 	free(rewritten.insns);
@@ -69,18 +69,18 @@ static int add_program(struct gpubpf_loading *l, const struct gpubpf_load_passed
 }
 
 /* Loads the first program and, as functions of it, the programs that it may tail-call. */
-static int add_programs(struct gpubpf_loading *l, const struct gpubpf_load_passed *given)
+static int add_programs(struct gpubpf_loading *l, const struct gpubpf_load_passed *passed)
 {
 	struct gpubpf_unit *unit = &l->out->unit;
 	uint32_t numbers[GPUBPF_MAX_PROGS];
 	int err = 0;
 
-	unit->progs = calloc(given->nprogs, sizeof(*unit->progs));
+	unit->progs = calloc(passed->nprogs, sizeof(*unit->progs));
 	if (!unit->progs)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < given->nprogs && !err; i++) {
-		numbers[i] = given->progs[i].number;
-		err = add_program(l, given, &given->progs[i]);
+	for (uint32_t i = 0; i < passed->nprogs && !err; i++) {
+		numbers[i] = passed->progs[i].number;
+		err = add_program(l, passed, &passed->progs[i]);
 	}
 	if (!err)
 		err = gpubpf_tails_link(l, 0, numbers);
@@ -92,14 +92,14 @@ static int add_programs(struct gpubpf_loading *l, const struct gpubpf_load_passe
 /*
  * Fills the entry of the loaded object. A program that is loaded twice counts as two objects, each with its own maps.
  */
-static void describe(struct gpubpf_loaded_object *o, const struct gpubpf_load_passed *given)
+static void describe(struct gpubpf_loaded_object *o, const struct gpubpf_load_passed *passed)
 {
 	static uint64_t count;
 	uint64_t number = __atomic_fetch_add(&count, 1, __ATOMIC_RELAXED);
 	uint8_t digest[SHA256_DIGEST_SIZE];
 	struct sha256_ctx sha;
 
-	snprintf(o->path, sizeof(o->path), "%s", given->from);
+	snprintf(o->path, sizeof(o->path), "%s", passed->from);
 	sha256_init(&sha);
 	sha256_update(&sha, sizeof(number), (const uint8_t *)&number);
 	sha256_digest(&sha, sizeof(digest), digest);
@@ -107,9 +107,9 @@ static void describe(struct gpubpf_loaded_object *o, const struct gpubpf_load_pa
 		snprintf(o->sha256 + 2 * i, 3, "%02x", digest[i]);
 }
 
-int gpubpf_load_passed(const struct gpubpf_load_passed *given, struct gpubpf_loaded **loaded, struct gpubpf_diag *diag)
+int gpubpf_load_passed(const struct gpubpf_load_passed *passed, struct gpubpf_loaded **loaded, struct gpubpf_diag *diag)
 {
-	struct gpubpf_loading l = { .diag = diag, .path = given->from, .numbered = true };
+	struct gpubpf_loading l = { .diag = diag, .path = passed->from, .numbered = true };
 	int err = -ENOMEM;
 
 	l.out = calloc(1, sizeof(*l.out));
@@ -117,13 +117,13 @@ int gpubpf_load_passed(const struct gpubpf_load_passed *given, struct gpubpf_loa
 		l.out->objects = calloc(1, sizeof(*l.out->objects));
 	if (l.out && l.out->objects) {
 		l.out->nobjects = 1;
-		describe(&l.out->objects[0], given);
-		err = add_maps(&l, given);
+		describe(&l.out->objects[0], passed);
+		err = add_maps(&l, passed);
 	}
 	if (!err)
-		err = add_btf(&l, given);
-	if (!err && given->nprogs)
-		err = add_programs(&l, given);
+		err = add_btf(&l, passed);
+	if (!err && passed->nprogs)
+		err = add_programs(&l, passed);
 	free(l.unit_map);
 	free(l.sys.maps);
 	if (err < 0)

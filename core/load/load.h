@@ -86,7 +86,7 @@ struct gpubpf_load_passed {
  * Loads one object with the first program of progs, or with only the maps if nprogs is 0. Takes ownership of the maps'
  * targets and init.
  */
-int gpubpf_load_passed(const struct gpubpf_load_passed *given, struct gpubpf_loaded **loaded, struct gpubpf_diag *diag);
+int gpubpf_load_passed(const struct gpubpf_load_passed *passed, struct gpubpf_loaded **loaded, struct gpubpf_diag *diag);
 
 /* Creates a unit of one program from raw instructions, for tests. Instructions refer to maps by index. */
 int gpubpf_unit_raw(const struct gpubpf_raw_insn *insns, uint32_t n, const struct gpubpf_map *maps, uint32_t nmaps,

@@ -58,21 +58,21 @@ struct member {
 	uint32_t number;             /* the program's number in its object, from 1 */
 	uint32_t first;              /* index in the result of its first instruction */
 	uint32_t more;               /* number of instructions inserted at the end of its first function */
-	bool *begins;                /* [ninsns]: the instruction is a jump target */
-	bool any[NUMBERS];           /* by program number: some map that this program names may hold the program */
+	bool *is_target;             /* [ninsns]: the instruction is a jump target */
+	bool may_call[NUMBERS];      /* by program number: some map that this program names may hold the program */
 };
 
 struct tails {
 	struct gpubpf_loading *l;
 	const struct gpubpf_prog *progs; /* [n] programs of the object, in the unit */
 	uint32_t n;
-	bool (*may)[NUMBERS];        /* [maps of the unit] by program number: the map may hold the program */
+	bool (*may_hold)[NUMBERS];   /* [maps of the unit] by program number: the map may hold the program */
 	struct member *member;       /* [nmembers]: the merged program, then the programs that it may tail-call; room
 				      * for n */
 	uint32_t nmembers;
 	struct gpubpf_prog *out;
 	uint32_t at, room;           /* instructions written so far, and room for instructions in out */
-	uint32_t all;                /* instructions of all results so far */
+	uint32_t total;              /* instructions of all results so far */
 };
 
 static bool is_tail_call(const struct gpubpf_insn *insn)
@@ -95,7 +95,7 @@ static bool jumps(const struct gpubpf_insn *insn)
 }
 
 /* Returns the index of the map of programs whose pointer the instruction loads, else ANY_OF_ITS_MAPS. */
-static int named(const struct tails *t, const struct gpubpf_insn *insn)
+static int named_map(const struct tails *t, const struct gpubpf_insn *insn)
 {
 	bool is = insn->kind == GPUBPF_INSN_IMM64 && insn->op == GPUBPF_IMM_MAP &&
 		  t->l->out->unit.maps[insn->imm].type->flags & GPUBPF_MAP_PROGS;
@@ -106,11 +106,11 @@ static int named(const struct tails *t, const struct gpubpf_insn *insn)
 /* Returns the map of the tail call at pc if the instructions before it set r2 to one map, else ANY_OF_ITS_MAPS. */
 static int map_of(const struct tails *t, const struct member *m, uint32_t pc)
 {
-	while (pc && !m->begins[pc]) {
+	while (pc && !m->is_target[pc]) {
 		const struct gpubpf_insn *insn = &m->prog->insns[--pc];
 
 		if (insn->kind == GPUBPF_INSN_IMM64 && insn->dst == GPUBPF_R2)
-			return named(t, insn);
+			return named_map(t, insn);
 		if (((insn->kind == GPUBPF_INSN_ALU || insn->kind == GPUBPF_INSN_LOAD) && insn->dst == GPUBPF_R2) ||
 		    (insn->kind == GPUBPF_INSN_ATOMIC && insn->src == GPUBPF_R2) || insn->kind == GPUBPF_INSN_JUMP ||
 		    insn->kind == GPUBPF_INSN_EXIT || insn->kind == GPUBPF_INSN_CALL || insn->kind == GPUBPF_INSN_CALL_LOCAL)
@@ -173,15 +173,15 @@ static int check_caller(const struct tails *t, const struct gpubpf_prog *prog, u
 static int find_maps(struct tails *t, struct member *m, int32_t *first_call)
 {
 	const struct gpubpf_prog *prog = m->prog;
-	int32_t any = -1;
+	int32_t any_call = -1;
 
 	memset(first_call, -1, GPUBPF_MAX_MAPS * sizeof(*first_call));
-	m->begins = calloc(prog->ninsns, sizeof(*m->begins));
-	if (!m->begins)
+	m->is_target = calloc(prog->ninsns, sizeof(*m->is_target));
+	if (!m->is_target)
 		return -ENOMEM;
 	for (uint32_t pc = 0; pc < prog->ninsns; pc++)
 		if (jumps(&prog->insns[pc]))
-			m->begins[prog->insns[pc].target] = true;
+			m->is_target[prog->insns[pc].target] = true;
 	for (uint32_t pc = 0; pc < prog->ninsns; pc++) {
 		int map = is_tail_call(&prog->insns[pc]) ? map_of(t, m, pc) : 0;
 
@@ -190,17 +190,17 @@ static int find_maps(struct tails *t, struct member *m, int32_t *first_call)
 		if (check_caller(t, prog, pc) < 0)
 			return -EINVAL;
 		if (map == ANY_OF_ITS_MAPS)
-			any = (int32_t)pc;
+			any_call = (int32_t)pc;
 		else if (first_call[map] < 0)
 			first_call[map] = (int32_t)pc;
 	}
 	for (uint32_t pc = 0; pc < prog->ninsns; pc++) {
-		int map = named(t, &prog->insns[pc]);
+		int map = named_map(t, &prog->insns[pc]);
 
 		for (uint32_t i = 0; map >= 0 && i < NUMBERS; i++)
-			m->any[i] |= t->may[map][i];
+			m->may_call[i] |= t->may_hold[map][i];
 		if (map >= 0 && first_call[map] < 0)
-			first_call[map] = any;
+			first_call[map] = any_call;
 	}
 	return 0;
 }
@@ -319,7 +319,7 @@ static void emit_first(struct tails *t, uint32_t *ifs)
 static void emit_tail(struct tails *t, const struct member *m, uint32_t pc, uint32_t nothing, uint32_t *ifs)
 {
 	int map = map_of(t, m, pc);
-	const bool *may = map == ANY_OF_ITS_MAPS ? m->any : t->may[map];
+	const bool *may_hold = map == ANY_OF_ITS_MAPS ? m->may_call : t->may_hold[map];
 	uint32_t over_limit;
 
 	emit_line(t, gpubpf_prog_line(m->prog, pc));
@@ -328,13 +328,13 @@ static void emit_tail(struct tails *t, const struct member *m, uint32_t pc, uint
 	over_limit = emit_if(t, GPUBPF_JGT, GPUBPF_R4, MAX_TAIL_CALLS - 1);
 	emit(t, (struct gpubpf_insn){ .kind = GPUBPF_INSN_CALL, .imm = TAIL_SLOT });
 	for (uint32_t i = 0; i < t->nmembers; i++)
-		if (may[t->member[i].number])
+		if (may_hold[t->member[i].number])
 			ifs[i] = emit_if(t, GPUBPF_JEQ, GPUBPF_R0, (int32_t)t->member[i].number);
 	set_jump_target(t, over_limit);
 	emit_call(t, nothing);
 	emit_jump(t, m->first + pc + 1);
 	for (uint32_t i = 0; i < t->nmembers; i++) {
-		if (!may[t->member[i].number])
+		if (!may_hold[t->member[i].number])
 			continue;
 		set_jump_target(t, ifs[i]);
 		emit_imm64(t, GPUBPF_IMM_CONST, GPUBPF_R0, (uint64_t)t->member[i].number << 32);
@@ -426,12 +426,12 @@ static int write_out(struct tails *t, uint32_t *ifs)
 	uint32_t lines = 0;
 
 	emit_all(t, ifs);
-	t->all += t->at;
-	if (t->all > GPUBPF_MAX_INSNS) {
+	t->total += t->at;
+	if (t->total > GPUBPF_MAX_INSNS) {
 		gpubpf_diag_where(t->l->diag, "%s: section '%s', program '%s'", t->l->path, t->out->section, t->out->name);
 		return gpubpf_diag_set(t->l->diag, GPUBPF_E_BAD_INSN, GPUBPF_NOPC,
 				       "with the programs that they may tail-call, the object's programs "
-				       "have %u instructions or more; the limit is %d", t->all, GPUBPF_MAX_INSNS);
+				       "have %u instructions or more; the limit is %d", t->total, GPUBPF_MAX_INSNS);
 	}
 	for (uint32_t i = 0; i < t->nmembers; i++)
 		lines += t->member[i].prog->nlines + t->member[i].prog->ninsns;
@@ -469,7 +469,7 @@ static int link_program(struct tails *t, const struct gpubpf_prog *prog, uint32_
 			err = write_out(t, ifs);
 	}
 	for (uint32_t i = 0; t->member && i < t->nmembers; i++)
-		free(t->member[i].begins);
+		free(t->member[i].is_target);
 	free(t->member);
 	free(ifs);
 	return err;
@@ -492,11 +492,11 @@ int gpubpf_tails_link(struct gpubpf_loading *l, uint32_t first, const uint32_t *
 	int err;
 
 	out = calloc(t.n + 1, sizeof(*out));
-	t.may = calloc(GPUBPF_MAX_MAPS, sizeof(*t.may));
-	for (uint32_t m = 0; t.may && m < l->out->unit.nmaps; m++)
+	t.may_hold = calloc(GPUBPF_MAX_MAPS, sizeof(*t.may_hold));
+	for (uint32_t m = 0; t.may_hold && m < l->out->unit.nmaps; m++)
 		for (uint32_t i = 0; i < l->out->unit.maps[m].ntargets; i++)
-			t.may[m][l->out->unit.maps[m].targets[i].number] = true;
-	err = out && t.may ? link_all(&t, numbers, out) : -ENOMEM;
+			t.may_hold[m][l->out->unit.maps[m].targets[i].number] = true;
+	err = out && t.may_hold ? link_all(&t, numbers, out) : -ENOMEM;
 	for (uint32_t i = 0; out && i < t.n; i++) {
 		struct gpubpf_prog old = out[i];
 
@@ -507,7 +507,7 @@ int gpubpf_tails_link(struct gpubpf_loading *l, uint32_t first, const uint32_t *
 		gpubpf_program_finish(&old);
 	}
 	free(out);
-	free(t.may);
+	free(t.may_hold);
 	if (err == -ENOMEM)
 		gpubpf_diag_set(l->diag, GPUBPF_E_NO_MEMORY, GPUBPF_NOPC, "no memory for programs with tail calls");
 	return err;

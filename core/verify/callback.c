@@ -91,7 +91,7 @@ static uint64_t max_rounds(struct verifier *v, const struct gpubpf_helper *h, in
  * Returns the number of iterations after which no other can follow. A map of the kernel may grow during an iteration; a
  * map of a GPU has a fixed number of elements.
  */
-static uint64_t is_last_round(struct verifier *v, const struct gpubpf_helper *h, int map)
+static uint64_t max_completed_rounds(struct verifier *v, const struct gpubpf_helper *h, int map)
 {
 	if (h->op == GPUBPF_OP_FOR_EACH)
 		return v->opts.any_ctx ? UINT64_MAX : v->unit->maps[map].max_entries;
@@ -119,7 +119,7 @@ int callback_enter(struct verifier *v, const struct gpubpf_helper *h, int map, u
 	struct state *done;
 
 	rounds_begin(v, max_rounds(v, h, map));
-	if (caller->rounds >= is_last_round(v, h, map)) {
+	if (caller->rounds >= max_completed_rounds(v, h, map)) {
 		helper_returns(v->cur);
 		v->pc++;
 		return 0;

@@ -228,25 +228,25 @@ static void confirm_values(struct verifier *v)
  * A register's relation to one load inside a basic block: independent, the loaded value, the loaded value plus
  * something, or any other value derived from it.
  */
-enum derived { NOT_OF, LOADED, SUMMED, OTHER };
+enum derived { UNRELATED, LOADED, SUMMED, OTHER };
 
 static enum derived add_derived(enum derived d, enum derived s)
 {
-	if (d == NOT_OF)
+	if (d == UNRELATED)
 		return s == LOADED ? SUMMED : s;
-	return s != NOT_OF ? OTHER : d == LOADED ? SUMMED : d;
+	return s != UNRELATED ? OTHER : d == LOADED ? SUMMED : d;
 }
 
 static void follow_alu(const struct gpubpf_insn *insn, enum derived *of)
 {
-	enum derived s = insn->reg ? of[insn->src] : NOT_OF;
+	enum derived s = insn->reg ? of[insn->src] : UNRELATED;
 
 	if (insn->op == GPUBPF_MOV)
 		of[insn->dst] = s;
 	else if (insn->op == GPUBPF_ADD)
 		of[insn->dst] = add_derived(of[insn->dst], s);
 	else if (insn->op == GPUBPF_MOVSX)
-		of[insn->dst] = s ? OTHER : NOT_OF;
+		of[insn->dst] = s ? OTHER : UNRELATED;
 	else if (of[insn->dst] || s)
 		of[insn->dst] = OTHER;
 }
@@ -255,7 +255,7 @@ static void follow_alu(const struct gpubpf_insn *insn, enum derived *of)
 static uint32_t find_rmw(const struct verifier *v, uint32_t pc)
 {
 	const struct gpubpf_insn *load = &v->insns[pc];
-	enum derived of[GPUBPF_NREGS] = { NOT_OF };
+	enum derived of[GPUBPF_NREGS] = { UNRELATED };
 
 	if (load->dst == load->src || load->sext || load->ordered)
 		return 0;
@@ -273,7 +273,7 @@ static uint32_t find_rmw(const struct verifier *v, uint32_t pc)
 			break;
 		case GPUBPF_INSN_LOAD:
 		case GPUBPF_INSN_IMM64:
-			of[insn->dst] = NOT_OF;
+			of[insn->dst] = UNRELATED;
 			break;
 		case GPUBPF_INSN_HI:
 			continue;

@@ -30,8 +30,8 @@ static struct gpubpf_allocation row_buffer[GPUBPF_ALLOCATION_MAX_ROWS], numbered
 static uint64_t granules[GPUBPF_GRANULES]; /* granule table (maps/layout.h), as it is sent to the device next */
 static uint32_t nknown;
 static atomic_uint allocation_count;
-static uint64_t untold;
-static struct gpubpf_hook_device *devices_with_table; /* linked by next_table */
+static uint64_t nmissing;
+static struct gpubpf_hook_device *devices_with_table; /* devices that have a table */
 
 static uint64_t table_offset(const struct gpubpf_hook_device *d, uint64_t offset)
 {
@@ -183,8 +183,8 @@ static int update_table(struct gpubpf_hook_device *d)
 	if (!err)
 		err = copy_to_device(d, table_offset(d, GPUBPF_ALLOCATION_COUNTS + 8 * set), &n, sizeof(n));
 	if (!err)
-		err = copy_to_device(d, table_offset(d, offsetof(struct gpubpf_allocation_head, untold)), &untold,
-				     sizeof(untold));
+		err = copy_to_device(d, table_offset(d, offsetof(struct gpubpf_allocation_head, nmissing)), &nmissing,
+				     sizeof(nmissing));
 	return err ? err : publish_version(d, version);
 }
 
@@ -296,7 +296,7 @@ void gpubpf_allocation_add(const void *context, bool everywhere, const struct gp
 		return;
 	pthread_mutex_lock(&lock);
 	full = !insert(&k);
-	untold += full;
+	nmissing += full;
 	delayed = !update_all(false);
 	full &= devices_with_table != NULL;
 	pthread_mutex_unlock(&lock);
@@ -334,7 +334,7 @@ static void cut_row(uint32_t i, uint64_t base, uint64_t end)
 	behind.row.size = last - end;
 	behind.row.base = end;
 	if (last > end)
-		untold += !insert(&behind);
+		nmissing += !insert(&behind);
 	if (before.row.base < base)
 		insert(&before);
 }

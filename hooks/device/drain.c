@@ -107,7 +107,7 @@ struct gpubpf_mirror gpubpf_device_mirror(struct gpubpf_hook_device *d, int64_t 
 	d->settle_ms = settle_ms;
 	return (struct gpubpf_mirror){
 		.arena = d->host, .size = d->filled, .arg = d, .pull = pull, .push = push, .zero = zero, .wait = wait,
-		.still = is_idle, .run = d->ops->device->arena_wait ? run : NULL,
+		.have_kernels_ended = is_idle, .run = d->ops->device->arena_wait ? run : NULL,
 		.at_once = d->drain_bytes,
 	};
 }

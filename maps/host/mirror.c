@@ -90,7 +90,7 @@ int gpubpf_mirror_pull(const struct gpubpf_mirror *m)
 /* the records to move out of one copy of a ring: those between two positions */
 struct span {
 	u64 from, to;
-	bool again;            /* the span contains single records, whose header may have been copied before their
+	bool has_single_records; /* the span contains single records, whose header may have been copied before their
 			        * data */
 };
 
@@ -102,7 +102,7 @@ struct drain {
 	u64 *cons;                      /* new consumer positions for the device, of copies that moved */
 	u64 segment, room;
 	u64 bytes;                      /* bytes claimed on the device and not moved yet */
-	bool still;
+	bool have_kernels_ended;
 	/* shared by all threads */
 	u64 *left_words;                     /* new values of the counter LEFT, one for each part that a thread moves */
 	atomic_uint_fast64_t left;      /* total number of segments that the reader has left since the mirror began */
@@ -229,7 +229,7 @@ static u64 arrived_end(const struct drain *d, u32 copy, struct span *s)
 		    !gpubpf_record_fits(header, GPUBPF_RING_OFFSET(at), d->room, part_end(d, s, at)))
 			return at;
 		if (!(header & GPUBPF_RING_BATCH))
-			s->again = true;
+			s->has_single_records = true;
 		else if (!gpubpf_batch_arrived(words, gpubpf_record_bytes(header) / 8))
 			return at;
 		at += gpubpf_record_bytes(header);
@@ -242,21 +242,21 @@ static u64 arrived_end(const struct drain *d, u32 copy, struct span *s)
  */
 static int recheck_spans(struct drain *d, u32 first, u32 end)
 {
-	bool again = false;
+	bool has_single_records = false;
 	int err = 0;
 	u32 i;
 
-	for (i = first; !d->still && !err && i < end; i++) {
+	for (i = first; !d->have_kernels_ended && !err && i < end; i++) {
 		struct span *s = &d->spans[i];
 
 		if (s->from == s->to)
 			continue;
 		s->to = arrived_end(d, i, s);
-		again |= s->again;
-		if (s->again)
+		has_single_records |= s->has_single_records;
+		if (s->has_single_records)
 			err = pull_span(d, i, s);
 	}
-	return err || !again ? err : d->m->wait(d->m->arg, false);
+	return err || !has_single_records ? err : d->m->wait(d->m->arg, false);
 }
 
 /*
@@ -265,7 +265,7 @@ static int recheck_spans(struct drain *d, u32 first, u32 end)
  */
 static void publish_whole(const struct drain *d, u32 copy)
 {
-	if (d->still)
+	if (d->have_kernels_ended)
 		gpubpf_store_u64(whole_at(d, copy), 0);
 	else if (at_begin(d, gpubpf_load_u64(prod_at(d, copy))) == cons_of(d, copy))
 		gpubpf_store_u64(whole_at(d, copy), 1);
@@ -380,7 +380,7 @@ static int drain_copies(struct drain *d)
 	if (err)
 		return err;
 	if (d->bytes)
-		d->still = d->m->still(d->m->arg, d->bytes);
+		d->have_kernels_ended = d->m->have_kernels_ended(d->m->arg, d->bytes);
 	if (d->m->run && d->bytes > at_once(d->m))
 		d->m->run(d->m->arg, (d->bytes + at_once(d->m) - 1) / at_once(d->m), move_all, d);
 	else

@@ -33,7 +33,7 @@ struct gpubpf_mirror {
 	 * Have all kernels ended that began before this call? The answer may cost time; `bytes` is the amount of
 	 * records that the caller must check word by word if it is false.
 	 */
-	bool (*still)(void *arg, u64 bytes);
+	bool (*have_kernels_ended)(void *arg, u64 bytes);
 	/*
 	 * Call work(on) in several threads at once, with as many as `parts` parts of work justify, and return when all
 	 * calls have returned. All threads may call the functions above. NULL: work in one thread.

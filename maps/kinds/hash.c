@@ -213,7 +213,7 @@ HOST_OP(hash, each, (u64 *)HOST_PTR(arg[0]), HOST_PTR(arg[1]))
 const struct gpubpf_map_impl gpubpf_hash_impl = {
 	.name = "hash",
 	.large = true,
-	.glances = true,
+	.has_glance = true,
 	.map_flags = BPF_F_NO_PREALLOC | BPF_F_NO_COMMON_LRU | BPF_F_ZERO_SEED,
 	.check = hash_check,
 	.size = hash_size,

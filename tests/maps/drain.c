@@ -438,7 +438,7 @@ static void test_killed(uint64_t seed)
 		w.budget = UINT64_MAX;
 		w.mirror.push = nothing;
 		w.mirror.zero = no_zero;
-		w.mirror.still = always;
+		w.mirror.have_kernels_ended = always;
 		while (look(&w) > 0)
 			;
 		bad += gpubpf_mirror_drain(&w.mirror, &left) < 0 || left;

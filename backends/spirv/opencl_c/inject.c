@@ -248,7 +248,7 @@ static int draft_kernel(struct draft *draft, uint32_t part, const struct gpubpf_
 		return err;
 	if (err < 0 || gpubpf_check_all_inserted(&at, &why) < 0)
 		return refuse(draft, site, why.what);
-	draft->nwraps[part] += at.met > 0;
+	draft->nwraps[part] += at.nfound > 0;
 	return 0;
 }
 

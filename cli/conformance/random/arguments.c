@@ -13,7 +13,7 @@ void random_stack_address(struct gen *g, int dst, int bytes)
 static void address_in_value(struct gen *g, int dst, int bytes)
 {
 	random_emit(g, 0xbf, dst, 7, 0, 0);
-	random_emit(g, 0x07, dst, 0, 0, 8 * (int32_t)random_pick(g, (uint32_t)(g->r7_points - bytes) / 8 + 1));
+	random_emit(g, 0x07, dst, 0, 0, 8 * (int32_t)random_pick(g, (uint32_t)(g->r7_bytes - bytes) / 8 + 1));
 }
 
 static void address_in_data(struct gen *g, int dst, uint32_t map, int bytes)
@@ -27,7 +27,7 @@ void random_pick_memory(struct gen *g, int dst, int bytes, enum gen_access how)
 {
 	uint32_t where = random_pick(g, 8);
 
-	if (g->r7_points >= bytes && where < 5)
+	if (g->r7_bytes >= bytes && where < 5)
 		address_in_value(g, dst, bytes);
 	else if (where == 5 || bytes > NUMBERS) /* the stack has fewer bytes of numbers */
 		address_in_data(g, dst, GEN_DATA, bytes);
@@ -74,7 +74,7 @@ static uint32_t key_masks(uint32_t map, uint32_t mask, uint32_t words[3])
 void random_key(struct gen *g, uint32_t map, uint32_t mask)
 {
 	uint32_t words[3], n = key_masks(map, mask, words), where = random_pick(g, 6);
-	bool of_value = g->r7_points >= (int)(4 * n) && where < 3, of_data = !of_value && where == 3;
+	bool of_value = g->r7_bytes >= (int)(4 * n) && where < 3, of_data = !of_value && where == 3;
 
 	for (uint32_t i = 0; i < n; i++)
 		if (of_value) {

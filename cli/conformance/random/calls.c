@@ -29,9 +29,9 @@ void random_output(struct gen *g)
 /* Use a record as the value of an update, before it is submitted or discarded. */
 static void update_by_record(struct gen *g)
 {
-	g->r7_points = NUMBERS;
+	g->r7_bytes = NUMBERS;
 	random_update(g);
-	g->r7_points = 0;
+	g->r7_bytes = 0;
 }
 
 void random_record(struct gen *g)
@@ -67,8 +67,8 @@ void random_repeat(struct gen *g)
 {
 	if (g->nrepeats + g->neaches == REPEATS)
 		return;
-	random_use(g, g->lent[0], 8);
-	random_use(g, g->lent[1], 8);
+	random_use(g, g->caller_numbers[0], 8);
+	random_use(g, g->caller_numbers[1], 8);
 	random_emit(g, 0xbf, 1, random_number_reg(g), 0, 0);
 	random_emit(g, 0x57, 1, 0, 0, (int32_t)random_pick(g, 8));
 	g->repeats[g->nrepeats++] = g->n;

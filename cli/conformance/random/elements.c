@@ -70,8 +70,8 @@ void random_each(struct gen *g)
 	do
 		k = &keyed[random_pick(g, ALL)];
 	while (k->map == GEN_THREAD || k->map == GEN_PREFIXES);
-	random_use(g, g->lent[0], 8);
-	random_use(g, g->lent[1], 8);
+	random_use(g, g->caller_numbers[0], 8);
+	random_use(g, g->caller_numbers[1], 8);
 	random_imm64(g, 1, MAP_ITSELF, (int32_t)k->map, 0);
 	g->eaches[g->neaches++] = g->n;
 	random_imm64(g, 2, FUNCTION, 0, 0);
@@ -120,12 +120,12 @@ static void use_value(struct gen *g, int bytes)
 	random_emit(g, 0x15, 0, 0, 0, 0);
 	random_emit(g, 0xbf, 7, 0, 0, 0);
 	random_emit(g, 0xb7, 0, 0, 0, random_interesting(g));
-	g->r7_points = bytes;
+	g->r7_bytes = bytes;
 	for (uint32_t i = random_pick(g, 4); i; i--)
 		random_touch(g, 7, 0, bytes);
 	if (random_pick(g, 2))
 		pass_to_helper(g);
-	g->r7_points = 0;
+	g->r7_bytes = 0;
 	random_end_skip(g, jump);
 	random_emit(g, 0xb7, 7, 0, 0, random_interesting(g));
 	random_set_all_registers(g);
@@ -171,7 +171,7 @@ void random_nested(struct gen *g)
 /* Tail-call another part of the program. The call fails if the slot is empty, or after too many tail calls. */
 void random_tail_call(struct gen *g)
 {
-	if (!g->goes_on)
+	if (!g->has_tail_calls)
 		return;
 	random_emit(g, 0xbf, 3, random_number_reg(g), 0, 0);
 	random_emit(g, 0x57, 3, 0, 0, 2 * GEN_SLOTS - 1);

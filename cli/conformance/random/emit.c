@@ -33,7 +33,7 @@ int random_number_reg(struct gen *g)
 {
 	static const int regs[] = { 0, 1, 2, 3, 4, 8, 9, 7 };
 
-	return regs[random_pick(g, g->r7_points ? 7 : 8)];
+	return regs[random_pick(g, g->r7_bytes ? 7 : 8)];
 }
 
 void random_imm64(struct gen *g, int dst, int src, int32_t low, int32_t high)

@@ -59,8 +59,8 @@ static void call_local(struct gen *g)
 {
 	if (g->ncalls == CALLS)
 		return;
-	random_use(g, g->lent[0], 8);
-	random_use(g, g->lent[1], 8);
+	random_use(g, g->caller_numbers[0], 8);
+	random_use(g, g->caller_numbers[1], 8);
 	random_stack_address(g, 3, 0);
 	g->calls[g->ncalls++] = g->n;
 	random_emit(g, OP_CALL, 0, 1, 0, 0);
@@ -162,7 +162,7 @@ static void emit_result(struct gen *g)
 		}
 	if (g->in_callback) {
 		random_emit(g, OP_LDX | 0x18, 5, 10, KEPT, 0);
-		random_emit(g, OP_STX | 0x18, 5, 0, g->lent[0], 0);
+		random_emit(g, OP_STX | 0x18, 5, 0, g->caller_numbers[0], 0);
 		random_emit(g, 0x57, 0, 0, 0, 1); /* bit 0: whether the loop should end */
 	}
 	random_emit(g, 0x95, 0, 0, 0, 0);
@@ -195,7 +195,7 @@ static void each_arguments(struct gen *g)
 	random_emit(g, OP_LDX | 0x18, 5, 3, 0, 0);
 	if (random_pick(g, 2))
 		random_emit(g, OP_STX | 0x18, 3, 1, 0, 0);
-	random_emit(g, OP_LDX | 0x18, 3, 4, g->lent[1], 0);
+	random_emit(g, OP_LDX | 0x18, 3, 4, g->caller_numbers[1], 0);
 	random_emit(g, 0xbf, 4, 5, 0, 0);
 	random_emit(g, 0xb7, 2, 0, 0, random_interesting(g));
 }
@@ -204,7 +204,7 @@ static void each_arguments(struct gen *g)
 static void callback_arguments(struct gen *g)
 {
 	random_emit(g, OP_STX | 0x18, 10, 2, KEPT, 0);
-	random_emit(g, OP_LDX | 0x18, 3, 2, g->lent[1], 0);
+	random_emit(g, OP_LDX | 0x18, 3, 2, g->caller_numbers[1], 0);
 	random_emit(g, 0xbf, 4, 1, 0, 0);
 	random_emit(g, 0xb7, 2, 0, 0, random_interesting(g));
 }
@@ -213,8 +213,8 @@ static void callee_arguments(struct gen *g)
 {
 	random_emit(g, 0xbf, 5, 3, 0, 0);
 	if (random_pick(g, 2))
-		random_emit(g, OP_STX | 0x18, 5, 1, g->lent[0], 0);
-	random_emit(g, OP_LDX | 0x18, 3, 5, g->lent[1], 0);
+		random_emit(g, OP_STX | 0x18, 5, 1, g->caller_numbers[0], 0);
+	random_emit(g, OP_LDX | 0x18, 3, 5, g->caller_numbers[1], 0);
 	random_emit(g, 0xbf, 4, 2, 0, 0);
 }
 
@@ -282,10 +282,10 @@ uint32_t gen_program(struct gen_rng *rng, enum gen_kind kind, struct gpubpf_raw_
 	uint32_t parts = 1;
 
 	for (uint32_t i = 0; i < 2; i++)
-		g.lent[i] = 8 * (int)random_pick(&g, NUMBERS / 8);
+		g.caller_numbers[i] = 8 * (int)random_pick(&g, NUMBERS / 8);
 	if (kind != GEN_PLAIN && !random_pick(&g, 3)) {
 		parts += random_pick(&g, GEN_PARTS);
-		g.goes_on = true;
+		g.has_tail_calls = true;
 		g.records = 0;
 	}
 	for (uint32_t i = 0; i < GEN_PARTS; i++) {

@@ -157,7 +157,7 @@ static int make_outer(struct run *r, uint32_t map)
 	return r->fd[map] < 0 ? r->fd[map] : fill_elements(r, map, r->fd);
 }
 
-static int make_maps(struct run *r, bool goes_on)
+static int make_maps(struct run *r, bool has_tail_calls)
 {
 	int err = 0;
 
@@ -165,7 +165,7 @@ static int make_maps(struct run *r, bool goes_on)
 		err = make_map(r, used[m]);
 	for (uint32_t m = GEN_OUTER_ARRAY; !err && m <= GEN_OUTER_HASH; m++)
 		err = make_outer(r, m);
-	if (err || !goes_on)
+	if (err || !has_tail_calls)
 		return err;
 	r->fd[GEN_PROGS] = make_array(BPF_MAP_TYPE_PROG_ARRAY, 4, GEN_SLOTS, 0);
 	r->ctx = make_array(BPF_MAP_TYPE_ARRAY, sizeof(struct gpubpf_ctx), 1, 0);
@@ -222,14 +222,14 @@ static uint32_t translate(const struct run *r, const struct random_program *p, u
 	return n;
 }
 
-static int load(const struct gpubpf_raw_insn *insns, uint32_t n, bool goes_on)
+static int load(const struct gpubpf_raw_insn *insns, uint32_t n, bool has_tail_calls)
 {
-	union bpf_attr attr = { .prog_type = goes_on ? BPF_PROG_TYPE_SOCKET_FILTER : BPF_PROG_TYPE_SYSCALL };
+	union bpf_attr attr = { .prog_type = has_tail_calls ? BPF_PROG_TYPE_SOCKET_FILTER : BPF_PROG_TYPE_SYSCALL };
 
 	attr.insn_cnt = n;
 	attr.insns = (uintptr_t)insns;
 	attr.license = (uintptr_t)"GPL"; /* "GPL" permits all helpers */
-	attr.prog_flags = goes_on ? 0 : BPF_F_SLEEPABLE;
+	attr.prog_flags = has_tail_calls ? 0 : BPF_F_SLEEPABLE;
 	return bpf(BPF_PROG_LOAD, &attr);
 }
 
@@ -341,19 +341,19 @@ static void close_maps(struct run *r, bool all)
 /* Returns 0, -errno, or 1 if the kernel refuses the program. */
 static int run_program(struct run *r, const struct random_program *p, uint64_t *r0)
 {
-	bool goes_on = random_has_tail_calls(p);
+	bool has_tail_calls = random_has_tail_calls(p);
 	struct gpubpf_ctx ctx;
 	int err;
 
 	memset(r->prog, -1, sizeof(r->prog));
 	r->ctx = -1;
-	err = make_maps(r, goes_on);
+	err = make_maps(r, has_tail_calls);
 	if (!err) {
 		random_ctx(p->launch, &ctx);
-		err = !load_parts(r, p) ? 1 : goes_on ? run_filter(r, &ctx) : test_run(r->prog[0], &ctx);
+		err = !load_parts(r, p) ? 1 : has_tail_calls ? run_filter(r, &ctx) : test_run(r->prog[0], &ctx);
 	}
 	if (!err) {
-		*r0 = goes_on ? (uint32_t)ctx.ax : ctx.ax;
+		*r0 = has_tail_calls ? (uint32_t)ctx.ax : ctx.ax;
 		copy_maps(r);
 	}
 	close_all(r->prog, GEN_PARTS);

@@ -36,13 +36,12 @@ struct gen {
 	int prefixes;     /* number of further uses of GEN_PREFIXES, whose operations compilers inline */
 	int records;      /* number of further records and prints; the rings have room for all */
 	uint32_t first;   /* index of the part's first instruction */
-	bool goes_on;     /* the part tail-calls others, up to the limit of tail calls, and therefore outputs nothing */
+	bool has_tail_calls; /* the part tail-calls others, up to the limit, and therefore outputs nothing */
 	bool in_callee;
-	int r7_points;    /* number of bytes that r7 points to; 0: r7 holds a number */
+	int r7_bytes;     /* number of bytes that r7 points to; 0: r7 holds a number */
 	uint8_t used;     /* bit i: the number at -64 + 8 i is in use */
 	bool has_keys;
-	int lent[2];      /* byte offsets from the area's start of the caller's numbers that the sub-program writes
-			   * ([0]) and reads ([1]) */
+	int caller_numbers[2]; /* offsets of the caller's numbers that a sub-program writes ([0]) and reads ([1]) */
 	uint32_t calls[CALLS], ncalls; /* indices of local calls, whose target is set when the sub-program is
 				        * generated */
 	uint32_t repeats[REPEATS], nrepeats; /* indices of LDDWs that load the callback of bpf_loop(), */

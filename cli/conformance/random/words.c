@@ -170,8 +170,8 @@ void random_context(struct gen *g)
 void random_global_data(struct gen *g)
 {
 	random_imm64(g, 7, MAP_VALUE, GEN_DATA, 0);
-	g->r7_points = GEN_DATA_VALUE;
+	g->r7_bytes = GEN_DATA_VALUE;
 	random_touch(g, 7, 0, GEN_DATA_VALUE);
-	g->r7_points = 0;
+	g->r7_bytes = 0;
 	random_emit(g, 0xb7, 7, 0, 0, random_interesting(g));
 }

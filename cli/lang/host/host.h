@@ -38,7 +38,7 @@ struct lang_host {
 	bool exit;                     /* exit() was called */
 	uint64_t dropped;              /* records lost because the queue was full */
 	struct lang_rows cleared[LANG_MAPS]; /* by map: the values that clear() and zero() removed */
-	bool keeps[LANG_MAPS];         /* by map: zero() was called, so keys with a value of 0 are printed */
+	bool keeps_zeros[LANG_MAPS];   /* by map: zero() was called, so keys with a value of 0 are printed */
 	struct lang_rows seen[LANG_MAPS]; /* by map: the rows as read for the current block */
 	uint8_t *queue;
 	size_t queued, room;

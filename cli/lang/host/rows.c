@@ -168,7 +168,7 @@ static void subtract(const struct lang_host *h, struct lang_rows *rows)
 
 		for (uint32_t at = 0; was && at < rows->map->value_size; at += 8)
 			put_word(rows->row[i].value + at, word(rows->row[i].value + at) - word(was->value + at));
-		if (!was || h->keeps[rows->map->index] || !is_zero(rows->map, rows->row[i].value))
+		if (!was || h->keeps_zeros[rows->map->index] || !is_zero(rows->map, rows->row[i].value))
 			rows->row[n++] = rows->row[i];
 	}
 	rows->n = n;
@@ -304,5 +304,5 @@ void lang_host_clear(struct lang_host *h, const struct lang_map *map, bool zero)
 		return;
 	lang_rows_finish(&h->cleared[map->index]);
 	h->cleared[map->index] = rows;
-	h->keeps[map->index] = zero;
+	h->keeps_zeros[map->index] = zero;
 }

@@ -137,23 +137,23 @@ static void accumulate_for_warp(struct low_frame *f, uint32_t pc, LLVMValueRef a
 				const char *key_reg, const char *sum_reg,
 				LLVMBasicBlockRef after)
 {
-	LLVMBasicBlockRef all = low_block(f->p, "all"), mine = low_block(f->p, "mine"), apart = low_block(f->p, "apart");
+	LLVMBasicBlockRef full_warp = low_block(f->p, "all"), owner = low_block(f->p, "mine"), split = low_block(f->p, "apart");
 	struct low *l = f->p->l;
 	LLVMValueRef at = LLVMBuildTrunc(l->b, offset_of(f, pc, address), l->i32, ""), args[] = { at, v, low_is_place_const(f, v) }, lane;
-	char keeper[40];
+	char lane_reg[40];
 
-	LLVMBuildCondBr(l->b, LLVMBuildICmp(l->b, LLVMIntNE, low_call(l, "gpubpf_adds_together", args, 3), low_const(l, 0), ""), all, apart);
-	LLVMPositionBuilderAtEnd(l->b, all);
-	snprintf(keeper, sizeof(keeper), "%%gpubpf_keeper%u", l->nkeepers++);
+	LLVMBuildCondBr(l->b, LLVMBuildICmp(l->b, LLVMIntNE, low_call(l, "gpubpf_adds_together", args, 3), low_const(l, 0), ""), full_warp, split);
+	LLVMPositionBuilderAtEnd(l->b, full_warp);
+	snprintf(lane_reg, sizeof(lane_reg), "%%gpubpf_keeper%u", l->nwarp_adds++);
 	lane = LLVMBuildTrunc(l->b, low_call(l, "gpubpf_lane", NULL, 0), l->i32, "");
-	LLVMBuildCondBr(l->b, LLVMBuildICmp(l->b, LLVMIntEQ, lane, emit_on_register(l, "mov.b32 $0, %s;", keeper, NULL),
-					    ""), mine, after);
-	LLVMPositionBuilderAtEnd(l->b, mine);
+	LLVMBuildCondBr(l->b, LLVMBuildICmp(l->b, LLVMIntEQ, lane, emit_on_register(l, "mov.b32 $0, %s;", lane_reg, NULL),
+					    ""), owner, after);
+	LLVMPositionBuilderAtEnd(l->b, owner);
 	emit_on_register(l, "mov.b32 %s, $0;", key_reg, at);
 	emit_on_register(l, "mov.b32 %s, $0;", sum_reg,
 			 LLVMBuildTrunc(l->b, LLVMBuildMul(l->b, v, low_const(l, 32), ""), l->i32, ""));
 	LLVMBuildBr(l->b, after);
-	LLVMPositionBuilderAtEnd(l->b, apart);
+	LLVMPositionBuilderAtEnd(l->b, split);
 }
 
 /* Emits code that computes the address again, so that lanes on other paths need not compute it. */
@@ -174,11 +174,11 @@ static LLVMValueRef recompute_address(struct low_frame *f, uint32_t pc, LLVMValu
 }
 
 LLVMBasicBlockRef low_accumulate_last(struct low_frame *f, uint32_t pc, LLVMValueRef *address, LLVMValueRef v, const char *function,
-				bool told)
+				bool uses_near_add)
 {
 	unsigned width = f->p->prog->insns[pc].width;
-	LLVMBasicBlockRef cached, same, other, add, now, after, whole, alone;
-	LLVMValueRef first, at, is, key, sum, how, all = v, args[2];
+	LLVMBasicBlockRef cached, hit, miss, add, uncached, after, full_warp, no_full_warp;
+	LLVMValueRef first, at, condition, key, sum, mode, addend = v, args[2];
 	struct low *l = f->p->l;
 	char key_reg[40], sum_reg[40];
 	uint32_t map;
@@ -189,17 +189,17 @@ LLVMBasicBlockRef low_accumulate_last(struct low_frame *f, uint32_t pc, LLVMValu
 	if (l->job->layouts[map].copy_stride > UINT32_MAX || !has_key(l, map, width))
 		return NULL;
 	cached = low_block(f->p, "keeps");
-	same = low_block(f->p, "same");
-	other = low_block(f->p, "other");
+	hit = low_block(f->p, "same");
+	miss = low_block(f->p, "other");
 	add = low_block(f->p, "add");
-	now = low_block(f->p, "now");
+	uncached = low_block(f->p, "now");
 	after = low_block(f->p, "after");
 	snprintf(key_reg, sizeof(key_reg), "%%gpubpf_key%u_%u", width, map);
 	snprintf(sum_reg, sizeof(sum_reg), "%%gpubpf_kept%u_%u", width, map);
-	how = emit_on_register(l, "mov.b32 $0, %s;", "%gpubpf_keeps", NULL);
-	low_mark_uniform(l, how);
-	is = LLVMBuildICmp(l->b, LLVMIntEQ, how, low_const32(l, 1), "");
-	LLVMBuildCondBr(l->b, LLVMBuildAnd(l->b, is, LLVMBuildICmp(l->b, LLVMIntULE, v, low_const(l, UINT32_MAX), ""), ""), cached, now);
+	mode = emit_on_register(l, "mov.b32 $0, %s;", "%gpubpf_keeps", NULL);
+	low_mark_uniform(l, mode);
+	condition = LLVMBuildICmp(l->b, LLVMIntEQ, mode, low_const32(l, 1), "");
+	LLVMBuildCondBr(l->b, LLVMBuildAnd(l->b, condition, LLVMBuildICmp(l->b, LLVMIntULE, v, low_const(l, UINT32_MAX), ""), ""), cached, uncached);
 	LLVMPositionBuilderAtEnd(l->b, cached);
 	first = low_first_value(f, map);
 	at = LLVMBuildTrunc(l->b, offset_of(f, pc, *address), l->i32, "");
@@ -208,12 +208,12 @@ LLVMBasicBlockRef low_accumulate_last(struct low_frame *f, uint32_t pc, LLVMValu
 	args[1] = LLVMBuildZExt(l->b, sum, low_int(l, 8), "");
 	v = LLVMBuildTrunc(l->b, v, l->i32, "");
 	sum = LLVMBuildAdd(l->b, sum, v, "");
-	is = LLVMBuildICmp(l->b, LLVMIntUGE, sum, v, ""); /* the sum has not wrapped around */
-	LLVMBuildCondBr(l->b, LLVMBuildAnd(l->b, is, LLVMBuildICmp(l->b, LLVMIntEQ, key, at, ""), ""), same, other);
-	LLVMPositionBuilderAtEnd(l->b, same);
+	condition = LLVMBuildICmp(l->b, LLVMIntUGE, sum, v, ""); /* the sum has not wrapped around */
+	LLVMBuildCondBr(l->b, LLVMBuildAnd(l->b, condition, LLVMBuildICmp(l->b, LLVMIntEQ, key, at, ""), ""), hit, miss);
+	LLVMPositionBuilderAtEnd(l->b, hit);
 	emit_on_register(l, "mov.b32 %s, $0;", sum_reg, sum);
 	LLVMBuildBr(l->b, after);
-	LLVMPositionBuilderAtEnd(l->b, other);
+	LLVMPositionBuilderAtEnd(l->b, miss);
 	args[0] = LLVMBuildAdd(l->b, first, LLVMBuildZExt(l->b, key, low_int(l, 8), ""), "");
 	emit_on_register(l, "mov.b32 %s, $0;", key_reg, at);
 	emit_on_register(l, "mov.b32 %s, $0;", sum_reg, v);
@@ -221,16 +221,16 @@ LLVMBasicBlockRef low_accumulate_last(struct low_frame *f, uint32_t pc, LLVMValu
 	LLVMPositionBuilderAtEnd(l->b, add);
 	low_call(l, function, args, 2);
 	LLVMBuildBr(l->b, after);
-	LLVMPositionBuilderAtEnd(l->b, now);
-	if (!told || l->nkeepers == LOW_MAX_WARP_ADDS || !lower_is_loop_free(f->p->prog))
+	LLVMPositionBuilderAtEnd(l->b, uncached);
+	if (!uses_near_add || l->nwarp_adds == LOW_MAX_WARP_ADDS || !lower_is_loop_free(f->p->prog))
 		return after;
-	whole = low_block(f->p, "whole");
-	alone = low_block(f->p, "alone");
-	LLVMBuildCondBr(l->b, LLVMBuildICmp(l->b, LLVMIntEQ, how, low_const32(l, 2), ""), whole, alone);
-	LLVMPositionBuilderAtEnd(l->b, whole);
-	accumulate_for_warp(f, pc, *address, all, key_reg, sum_reg, after);
-	LLVMBuildBr(l->b, alone);
-	LLVMPositionBuilderAtEnd(l->b, alone);
+	full_warp = low_block(f->p, "whole");
+	no_full_warp = low_block(f->p, "alone");
+	LLVMBuildCondBr(l->b, LLVMBuildICmp(l->b, LLVMIntEQ, mode, low_const32(l, 2), ""), full_warp, no_full_warp);
+	LLVMPositionBuilderAtEnd(l->b, full_warp);
+	accumulate_for_warp(f, pc, *address, addend, key_reg, sum_reg, after);
+	LLVMBuildBr(l->b, no_full_warp);
+	LLVMPositionBuilderAtEnd(l->b, no_full_warp);
 	*address = recompute_address(f, pc, *address);
 	return after;
 }

@@ -77,7 +77,7 @@ static LLVMValueRef call_library(struct call *c, LLVMValueRef *args, unsigned n)
 		snprintf(name, sizeof(name), "gpubpf_%s_%s", impl->name, gpubpf_op_row(c->helper->op)->function);
 	else
 		snprintf(name, sizeof(name), "gpubpf_helper_%s", c->helper->name);
-	if (on_map && impl->glances && c->helper->op == GPUBPF_OP_LOOKUP)
+	if (on_map && impl->has_glance && c->helper->op == GPUBPF_OP_LOOKUP)
 		return look_up_shared(c, name, args, n);
 	if (on_map && c->helper->op == GPUBPF_OP_LOOKUP && low_has_first_register(c->f, c->map))
 		return look_up_from(c, args[n - 1]);

@@ -150,12 +150,12 @@ int low_rounds_begin(struct low_frame *f, uint32_t pc, struct low_rounds *r)
 {
 	struct low *l = f->p->l;
 
-	*r = (struct low_rounds){ .f = f, .ask = low_block(f->p, "ask"), .i = low_alloca(f->p, low_int(l, 8), 8, "i") };
+	*r = (struct low_rounds){ .f = f, .header = low_block(f->p, "ask"), .i = low_alloca(f->p, low_int(l, 8), 8, "i") };
 	if (f->depth + 1 >= GPUBPF_MAX_FRAMES)
 		return too_deep(f, pc);
 	LLVMBuildStore(l->b, low_const(l, 0), r->i);
-	LLVMBuildBr(l->b, r->ask);
-	LLVMPositionBuilderAtEnd(l->b, r->ask);
+	LLVMBuildBr(l->b, r->header);
+	LLVMPositionBuilderAtEnd(l->b, r->header);
 	return 0;
 }
 
@@ -176,7 +176,7 @@ int low_rounds_end(struct low_rounds *r, uint32_t target, LLVMValueRef more, con
 	LLVMBuildStore(l->b, LLVMBuildAdd(l->b, at, low_const(l, 1), ""), r->i);
 	err = expand(&callee, target);
 	LLVMPositionBuilderAtEnd(l->b, back);
-	LLVMBuildCondBr(l->b, LLVMBuildIsNull(l->b, low_get(&callee, GPUBPF_R0), ""), r->ask, done);
+	LLVMBuildCondBr(l->b, LLVMBuildIsNull(l->b, low_get(&callee, GPUBPF_R0), ""), r->header, done);
 	LLVMPositionBuilderAtEnd(l->b, done);
 	low_set(f, GPUBPF_R0, LLVMBuildLoad2(l->b, low_int(l, 8), r->i, ""));
 	return err;

@@ -282,7 +282,7 @@ static int emit_helper(struct call *call)
 			text_add(t, ", r%u", gpubpf_helper_map_arg(helper));
 		break;
 	case GPUBPF_CLASS_PRINT:
-		text_add(t, "gpubpf_print_%s(env, %u", helper->name, c->desc->progs[c->nth]);
+		text_add(t, "gpubpf_print_%s(env, %u", helper->name, c->desc->progs[c->prog_nth]);
 		break;
 	case GPUBPF_CLASS_ENV:
 		text_add(t, "gpubpf_helper_%s(env", helper->name);

@@ -109,12 +109,12 @@ static void one_kernel(const struct clc *c)
 
 static int site(struct clc *c, bool one_kernel)
 {
-	for (c->nth = 0; c->nth < c->desc->nprogs; c->nth++) {
+	for (c->prog_nth = 0; c->prog_nth < c->desc->nprogs; c->prog_nth++) {
 		int err;
 
-		c->prog = &c->job->unit->progs[c->desc->progs[c->nth]];
+		c->prog = &c->job->unit->progs[c->desc->progs[c->prog_nth]];
 		text_add(c->t, "/* site %u, %s: program %u */\n", c->site,
-			 gpubpf_place_kind(c->desc->site)->name, c->desc->progs[c->nth]);
+			 gpubpf_place_kind(c->desc->site)->name, c->desc->progs[c->prog_nth]);
 		err = c->job->checked ? clc_checked_program(c) : clc_program(c);
 		if (err < 0) {
 			gpubpf_diag_where(c->diag, "%s", c->prog->name);

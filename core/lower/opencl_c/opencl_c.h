@@ -25,7 +25,7 @@ int gpubpf_clc_emit(const struct gpubpf_lower_job *job, const struct gpubpf_targ
 struct clc {
 	const struct gpubpf_lower_job *job;
 	const struct gpubpf_site_desc *desc; /* the current site */
-	uint32_t site, nth;                  /* site: its index; nth: index in the site's list of the current program */
+	uint32_t site, prog_nth;             /* site: its index; prog_nth: index in its list of the current program */
 	const struct gpubpf_prog *prog;
 	uint32_t func;                       /* index of the function in prog->funcs */
 	uint32_t stack_skip;                 /* bytes at the bottom of the stack that no access touches */
@@ -36,12 +36,12 @@ struct clc {
 
 /* format of the prefix of the current program's static functions; site index and nth follow: "%s%u_..." */
 #define CLC_PROG "gpubpf_s%u_p%u"
-#define CLC_PROG_ARGS(c) (c)->site, (c)->nth
+#define CLC_PROG_ARGS(c) (c)->site, (c)->prog_nth
 
 /* Returns the arena offset of the current program's struct gpubpf_run. */
 static inline uint64_t clc_run(const struct clc *c)
 {
-	return gpubpf_lower_run(c->job, c->desc->progs[c->nth]);
+	return gpubpf_lower_run(c->job, c->desc->progs[c->prog_nth]);
 }
 
 int clc_program(struct clc *c);

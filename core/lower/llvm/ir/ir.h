@@ -48,7 +48,7 @@ struct low {
 				 * value */
 		uint32_t map, off, width;
 	} sums[LOW_MAX_SUMS], keys[LOW_MAX_KEYS]; /* keys: maps whose last value is cached; off is 0 */
-	uint32_t nsums, nkeys, nkeepers;
+	uint32_t nsums, nkeys, nwarp_adds;
 	uint32_t firsts[LOW_MAX_FIRSTS], nfirsts; /* maps for which a register holds the first value's address */
 };
 
