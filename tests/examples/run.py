@@ -343,6 +343,6 @@ for name, check, programs in BPFTIME:
     run(f"bpftime's {name} on {device}", [target], "kernelretsnoop", attach, check)
 
 if not failed:
-    tap.tell_ran()
+    tap.write_ran()
 print(f"1..{count}")
 sys.exit(failed)

@@ -213,14 +213,15 @@ def check(path, where):
         return
     told = {}
     objects = ["places-late" if form == "source" else "places"] + ["places-some"] * bool(case_lines(text, "refuses")) + ["places-sync"] * ("barrier" in text)
-    objects += ["places-branch"] * (" branch " in text)
-    objects += ["places-mark"] * (" mark " in text)
-    objects += ["places-insn"] * (form == "il" and (" insn " in text or path.startswith(where)))
-    objects += ["places-ends"] * (" block_end " in text or path.startswith(where))
-    objects += ["places-plain"] * (" mem.plain " in text)
-    objects += ["places-call"] * (" call " in text or path.startswith(where))
-    objects += ["places-line"] * (" line " in text or (form == "source" and path.startswith(where)))
-    objects += ["places-end"] * (" end threads" in text)
+    wanted = "\n".join(line for line in text.splitlines() if line.startswith("//@")) # comments name kinds too
+    objects += ["places-branch"] * (" branch " in wanted)
+    objects += ["places-mark"] * (" mark " in wanted)
+    objects += ["places-insn"] * (form == "il" and (" insn " in wanted or path.startswith(where)))
+    objects += ["places-ends"] * (" block_end " in wanted or path.startswith(where))
+    objects += ["places-plain"] * (" mem.plain " in wanted)
+    objects += ["places-call"] * (" call " in wanted or path.startswith(where))
+    objects += ["places-line"] * (" line " in wanted or (form == "source" and path.startswith(where)))
+    objects += ["places-end"] * (" end threads" in wanted)
     if "fract" in text and path.startswith(where):
         objects[0] = "places-some" # values are not available there
     if alone:
