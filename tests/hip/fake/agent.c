@@ -177,6 +177,6 @@ int main(int argc, char **argv)
 	check_mode(argv[3], "ways", "per thread 2, 0, 2, cooperative 3, twins 6, on devices 5 and 1\n",
 		   "per-thread streams, cooperative launches, a pointer to a launch, two devices");
 	check_attach(argv[3]);
-	check(argv[4], "lacking", "has no hipMemcpyHtoD", 0);
+	check(argv[4], "lacking", "lacks hipMemcpyHtoD", 0);
 	return done();
 }
