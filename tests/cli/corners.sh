@@ -13,7 +13,7 @@ kernels() { python3 -c "import json; print([(k['name'], k['launches'], k['probed
 
 run "$GPUBPF" run -o "$p" -j --report "$T/r" -- "$LOOP" callback; is 42 "callback"; same callback
 [ "$(kernels)" = "[('step_one', 1, 0, 1), ('step_two', 1, 1, 0)]" ]; ok $? "what is launched in a callback does not wait: $(kernels)"
-says 'kernel step_one: launched in a callback' "and it is told"
+says 'kernel step_one: launched in an event callback' "and it is told"
 run "$GPUBPF" run -o "$p" -j --report "$T/r" -- "$LOOP" reload; is 42 "reload"; same reload
 [ "$(kernels)" = "[('step_one', 1, 1, 0), ('step_two', 1, 1, 0)]" ]; ok $? "kernels of both times are probed: $(kernels)"
 run "$GPUBPF" run -o "$p" -j --report "$T/r" -- "$LOOP" closed; is 42 "closed"; same closed
