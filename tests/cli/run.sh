@@ -87,7 +87,7 @@ cmp -s "$p" "$T/own.o"; ok $? "which stays as it was"; says 'own.o: is the objec
 run "$GPUBPF" run -o "$p" -j --report /dev/full -- true; is 125 "a full disk"
 says '/dev/full: .*No space left on device; it follows' "is told"; grep -v "^gpubpf: " "$T/err" > "$T/r"; valid "and the report is on standard error"
 
-run "$GPUBPF" run -o "$p" --duration 0.3 -- sh -c 'until grep -q "goes on" "$0"; do sleep 0.1; done; echo done; exit 6' "$T/err"
+run "$GPUBPF" run -o "$p" --duration 0.3 -- sh -c 'until grep -q "continues unprobed" "$0"; do sleep 0.1; done; echo done; exit 6' "$T/err"
 is 6 "--duration: the program's status"; prints '^done$' "it goes on"; says 'continues unprobed' "as it is told"
 # a shell's background jobs ignore SIGINT, unless the signal is reset
 env --default-signal=INT "$GPUBPF" run -o "$p" -- sh -c 'trap "echo got; exit 9" INT; > "$0"; for _ in $(seq 3000); do sleep 0.1; done' "$T/traps" > "$T/out" 2> "$T/err" &
