@@ -5,7 +5,7 @@
 Runs each program without and with gpubpf, with an empty cache of twins and with a full one. The library PAINTED
 measures the bytes of the caller's stack that each call writes (painted.c); under gpubpf it may be LIMIT bytes more.
 If a symbol has the same number of calls in both runs, compares each call with its native one. RUNTIME is opencl,
-cuda, hip or levelzero."""
+cuda, hip or level_zero."""
 import glob
 import os
 import re
@@ -58,7 +58,7 @@ def measured(command, env, before=()):
 
 
 def more(native, probed):
-    if native[0] == probed[0] == len(native[1]) and runtime != "levelzero":  # its fake driver runs kernels on that stack
+    if native[0] == probed[0] == len(native[1]) and runtime != "level_zero":  # its fake driver runs kernels on that stack
         return max(b - a for a, b in zip(native[1], probed[1]))
     return probed[2] - native[2]
 
@@ -113,7 +113,7 @@ def hooked():
         text = f.read()
     if runtime == "hip":
         return set(re.findall(r"^HIP_C\((\w+),", text, re.M)) | set(re.findall(r"^HIP_CALL\([^,]+, \w+, \"?(__hip\w+)\"", text, re.M))
-    if runtime == "levelzero":
+    if runtime == "level_zero":
         return {"ze" + t.removesuffix("Exp") + m for t, m in re.findall(r"^LZ_\w+\((\w+), (\w+),", text, re.M)}
     return set(re.findall(r"^(?:OCL|CUDA)_CALL\((\w+)[,)]", text, re.M)) - {"symbol"}
 
@@ -166,7 +166,7 @@ def hip():
     compare("with twins that a session hands out", native, read(into))
 
 
-def levelzero():
+def level_zero():
     driver, modules, *programs = apps
     environment.update(OCL_ICD_VENDORS=os.environ.get("GPUBPF_TEST_INTEL", ""), ZE_ENABLE_ALT_DRIVERS=driver, GPUBPF_FAKE_ZE="device")
     if not os.path.exists(environment["OCL_ICD_VENDORS"]):
@@ -178,7 +178,7 @@ def levelzero():
 
 if os.uname().machine != "x86_64":
     skip_all("the stack is measured on x86-64 alone")
-{"opencl": opencl, "cuda": cuda, "hip": hip, "levelzero": levelzero}[runtime]()
+{"opencl": opencl, "cuda": cuda, "hip": hip, "level_zero": level_zero}[runtime]()
 for symbol, (native_bytes, probed_bytes, most_more) in sorted(table.items()):
     print(f"# {symbol}: {native_bytes} bytes by itself, {probed_bytes} under gpubpf, {most_more} more at most")
 missing = sorted(hooked() - set(table))
