@@ -84,8 +84,18 @@ def tool(cache, options=()):
     return [f"{build}/gpubpf", "run", "-q", *options, "-r", report, "-o", probe, "--"], dict(environment, XDG_CACHE_HOME=cache)
 
 
+def measured_alone(command):
+    """The program without gpubpf. The fake driver runs kernels on the stack of some caller, another one in each run: the
+    deepest of several runs counts."""
+    result, found = measured(command, environment)
+    for _ in range(5 if runtime == "level_zero" else 0):
+        again = measured(command, environment)[1]
+        found = {symbol: (*at[:2], max(at[2], again.get(symbol, at)[2])) for symbol, at in found.items()}
+    return result, found
+
+
 def check(name, command, options=()):
-    (status, out, err), native = measured(command, environment)
+    (status, out, err), native = measured_alone(command)
     if status:
         return ok(False, f"{name}: the program by itself", f"status {status}", err)
     cache = tempfile.mkdtemp(dir=work.name)
