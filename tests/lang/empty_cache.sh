@@ -1,0 +1,12 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# empty_cache.sh GPUBPF - WORKLOAD: probes read the application's buffers although PoCL first compiles every kernel in the
+# process. WORKLOAD is that of examples/kernel-counter: each group of its kernel reduce writes a sum, none of them 0.
+. "$(dirname "$0")/../cli/lib.sh"
+OCL_ICD_VENDORS=$(ls /etc/OpenCL/vendors/pocl*.icd 2> /dev/null | head -1); export OCL_ICD_VENDORS
+"$LOOP" > /dev/null 2>&1 || { skip "PoCL with an empty cache" "the workload finds no PoCL"; finish; }
+for cache in empty full; do
+	run env POCL_CACHE_DIR="$T/pocl" "$GPUBPF" -q -e 'gpu/exit/reduce /lid == 0/ { @[((uint32 *)arg1)[bid] > 0] = count(); }' -- "$LOOP"
+	is 0 "$cache cache"; prints '^@\[1\]: 1024$' "probes read the sums of all groups"; ! grep -q '^@\[0\]' "$T/out"; ok $? "and no zeros"
+done
+finish
