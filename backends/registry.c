@@ -21,62 +21,106 @@ extern const struct gpubpf_device_ops gpubpf_device_opencl WEAK, gpubpf_device_c
 /* NVIDIA's licence of the toolkit's libraries forbids modification of their machine code, and of the PTX that some of
  * them contain. */
 static const char *const nvidia_closed[] = {
-	"libcublas*", "libcudnn*", "libcufft*", "libcurand*", "libcusolver*", "libcusparse*", "libcutensor*", "libnpp*",
-	"libnvinfer*", "libnvjpeg*", "libnvtiff*", "libcudss*", "libnvcomp*", "libcustatevec*", "libcutensornet*", NULL,
+	"libcublas*",   "libcudnn*",      "libcufft*",       "libcurand*", "libcusolver*", "libcusparse*",
+	"libcutensor*", "libnpp*",        "libnvinfer*",     "libnvjpeg*", "libnvtiff*",   "libcudss*",
+	"libnvcomp*",   "libcustatevec*", "libcutensornet*", NULL,
 };
 
 /* In order of preference for images that several targets accept. */
 static const struct gpubpf_target_info targets[] = {
-	{ .name = "ptx", .meaning = "NVIDIA PTX text", .ops = &gpubpf_target_ptx, .output = GPUBPF_IMAGE_PTX, .emits = true,
-	  .appends_code = true, .closed = nvidia_closed,
+	{ .name = "ptx",
+	  .meaning = "NVIDIA PTX text",
+	  .ops = &gpubpf_target_ptx,
+	  .output = GPUBPF_IMAGE_PTX,
+	  .emits = true,
+	  .appends_code = true,
+	  .closed = nvidia_closed,
 	  .images = GPUBPF_IMAGES(PTX) | GPUBPF_IMAGES(CUBIN) | GPUBPF_IMAGES(FATBIN),
-	  .places = GPUBPF_SITE_BIT(ENTRY) | GPUBPF_SITE_BIT(EXIT) | GPUBPF_SITE_BIT(CALL) | GPUBPF_SITE_BIT(CALL_EXIT) |
-		    GPUBPF_SITE_BIT(MEM) | GPUBPF_SITE_BIT(MEM_SHARED) | GPUBPF_SITE_BIT(MEM_LOCAL) | GPUBPF_SITE_BIT(MEM_CONST) |
-		    GPUBPF_SITE_BIT(MEM_ALL) | GPUBPF_SITE_BIT(MEM_BEFORE) | GPUBPF_SITE_BIT(MEM_BEFORE_ALL) |
-		    GPUBPF_SITE_BIT(BLOCK_BEGIN) | GPUBPF_SITE_BIT(BLOCK_END) | GPUBPF_SITE_BIT(BARRIER) |
-		    GPUBPF_SITE_BIT(BARRIER_EXIT) | GPUBPF_SITE_BIT(ATOMIC) | GPUBPF_SITE_BIT(BRANCH) | GPUBPF_SITE_BIT(INSN) |
-		    GPUBPF_SITE_BIT(LINE) | GPUBPF_SITE_BIT(MARK) | GPUBPF_SITE_BIT(MEM_CAPTURE) },
-	{ .name = "wrap", .meaning = "OpenCL C source with wrapper kernels", .ops = &gpubpf_target_wrap,
-	  .worker = GPUBPF_WORKER_CLREAD, .output = GPUBPF_IMAGE_OPENCL_PARTS, .builds = true, .has_env_params = true,
-	  .queries = true, .images = GPUBPF_IMAGES(OPENCL_C) | GPUBPF_IMAGES(OPENCL_PARTS),
-	  .places = GPUBPF_SITE_BIT(ENTRY) | GPUBPF_SITE_BIT(EXIT) | GPUBPF_SITE_BIT(BLOCK_BEGIN) | GPUBPF_SITE_BIT(BLOCK_END),
+	  .places = GPUBPF_SITE_BIT(ENTRY) | GPUBPF_SITE_BIT(EXIT) | GPUBPF_SITE_BIT(CALL) |
+		    GPUBPF_SITE_BIT(CALL_EXIT) | GPUBPF_SITE_BIT(MEM) | GPUBPF_SITE_BIT(MEM_SHARED) |
+		    GPUBPF_SITE_BIT(MEM_LOCAL) | GPUBPF_SITE_BIT(MEM_CONST) | GPUBPF_SITE_BIT(MEM_ALL) |
+		    GPUBPF_SITE_BIT(MEM_BEFORE) | GPUBPF_SITE_BIT(MEM_BEFORE_ALL) | GPUBPF_SITE_BIT(BLOCK_BEGIN) |
+		    GPUBPF_SITE_BIT(BLOCK_END) | GPUBPF_SITE_BIT(BARRIER) | GPUBPF_SITE_BIT(BARRIER_EXIT) |
+		    GPUBPF_SITE_BIT(ATOMIC) | GPUBPF_SITE_BIT(BRANCH) | GPUBPF_SITE_BIT(INSN) | GPUBPF_SITE_BIT(LINE) |
+		    GPUBPF_SITE_BIT(MARK) | GPUBPF_SITE_BIT(MEM_CAPTURE) },
+	{ .name = "wrap",
+	  .meaning = "OpenCL C source with wrapper kernels",
+	  .ops = &gpubpf_target_wrap,
+	  .worker = GPUBPF_WORKER_CLREAD,
+	  .output = GPUBPF_IMAGE_OPENCL_PARTS,
+	  .builds = true,
+	  .has_env_params = true,
+	  .queries = true,
+	  .images = GPUBPF_IMAGES(OPENCL_C) | GPUBPF_IMAGES(OPENCL_PARTS),
+	  .places = GPUBPF_SITE_BIT(ENTRY) | GPUBPF_SITE_BIT(EXIT) | GPUBPF_SITE_BIT(BLOCK_BEGIN) |
+		    GPUBPF_SITE_BIT(BLOCK_END),
 	  .where = { GPUBPF_CAP_X86,
-		     GPUBPF_SITE_BIT(MEM) | GPUBPF_SITE_BIT(MEM_SHARED) | GPUBPF_SITE_BIT(MEM_LOCAL) | GPUBPF_SITE_BIT(MEM_CONST) |
-		     GPUBPF_SITE_BIT(MEM_ALL) | GPUBPF_SITE_BIT(MEM_BEFORE) | GPUBPF_SITE_BIT(MEM_BEFORE_ALL) | GPUBPF_SITE_BIT(ATOMIC) |
-		     GPUBPF_SITE_BIT(BARRIER) | GPUBPF_SITE_BIT(BARRIER_EXIT) | GPUBPF_SITE_BIT(BRANCH) | GPUBPF_SITE_BIT(MARK) |
-		     GPUBPF_SITE_BIT(MEM_CAPTURE) | GPUBPF_SITE_BIT(LINE) | GPUBPF_SITE_BIT(CALL) | GPUBPF_SITE_BIT(CALL_EXIT),
+		     GPUBPF_SITE_BIT(MEM) | GPUBPF_SITE_BIT(MEM_SHARED) | GPUBPF_SITE_BIT(MEM_LOCAL) |
+			     GPUBPF_SITE_BIT(MEM_CONST) | GPUBPF_SITE_BIT(MEM_ALL) | GPUBPF_SITE_BIT(MEM_BEFORE) |
+			     GPUBPF_SITE_BIT(MEM_BEFORE_ALL) | GPUBPF_SITE_BIT(ATOMIC) | GPUBPF_SITE_BIT(BARRIER) |
+			     GPUBPF_SITE_BIT(BARRIER_EXIT) | GPUBPF_SITE_BIT(BRANCH) | GPUBPF_SITE_BIT(MARK) |
+			     GPUBPF_SITE_BIT(MEM_CAPTURE) | GPUBPF_SITE_BIT(LINE) | GPUBPF_SITE_BIT(CALL) |
+			     GPUBPF_SITE_BIT(CALL_EXIT),
 		     "a GPU's compiler could change the arithmetic next to a probe" },
 	  .never = { { GPUBPF_SITE_BIT(INSN), "OpenCL C source has no opcodes; programs that are SPIR-V have them" } },
 	  .probes = GPUBPF_IMAGES(SPIRV) | GPUBPF_IMAGES(OPENCL_C) },
 	/* .once: LLVM 22's SPIR-V backend looks up ids of blocks by address, and keeps them after their module is freed */
-	{ .name = "spirv", .meaning = "SPIR-V 1.4", .ops = &gpubpf_target_spirv, .output = GPUBPF_IMAGE_SPIRV,
-	  .emits = true, .once = true, .builds = true, .has_env_params = true,
+	{ .name = "spirv",
+	  .meaning = "SPIR-V 1.4",
+	  .ops = &gpubpf_target_spirv,
+	  .output = GPUBPF_IMAGE_SPIRV,
+	  .emits = true,
+	  .once = true,
+	  .builds = true,
+	  .has_env_params = true,
 	  .images = GPUBPF_IMAGES(SPIRV) | GPUBPF_IMAGES(OPENCL_PARTS),
-	  .places = GPUBPF_SITE_BIT(ENTRY) | GPUBPF_SITE_BIT(EXIT) | GPUBPF_SITE_BIT(MEM) | GPUBPF_SITE_BIT(MEM_SHARED) |
-		    GPUBPF_SITE_BIT(MEM_LOCAL) | GPUBPF_SITE_BIT(MEM_CONST) | GPUBPF_SITE_BIT(MEM_ALL) | GPUBPF_SITE_BIT(MEM_BEFORE) |
-		    GPUBPF_SITE_BIT(MEM_BEFORE_ALL) | GPUBPF_SITE_BIT(ATOMIC) | GPUBPF_SITE_BIT(BARRIER) | GPUBPF_SITE_BIT(BARRIER_EXIT) |
-		    GPUBPF_SITE_BIT(BLOCK_BEGIN) | GPUBPF_SITE_BIT(MEM_CAPTURE) | GPUBPF_SITE_BIT(LINE) | GPUBPF_SITE_BIT(BRANCH) |
-		    GPUBPF_SITE_BIT(INSN) | GPUBPF_SITE_BIT(MARK) | GPUBPF_SITE_BIT(CALL) | GPUBPF_SITE_BIT(CALL_EXIT) |
-		    GPUBPF_SITE_BIT(BLOCK_END) },
-	{ .name = "amdgpu", .meaning = "AMD code object", .ops = &gpubpf_target_amdgpu, .output = GPUBPF_IMAGE_AMDGPU,
-	  .emits = true, .machine = true, .images = GPUBPF_IMAGES(AMDGPU) | GPUBPF_IMAGES(OFFLOAD_BUNDLE),
-	  .places = GPUBPF_SITE_BIT(ENTRY) | GPUBPF_SITE_BIT(EXIT) | GPUBPF_SITE_BIT(MEM) | GPUBPF_SITE_BIT(MEM_SHARED) |
-		    GPUBPF_SITE_BIT(MEM_LOCAL) | GPUBPF_SITE_BIT(MEM_CONST) | GPUBPF_SITE_BIT(MEM_ALL) | GPUBPF_SITE_BIT(MEM_BEFORE) |
-		    GPUBPF_SITE_BIT(MEM_BEFORE_ALL) | GPUBPF_SITE_BIT(ATOMIC) | GPUBPF_SITE_BIT(BARRIER) | GPUBPF_SITE_BIT(BARRIER_EXIT) |
-		    GPUBPF_SITE_BIT(MEM_CAPTURE) | GPUBPF_SITE_BIT(BLOCK_BEGIN) | GPUBPF_SITE_BIT(BLOCK_END) | GPUBPF_SITE_BIT(BRANCH) |
-		    GPUBPF_SITE_BIT(INSN) | GPUBPF_SITE_BIT(LINE) | GPUBPF_SITE_BIT(MARK) | GPUBPF_SITE_BIT(CALL) |
-		    GPUBPF_SITE_BIT(CALL_EXIT) },
-	{ .name = "clc", .meaning = "OpenCL C 1.2 text", .ops = &gpubpf_target_clc,
-	  .worker = GPUBPF_WORKER_CLREAD, .output = GPUBPF_IMAGE_OPENCL_C, .emits = true },
-	{ .name = "llvm", .meaning = "LLVM IR before linking, to read", .ops = &gpubpf_target_llvm,
-	  .output = GPUBPF_IMAGE_LLVM_IR, .emits = true },
-	{ .name = "sass", .meaning = "NVIDIA machine code", .ops = &gpubpf_target_sass, .output = GPUBPF_IMAGE_PTX, .emits = true,
-	  .assembled = true, .machine = true, .closed = nvidia_closed, .images = GPUBPF_IMAGES(CUBIN) | GPUBPF_IMAGES(FATBIN),
+	  .places = GPUBPF_SITE_BIT(ENTRY) | GPUBPF_SITE_BIT(EXIT) | GPUBPF_SITE_BIT(MEM) |
+		    GPUBPF_SITE_BIT(MEM_SHARED) | GPUBPF_SITE_BIT(MEM_LOCAL) | GPUBPF_SITE_BIT(MEM_CONST) |
+		    GPUBPF_SITE_BIT(MEM_ALL) | GPUBPF_SITE_BIT(MEM_BEFORE) | GPUBPF_SITE_BIT(MEM_BEFORE_ALL) |
+		    GPUBPF_SITE_BIT(ATOMIC) | GPUBPF_SITE_BIT(BARRIER) | GPUBPF_SITE_BIT(BARRIER_EXIT) |
+		    GPUBPF_SITE_BIT(BLOCK_BEGIN) | GPUBPF_SITE_BIT(MEM_CAPTURE) | GPUBPF_SITE_BIT(LINE) |
+		    GPUBPF_SITE_BIT(BRANCH) | GPUBPF_SITE_BIT(INSN) | GPUBPF_SITE_BIT(MARK) | GPUBPF_SITE_BIT(CALL) |
+		    GPUBPF_SITE_BIT(CALL_EXIT) | GPUBPF_SITE_BIT(BLOCK_END) },
+	{ .name = "amdgpu",
+	  .meaning = "AMD code object",
+	  .ops = &gpubpf_target_amdgpu,
+	  .output = GPUBPF_IMAGE_AMDGPU,
+	  .emits = true,
+	  .machine = true,
+	  .images = GPUBPF_IMAGES(AMDGPU) | GPUBPF_IMAGES(OFFLOAD_BUNDLE),
+	  .places = GPUBPF_SITE_BIT(ENTRY) | GPUBPF_SITE_BIT(EXIT) | GPUBPF_SITE_BIT(MEM) |
+		    GPUBPF_SITE_BIT(MEM_SHARED) | GPUBPF_SITE_BIT(MEM_LOCAL) | GPUBPF_SITE_BIT(MEM_CONST) |
+		    GPUBPF_SITE_BIT(MEM_ALL) | GPUBPF_SITE_BIT(MEM_BEFORE) | GPUBPF_SITE_BIT(MEM_BEFORE_ALL) |
+		    GPUBPF_SITE_BIT(ATOMIC) | GPUBPF_SITE_BIT(BARRIER) | GPUBPF_SITE_BIT(BARRIER_EXIT) |
+		    GPUBPF_SITE_BIT(MEM_CAPTURE) | GPUBPF_SITE_BIT(BLOCK_BEGIN) | GPUBPF_SITE_BIT(BLOCK_END) |
+		    GPUBPF_SITE_BIT(BRANCH) | GPUBPF_SITE_BIT(INSN) | GPUBPF_SITE_BIT(LINE) | GPUBPF_SITE_BIT(MARK) |
+		    GPUBPF_SITE_BIT(CALL) | GPUBPF_SITE_BIT(CALL_EXIT) },
+	{ .name = "clc",
+	  .meaning = "OpenCL C 1.2 text",
+	  .ops = &gpubpf_target_clc,
+	  .worker = GPUBPF_WORKER_CLREAD,
+	  .output = GPUBPF_IMAGE_OPENCL_C,
+	  .emits = true },
+	{ .name = "llvm",
+	  .meaning = "LLVM IR before linking, to read",
+	  .ops = &gpubpf_target_llvm,
+	  .output = GPUBPF_IMAGE_LLVM_IR,
+	  .emits = true },
+	{ .name = "sass",
+	  .meaning = "NVIDIA machine code",
+	  .ops = &gpubpf_target_sass,
+	  .output = GPUBPF_IMAGE_PTX,
+	  .emits = true,
+	  .assembled = true,
+	  .machine = true,
+	  .closed = nvidia_closed,
+	  .images = GPUBPF_IMAGES(CUBIN) | GPUBPF_IMAGES(FATBIN),
 	  .places = GPUBPF_SITE_BIT(ENTRY) | GPUBPF_SITE_BIT(EXIT) | GPUBPF_SITE_BIT(MEM) | GPUBPF_SITE_BIT(MEM_BEFORE) |
-		    GPUBPF_SITE_BIT(MEM_CAPTURE) | GPUBPF_SITE_BIT(MEM_SHARED) | GPUBPF_SITE_BIT(MEM_LOCAL) | GPUBPF_SITE_BIT(MEM_CONST) |
-		    GPUBPF_SITE_BIT(MEM_ALL) | GPUBPF_SITE_BIT(MEM_BEFORE_ALL) | GPUBPF_SITE_BIT(ATOMIC) | GPUBPF_SITE_BIT(BARRIER) |
-		    GPUBPF_SITE_BIT(BARRIER_EXIT) | GPUBPF_SITE_BIT(BRANCH) | GPUBPF_SITE_BIT(INSN) | GPUBPF_SITE_BIT(LINE) |
-		    GPUBPF_SITE_BIT(BLOCK_BEGIN) | GPUBPF_SITE_BIT(BLOCK_END) | GPUBPF_SITE_BIT(CALL) | GPUBPF_SITE_BIT(CALL_EXIT),
+		    GPUBPF_SITE_BIT(MEM_CAPTURE) | GPUBPF_SITE_BIT(MEM_SHARED) | GPUBPF_SITE_BIT(MEM_LOCAL) |
+		    GPUBPF_SITE_BIT(MEM_CONST) | GPUBPF_SITE_BIT(MEM_ALL) | GPUBPF_SITE_BIT(MEM_BEFORE_ALL) |
+		    GPUBPF_SITE_BIT(ATOMIC) | GPUBPF_SITE_BIT(BARRIER) | GPUBPF_SITE_BIT(BARRIER_EXIT) |
+		    GPUBPF_SITE_BIT(BRANCH) | GPUBPF_SITE_BIT(INSN) | GPUBPF_SITE_BIT(LINE) | GPUBPF_SITE_BIT(BLOCK_BEGIN) |
+		    GPUBPF_SITE_BIT(BLOCK_END) | GPUBPF_SITE_BIT(CALL) | GPUBPF_SITE_BIT(CALL_EXIT),
 	  .never = { { GPUBPF_SITE_BIT(MARK), "NVIDIA's assembler drops marks; kernels with PTX have them" } } },
 };
 
@@ -88,9 +132,13 @@ static const struct backend {
 } backends[] = {
 	{ "cuda", &gpubpf_device_cuda, "NVIDIA's driver is not installed (no libcuda.so.1)", { "libcuda.so.1" } },
 	{ "opencl", &gpubpf_device_opencl, "no OpenCL loader is installed (no libOpenCL.so.1)", { "libOpenCL.so.1" } },
-	{ "hip", &gpubpf_device_hip, "AMD's runtime is not installed (no libamdhip64.so)",
+	{ "hip",
+	  &gpubpf_device_hip,
+	  "AMD's runtime is not installed (no libamdhip64.so)",
 	  { "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so" } },
-	{ "level_zero", &gpubpf_device_level_zero, "Intel's Level Zero loader is not installed (no libze_loader.so.1)",
+	{ "level_zero",
+	  &gpubpf_device_level_zero,
+	  "Intel's Level Zero loader is not installed (no libze_loader.so.1)",
 	  { "libze_loader.so.1" } },
 };
 
@@ -109,7 +157,8 @@ const struct gpubpf_target_info *gpubpf_target_find(const char *name)
 	return NULL;
 }
 
-const struct gpubpf_target_info *gpubpf_target_next_accepting(enum gpubpf_image_kind kind, const struct gpubpf_target_info *last)
+const struct gpubpf_target_info *gpubpf_target_next_accepting(enum gpubpf_image_kind kind,
+							      const struct gpubpf_target_info *last)
 {
 	for (size_t t = last ? last - targets + 1 : 0; t < COUNT(targets); t++)
 		if (targets[t].images >> kind & 1)
@@ -143,7 +192,8 @@ void gpubpf_targets_check(void)
 		assert(!targets[t].images == !targets[t].places && !(targets[t].places & targets[t].where.places));
 		for (size_t i = 0; i < COUNT(targets[t].never); i++)
 			assert(!(targets[t].never[i].places & (targets[t].places | targets[t].where.places)));
-		assert(!targets[t].where.places == !targets[t].where.bits && !targets[t].where.places == !targets[t].where.why);
+		assert(!targets[t].where.places == !targets[t].where.bits &&
+		       !targets[t].where.places == !targets[t].where.why);
 		assert(!ops || ops->validate);
 		assert(!ops || !ops->emit == !targets[t].emits);
 		assert(!ops || !ops->live == !targets[t].machine);

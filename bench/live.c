@@ -83,7 +83,8 @@ static void print(const char *what, double *ns, unsigned int n)
  * Send one word and wait for its answer. Returns 0 when the answer has arrived. Before the first answer, the session
  * must be served.
  */
-static int send_word(struct gpubpf_session *s, const struct gpubpf_map *said, const struct gpubpf_map *answer, bool first, double ns[3])
+static int send_word(struct gpubpf_session *s, const struct gpubpf_map *said, const struct gpubpf_map *answer,
+		     bool first, double ns[3])
 {
 	uint64_t before = read_word(answer, 0), begun = now(), seen, end;
 	uint32_t zero = 0;

@@ -82,7 +82,8 @@ static int dump(struct gpubpf_session *s, char *gpubpf)
 	double start = now();
 	int status = run_silently(s, command, environ);
 
-	printf("; map dump of %u: %.0f ms\n", gpubpf_map__max_entries(gpubpf_session__find_map_by_name(s, "table")), (now() - start) / 1e6);
+	printf("; map dump of %u: %.0f ms\n", gpubpf_map__max_entries(gpubpf_session__find_map_by_name(s, "table")),
+	       (now() - start) / 1e6);
 	return status;
 }
 

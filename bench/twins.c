@@ -94,8 +94,9 @@ static int fill(struct gpubpf_lower_job *job, struct gpubpf_site_desc *sites, co
 	for (uint32_t kind = 1; kind < GPUBPF_NSITES; kind++) {
 		struct gpubpf_site_desc *site = &sites[job->nsites];
 
-		*site = (struct gpubpf_site_desc){ .site = kind, .params = kernel->params, .nparams = kernel->nparams,
-						   .progs = progs[kind] };
+		*site = (struct gpubpf_site_desc){
+			.site = kind, .params = kernel->params, .nparams = kernel->nparams, .progs = progs[kind]
+		};
 		snprintf(site->kernel, sizeof(site->kernel), "%s", kernel->name);
 		for (uint32_t i = 0; i < job->unit->nprogs && site->nprogs < 64; i++)
 			if (job->unit->progs[i].site == kind)
@@ -117,8 +118,9 @@ struct build_time {
 };
 
 /* Assemble the job's programs to machine code. */
-static int assemble(struct gpubpf_worker *reader, struct gpubpf_worker *assembler, const struct gpubpf_target_info *target,
-		    const struct gpubpf_lower_job *job, struct gpubpf_target_opts *opts, struct gpubpf_twin_image *code, struct build_time *build_time)
+static int assemble(struct gpubpf_worker *reader, struct gpubpf_worker *assembler,
+		    const struct gpubpf_target_info *target, const struct gpubpf_lower_job *job,
+		    struct gpubpf_target_opts *opts, struct gpubpf_twin_image *code, struct build_time *build_time)
 {
 	struct gpubpf_twin_image text = { .piece[0].kind = target->output, .npieces = 1 };
 	struct gpubpf_lower_job reduced;
@@ -166,7 +168,8 @@ static int make(const struct target *t, const struct gpubpf_image *image, const 
 
 static int measure(const struct target *t, const struct gpubpf_image *image, struct gpubpf_lower_job *job, int runs)
 {
-	struct gpubpf_worker_opts how = { .kind = gpubpf_target_find(t->name)->worker }, with = { .kind = GPUBPF_WORKER_ASSEMBLE };
+	struct gpubpf_worker_opts how = { .kind = gpubpf_target_find(t->name)->worker },
+				  with = { .kind = GPUBPF_WORKER_ASSEMBLE };
 	struct gpubpf_worker *worker, *assembler = NULL;
 	struct gpubpf_site_desc sites[GPUBPF_NSITES];
 	struct gpubpf_kernel_info *kernels;

@@ -23,9 +23,11 @@ static bool find_ptxas(char file[PATH_MAX])
 	const char *requested = cli_env_assembler();
 
 	if (!requested)
-		return (gpubpf_reach_find(NAME, cli_env_path(), file) && file[0] == '/') || gpubpf_reach_find(NAME, TOOLKIT, file);
+		return (gpubpf_reach_find(NAME, cli_env_path(), file) && file[0] == '/') ||
+		       gpubpf_reach_find(NAME, TOOLKIT, file);
 	if (requested[0] && (requested[0] != '/' || access(requested, X_OK) < 0))
-		cli_note("GPUBPF_PTXAS %s: not the absolute path of an executable; the driver compiles twins instead", requested);
+		cli_note("GPUBPF_PTXAS %s: not the absolute path of an executable; the driver compiles twins instead",
+			 requested);
 	else if (requested[0])
 		return snprintf(file, PATH_MAX, "%s", requested) < PATH_MAX;
 	return false;

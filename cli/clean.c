@@ -12,7 +12,7 @@
 
 struct cleaned {
 	int fd;
-	char pending[4];          /* the first bytes of a character whose other bytes have not been written yet */
+	char pending[4]; /* the first bytes of a character whose other bytes have not been written yet */
 	size_t npending;
 };
 

@@ -25,7 +25,7 @@ struct json_object;
 
 enum {
 	CLI_OK = 0,
-	CLI_FAILED = 1,        /* refused or failed, with a message on standard error */
+	CLI_FAILED = 1, /* refused or failed, with a message on standard error */
 	CLI_USAGE = 2,
 	CLI_UNPROBED = 4,      /* `run --strict`: no launch was probed */
 	CLI_RUN_FAILED = 125,  /* `run`: gpubpf failed and did not start the program */
@@ -48,7 +48,7 @@ extern const struct cli_option_row cli_options[OPT_COUNT];
 struct cli_args;
 struct cli_command {
 	const char *object, *verb, *arguments, *page;
-	uint64_t options;      /* set of enum cli_option: the options that the command line contains */
+	uint64_t options; /* set of enum cli_option: the options that the command line contains */
 	const char *summary;
 	int (*run)(const struct cli_args *args);
 };
@@ -61,7 +61,7 @@ struct cli_args {
 		const char **value;
 		uint32_t n;
 	} option[OPT_COUNT];
-	char **rest;           /* [nrest] all words that are not options, NULL-terminated */
+	char **rest; /* [nrest] all words that are not options, NULL-terminated */
 	int nrest;
 };
 
@@ -212,9 +212,9 @@ int cli_attach_of(const struct cli_args *args, const char *text, char *prog, siz
 struct cli_trace {
 	const struct cli_args *args;
 	bool inspect;
-	const char *probe;     /* a ready probe that is loaded in addition to those of --probe; NULL: none */
-	bool loaders;          /* the programs come from bpf(2) calls of loaders that run in the session */
-	bool prepare;          /* launches do not wait for twins; instead the end of the session does */
+	const char *probe; /* a ready probe that is loaded in addition to those of --probe; NULL: none */
+	bool loaders;      /* the programs come from bpf(2) calls of loaders that run in the session */
+	bool prepare;      /* launches do not wait for twins; instead the end of the session does */
 	/*
 	 * Write the report, once, at the end: text() to `out`, json() as additions to the JSON document of a loaded
 	 * session. Return 0, or -errno with the message in gpubpf_session__error().
@@ -222,10 +222,10 @@ struct cli_trace {
 	int (*text)(struct cli_trace *trace, struct gpubpf_session *s, FILE *out);
 	int (*json)(struct cli_trace *trace, struct gpubpf_session *s, struct json_object *document);
 	/* cli/commands/trace.c sets the members below, for the document */
-	struct cli_program *program;   /* NULL: no program text was passed */
+	struct cli_program *program; /* NULL: no program text was passed */
 	struct timespec started;
-	bool ended;            /* the child has ended, and `status` is that of waitpid(2) */
-	int status, failed;    /* failed: gpubpf's exit status if it did not start the program */
+	bool ended;                 /* the child has ended, and `status` is that of waitpid(2) */
+	int status, failed;         /* failed: gpubpf's exit status if it did not start the program */
 	struct cli_failure failure; /* the reason for `failed` */
 };
 int cli_trace_run(struct cli_trace *trace);
@@ -244,8 +244,8 @@ struct gpubpf_report_opts cli_report_opts(const struct cli_args *args);
  * error.
  */
 int cli_session_find(const struct cli_args *args, char *path, size_t size);
-int cli_session_query(const struct cli_args *args, const char *path, uint32_t what, bool json, struct gpubpf_writer *more,
-		      FILE *out);
+int cli_session_query(const struct cli_args *args, const char *path, uint32_t what, bool json,
+		      struct gpubpf_writer *more, FILE *out);
 int cli_query_session(const struct cli_args *args, uint32_t what, struct gpubpf_writer *more);
 
 /* document.c: returns the JSON document with the members about the run; s may be NULL. */
@@ -258,13 +258,13 @@ void cli_failure_document(const struct cli_trace *trace, const struct gpubpf_ses
  * (text). cli_report_open() returns CLI_OK, or the exit status after printing the error.
  */
 struct cli_report {
-	const char *path;      /* the value of --report; NULL: a standard stream */
+	const char *path; /* the value of --report; NULL: a standard stream */
 	/*
 	 * temp: the temporary file; final: its path after the report, which is the target if --report names a symbolic
 	 * link
 	 */
 	char *temp, *final;
-	FILE *out;             /* output of the program's prints while it runs */
+	FILE *out; /* output of the program's prints while it runs */
 };
 int cli_report_open(struct cli_report *r, const struct cli_args *args);
 /*
@@ -283,7 +283,7 @@ int cli_file_replace(const char *path, const void *data, size_t size);
 struct gpubpf_print_record;
 struct cli_stream {
 	const char *path;
-	FILE *out;             /* NULL: --jsonl was not passed, or writing failed */
+	FILE *out; /* NULL: --jsonl was not passed, or writing failed */
 	bool strings;
 };
 int cli_stream_open(struct cli_stream *st, const struct cli_args *args);
@@ -323,11 +323,11 @@ int cli_exec_failed(const char *name, int err);
  * nothing.
  */
 struct cli_progress {
-	int fd;                        /* descriptor of the terminal; -1: no terminal, or no progress requested */
+	int fd; /* descriptor of the terminal; -1: no terminal, or no progress requested */
 	/* since_ns: CLOCK_MONOTONIC of the first request for a twin; before: number of twins built before that */
 	uint64_t since_ns, before;
-	uint64_t drawn_ns;             /* time of the last redraw; 0: no line is shown */
-	bool is_note_done;             /* the note for users without a terminal was printed, or must not be */
+	uint64_t drawn_ns; /* time of the last redraw; 0: no line is shown */
+	bool is_note_done; /* the note for users without a terminal was printed, or must not be */
 };
 void cli_progress_open(struct cli_progress *p, bool quiet);
 void cli_progress_close(struct cli_progress *p);
@@ -342,7 +342,8 @@ void cli_note_survivors(struct gpubpf_session *s);
  * cli/commands/explain.c: prints one line for each result that the user probably does not expect, such as a program
  * that matched no kernel. `ended`: the traced command has ended.
  */
-void cli_explain(struct gpubpf_session *s, const struct cli_program *text, const char *backend, const char *command, bool ended);
+void cli_explain(struct gpubpf_session *s, const struct cli_program *text, const char *backend, const char *command,
+		 bool ended);
 /* Print one line for each program of a loader that was attached and never ran. */
 void cli_explain_loaders(struct gpubpf_session *s);
 /* Are programs attached to kernels although no launch was probed? */

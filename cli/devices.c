@@ -22,8 +22,10 @@ static void send_devices(const char *backend, const char *named, int to)
 	char cache[PATH_MAX];
 
 	for (uint32_t i = 0; ops && i < CLI_DEVICES; i++) {
-		struct gpubpf_device_open how = { .name = named, .index = i, .variable = cli_env_variable,
-						   .cache = cli_env_cache_dir(cache, sizeof(cache)) };
+		struct gpubpf_device_open how = { .name = named,
+						  .index = i,
+						  .variable = cli_env_variable,
+						  .cache = cli_env_cache_dir(cache, sizeof(cache)) };
 		struct gpubpf_device_caps caps;
 		struct gpubpf_device *device;
 		struct gpubpf_reason why;

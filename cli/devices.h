@@ -13,7 +13,7 @@ struct cli_devices {
 	struct gpubpf_device_caps caps[CLI_DEVICES]; /* capabilities of each device; ordinal is its index for struct
 						      * gpubpf_device_open */
 	uint32_t n;
-	const char *missing;   /* why the list is empty; "" if it is not */
+	const char *missing; /* why the list is empty; "" if it is not */
 };
 
 /* List the devices whose own name or platform's name contains `named`; NULL: all devices. */

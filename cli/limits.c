@@ -13,9 +13,9 @@ static struct {
 	rlim_t enough;
 	struct rlimit before;
 } limits[] = {
-	{ RLIMIT_NOFILE, RLIM_INFINITY, {0} }, /* each process and each device needs a descriptor */
-	{ RLIMIT_FSIZE, RLIM_INFINITY, {0} },  /* shared memory counts as a file */
-	{ RLIMIT_STACK, 8u << 20, {0} },
+	{ RLIMIT_NOFILE, RLIM_INFINITY, { 0 } }, /* each process and each device needs a descriptor */
+	{ RLIMIT_FSIZE, RLIM_INFINITY, { 0 } },  /* shared memory counts as a file */
+	{ RLIMIT_STACK, 8u << 20, { 0 } },
 };
 static struct sigaction size_before;
 

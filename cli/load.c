@@ -14,8 +14,7 @@ int cli_attach_of(const struct cli_args *args, const char *text, char *prog, siz
 	const char *equals = strchr(text, '=');
 
 	if (!equals || equals == text || !equals[1] || (size_t)(equals - text) >= size) {
-		cli_error("--attach %s: must be PROG=PATTERN, a program of the object and a kernel's name or glob",
-			  text);
+		cli_error("--attach %s: must be PROG=PATTERN, a program of the object and a kernel's name or glob", text);
 		return CLI_USAGE;
 	}
 	snprintf(prog, size, "%.*s", (int)(equals - text), text);
@@ -49,16 +48,18 @@ int cli_load(const struct cli_args *args, struct gpubpf_loaded **loaded)
 	struct gpubpf_attach *attach = calloc(nattach + 1, sizeof(*attach));
 	char (*names)[64] = calloc(nattach + 1, sizeof(*names));
 	struct gpubpf_load_opts opts = {
-		.paths = (const char *const *)args->rest, .npaths = args->nrest, .attach = attach,
-		.nattach = nattach, .all_gpu = cli_has(args, OPT_GPU),
+		.paths = (const char *const *)args->rest,
+		.npaths = args->nrest,
+		.attach = attach,
+		.nattach = nattach,
+		.all_gpu = cli_has(args, OPT_GPU),
 	};
 	struct gpubpf_diag diag;
 	int status = CLI_FAILED, err;
 
 	gpubpf_diag_init(&diag);
 	if (!args->nrest) {
-		cli_error("%s %s: no object; name a .bpf.o file", args->command->object,
-			  args->command->verb);
+		cli_error("%s %s: no object; name a .bpf.o file", args->command->object, args->command->verb);
 		status = CLI_USAGE;
 	} else if (!attach || !names) {
 		cli_error("out of memory");

@@ -25,7 +25,8 @@ static bool accepts_option(const struct cli_command *c, int option)
 static int find_long(const struct cli_command *c, const char *name, size_t n)
 {
 	for (int i = 0; i < OPT_COUNT; i++)
-		if (accepts_option(c, i) && strlen(cli_options[i].long_name) == n && !strncmp(cli_options[i].long_name, name, n))
+		if (accepts_option(c, i) && strlen(cli_options[i].long_name) == n &&
+		    !strncmp(cli_options[i].long_name, name, n))
 			return i;
 	return -1;
 }
@@ -90,15 +91,14 @@ static int parse_option(struct cli_args *args, int argc, char **argv, int *i)
 		return CLI_USAGE;
 	}
 	if (!cli_options[option].argument && value) {
-		argv[*i]++;                 /* -vj: the rest of the word has further options */
+		argv[*i]++; /* -vj: the rest of the word has further options */
 		argv[*i][0] = '-';
 		(*i)--;
 		value = NULL;
 	}
 	if (cli_options[option].argument && !value) {
 		if (*i + 1 >= argc) {
-			cli_error("--%s needs a value: %s", cli_options[option].long_name,
-				  cli_options[option].argument);
+			cli_error("--%s needs a value: %s", cli_options[option].long_name, cli_options[option].argument);
 			return CLI_USAGE;
 		}
 		value = argv[++*i];
@@ -112,7 +112,8 @@ static int parse_option(struct cli_args *args, int argc, char **argv, int *i)
 /* Is the word an option? -1 is a negative number, because no option is named by a digit. */
 static bool is_option(const char *word)
 {
-	return word[0] == '-' && word[1] && !isdigit((unsigned char)word[1]) && !(word[1] == '.' && isdigit((unsigned char)word[2]));
+	return word[0] == '-' && word[1] && !isdigit((unsigned char)word[1]) &&
+	       !(word[1] == '.' && isdigit((unsigned char)word[2]));
 }
 
 /* Does the command run another program? Then options end at that program's name. */

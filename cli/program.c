@@ -24,8 +24,8 @@ struct cli_program {
 	const struct cli_args *args;
 	struct lang *l;
 	struct lang_host host;
-	char *file;                    /* the text of FILE.bt; NULL: the text is that of -e */
-	char *output;                  /* its output, collected for a document; NULL: printed directly */
+	char *file;   /* the text of FILE.bt; NULL: the text is that of -e */
+	char *output; /* its output, collected for a document; NULL: printed directly */
 	size_t output_size;
 	FILE *output_file;
 };
@@ -105,7 +105,10 @@ static int open_text(struct cli_program *p, const char *script)
 	const struct cli_values *params = &p->args->option[OPT_PARAM];
 	const char *text = cli_str(p->args, OPT_EXPR, "");
 	struct lang_opts opts = {
-		.name = script ? script : "-e", .text = text, .size = strlen(text), .params = params->value,
+		.name = script ? script : "-e",
+		.text = text,
+		.size = strlen(text),
+		.params = params->value,
 		.nparams = params->n,
 	};
 	int status = CLI_OK;
@@ -270,8 +273,9 @@ static void note_losses(const struct cli_program *p)
 
 		drops = gpubpf_map__drops(map) + (strcmp(name, "__records") ? 0 : p->host.dropped);
 		if (drops && name[0] == '@')
-			note_loss(p, "%s: %llu updates found no room for their keys; declare a larger map: let %s = "
-				     "hash(%u);",
+			note_loss(p,
+				  "%s: %llu updates found no room for their keys; declare a larger map: let %s = "
+				  "hash(%u);",
 				  name, (unsigned long long)drops, name, 4 * gpubpf_map__max_entries(map));
 		else if (drops && !strcmp(name, "__records"))
 			note_loss(p, "%llu calls of printf() or print() in kernels were lost: filter them, or count in maps",
@@ -289,7 +293,8 @@ struct unprobed_group {
 	uint64_t launches, unprobed;
 };
 
-static void add_to_group(struct unprobed_group *all, uint32_t *n, const struct gpubpf_kernel_stats *k, const char *why, uint64_t lost)
+static void add_to_group(struct unprobed_group *all, uint32_t *n, const struct gpubpf_kernel_stats *k, const char *why,
+			 uint64_t lost)
 {
 	uint32_t i = 0;
 
@@ -382,7 +387,9 @@ static int dump(const struct cli_program *p, const void *object, size_t size)
 {
 	struct gpubpf_load_image image = { object, size };
 	struct gpubpf_load_opts opts = {
-		.paths = &p->l->name, .npaths = 1, .images = &image,
+		.paths = &p->l->name,
+		.npaths = 1,
+		.images = &image,
 	};
 	struct gpubpf_loaded *loaded;
 	struct gpubpf_diag diag;

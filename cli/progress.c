@@ -21,7 +21,7 @@ void cli_progress_open(struct cli_progress *p, bool quiet)
 	/* a new open file description, because O_NONBLOCK must affect only this line */
 	p->is_note_done = quiet;
 	p->fd = quiet || !isatty(STDERR_FILENO) ? -1 :
-		open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+						  open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }
 
 void cli_progress_close(struct cli_progress *p)
@@ -60,8 +60,9 @@ static void draw_now(const struct cli_progress *p, struct gpubpf_session *s, uin
 	if (!gpubpf_builders_current(s->builders, kernel, sizeof(kernel), &stage))
 		return;
 	snprintf(text, sizeof(text), "gpubpf: building twins, %llu of %llu, %.1f s: %.60s%s%s",
-		 (unsigned long long)(count_built(s) - p->before + 1), (unsigned long long)(count_built(s) - p->before + s->pending),
-		 (now - p->since_ns) / 1e9, kernel, stage ? ", " : "", stage ? stage : "");
+		 (unsigned long long)(count_built(s) - p->before + 1),
+		 (unsigned long long)(count_built(s) - p->before + s->pending), (now - p->since_ns) / 1e9, kernel,
+		 stage ? ", " : "", stage ? stage : "");
 	draw(p, text, '\r');
 }
 
@@ -88,7 +89,8 @@ static bool note_once(struct cli_progress *p, struct gpubpf_session *s, uint64_t
 	p->since_ns = p->since_ns ? p->since_ns : now;
 	if (now - p->since_ns < MIN_NOTE_WAIT_NS || !gpubpf_builders_current(s->builders, kernel, sizeof(kernel), &stage))
 		return true;
-	cli_note("the program waits while twins of its kernels are built: %s%s%s", kernel, stage ? ", " : "", stage ? stage : "");
+	cli_note("the program waits while twins of its kernels are built: %s%s%s", kernel, stage ? ", " : "",
+		 stage ? stage : "");
 	p->is_note_done = true;
 	return false;
 }

@@ -47,7 +47,8 @@ static int open_path(struct cli_report *r)
 	struct stat st;
 	bool exists = !stat(r->path, &st);
 
-	return exists && !S_ISREG(st.st_mode) ? open(r->path, O_WRONLY | O_CLOEXEC) : open_temporary(r, exists ? &st : NULL);
+	return exists && !S_ISREG(st.st_mode) ? open(r->path, O_WRONLY | O_CLOEXEC) :
+						open_temporary(r, exists ? &st : NULL);
 }
 
 int cli_report_open(struct cli_report *r, const struct cli_args *args)
@@ -117,7 +118,7 @@ void cli_report_close(struct cli_report *r)
 		unlink(r->temp);
 	free(r->temp);
 	free(r->final);
-	*r = (struct cli_report){0};
+	*r = (struct cli_report){ 0 };
 }
 
 int cli_file_replace(const char *path, const void *data, size_t size)

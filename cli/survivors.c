@@ -70,8 +70,9 @@ void cli_note_survivors(struct gpubpf_session *s)
 		const char *slash = strrchr(peer->exe, '/');
 
 		if (peer->kind == GPUBPF_PEER_AGENT)
-			gpubpf_session_note(s, "%s (pid %u) continues unprobed: probing ends with the program that was "
-					    "run; keep that in the foreground", slash ? slash + 1 : peer->exe,
-					    peer->pid);
+			gpubpf_session_note(s,
+					    "%s (pid %u) continues unprobed: probing ends with the program that was "
+					    "run; keep that in the foreground",
+					    slash ? slash + 1 : peer->exe, peer->pid);
 	}
 }

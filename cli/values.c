@@ -53,8 +53,13 @@ static const char *placements(size_t i)
 }
 
 static const char *(*const values[OPT_COUNT])(size_t i) = {
-	[OPT_BACKEND] = gpubpf_backend_at, [OPT_ON] = hosts_and_backends, [OPT_TARGET] = targets, [OPT_LIMITS] = limits,
-	[OPT_PROBE] = cli_probe_at, [OPT_ROUTE] = routes, [OPT_PLACE_ALL] = placements,
+	[OPT_BACKEND] = gpubpf_backend_at,
+	[OPT_ON] = hosts_and_backends,
+	[OPT_TARGET] = targets,
+	[OPT_LIMITS] = limits,
+	[OPT_PROBE] = cli_probe_at,
+	[OPT_ROUTE] = routes,
+	[OPT_PLACE_ALL] = placements,
 };
 
 const char *cli_value_at(enum cli_option option, size_t i)

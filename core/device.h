@@ -16,21 +16,21 @@
 #include "core/wire/caps.h"
 #include "core/wire/placement.h"
 
-struct gpubpf_device;          /* one opened device (OpenCL: of one context) */
+struct gpubpf_device; /* one opened device (OpenCL: of one context) */
 struct gpubpf_device_module;
 struct gpubpf_device_kernel;
 
 struct gpubpf_device_open {
-	const char *name;      /* text that the device's or platform's name must contain, NULL: any (test tool) */
-	uint32_t index;        /* index among the devices that match, from 0 (gpubpf device list) */
-	void *runtime;         /* dispatch table of the next layer or driver, NULL: load the runtime (test tool) */
+	const char *name;       /* text that the device's or platform's name must contain, NULL: any (test tool) */
+	uint32_t index;         /* index among the devices that match, from 0 (gpubpf device list) */
+	void *runtime;          /* dispatch table of the next layer or driver, NULL: load the runtime (test tool) */
 	void *context, *handle; /* the application's handles, NULL: create our own */
 	/*
 	 * Reads a variable of the user's environment that configures a runtime; NULL if it is not set. If this member
 	 * is NULL, the device reads no variables.
 	 */
 	const char *(*variable)(const char *name);
-	const char *cache;     /* a folder of the user in which open() may cache code that it compiles; NULL: no
+	const char *cache; /* a folder of the user in which open() may cache code that it compiles; NULL: no
 			        * cache */
 };
 
@@ -41,16 +41,16 @@ struct gpubpf_reason {
 /* memory outside the arena, for one map */
 struct gpubpf_device_memory {
 	enum gpubpf_placement where;
-	void *host;            /* its address in the host, valid also while kernels run */
-	uint64_t address;      /* its address in kernels */
+	void *host;       /* its address in the host, valid also while kernels run */
+	uint64_t address; /* its address in kernels */
 	size_t size;
-	void *handle;          /* owned by the backend */
+	void *handle; /* owned by the backend */
 };
 
 struct gpubpf_device_launch {
 	uint32_t dim;
-	size_t grid[3];        /* number of threads in each dimension, in all blocks */
-	size_t block[3];       /* threads of a block in each dimension; 0: the runtime chooses */
+	size_t grid[3];  /* number of threads in each dimension, in all blocks */
+	size_t block[3]; /* threads of a block in each dimension; 0: the runtime chooses */
 	size_t offset[3];
 	const void *const *args; /* one for each argument of the kernel */
 	const size_t *arg_sizes;
@@ -58,7 +58,7 @@ struct gpubpf_device_launch {
 };
 
 struct gpubpf_device_ops {
-	const char *backend;   /* "opencl" */
+	const char *backend; /* "opencl" */
 
 	/* Opens a device. May take milliseconds; never called on the launch path. */
 	int (*open)(const struct gpubpf_device_open *how, struct gpubpf_device **device, struct gpubpf_reason *why);
@@ -133,12 +133,11 @@ struct gpubpf_device_ops {
 	 * Loads a twin: pieces from the target, or the vendor binary from the builder. May take seconds if the vendor
 	 * compiles.
 	 */
-	int (*module_load)(struct gpubpf_device *device, enum gpubpf_image_kind kind, const void *image,
-			   size_t size, const char *options, struct gpubpf_device_module **module,
-			   struct gpubpf_reason *why);
+	int (*module_load)(struct gpubpf_device *device, enum gpubpf_image_kind kind, const void *image, size_t size,
+			   const char *options, struct gpubpf_device_module **module, struct gpubpf_reason *why);
 	void (*module_unload)(struct gpubpf_device_module *module);
-	int (*kernel_get)(struct gpubpf_device_module *module, const char *name,
-			  struct gpubpf_device_kernel **kernel, struct gpubpf_reason *why);
+	int (*kernel_get)(struct gpubpf_device_module *module, const char *name, struct gpubpf_device_kernel **kernel,
+			  struct gpubpf_reason *why);
 	void (*kernel_put)(struct gpubpf_device_kernel *kernel);
 
 	/* Launches a kernel and waits for its end (test tool, gpu/run). The agent's adapters enqueue twins directly. */

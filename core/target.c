@@ -40,8 +40,8 @@ uint32_t gpubpf_target_places(const struct gpubpf_target_info *t, const struct g
 	return t->places | ((caps->bits & t->where.bits) == t->where.bits ? t->where.places : 0);
 }
 
-bool gpubpf_target_supports(const struct gpubpf_target_info *t, const struct gpubpf_device_caps *caps, enum gpubpf_site site,
-			 char why[GPUBPF_REFUSAL_SIZE])
+bool gpubpf_target_supports(const struct gpubpf_target_info *t, const struct gpubpf_device_caps *caps,
+			    enum gpubpf_site site, char why[GPUBPF_REFUSAL_SIZE])
 {
 	const char *reason = "see gpubpf kernel list --places";
 	size_t room;
@@ -80,8 +80,7 @@ int gpubpf_insert_at(struct gpubpf_insertions *to, uint32_t site, const struct g
 	return 0;
 }
 
-int gpubpf_insert(struct gpubpf_insertions *to, uint32_t site, enum gpubpf_site kind,
-		  const struct gpubpf_kernel_info *info)
+int gpubpf_insert(struct gpubpf_insertions *to, uint32_t site, enum gpubpf_site kind, const struct gpubpf_kernel_info *info)
 {
 	int err = 0;
 
@@ -143,7 +142,7 @@ const char *gpubpf_worker_program(enum gpubpf_worker_kind kind)
 {
 	static const char *const programs[GPUBPF_NWORKERS] = {
 		[GPUBPF_WORKER_COMPILE] = "gpubpf-compile", [GPUBPF_WORKER_CLREAD] = "gpubpf-clread",
-		[GPUBPF_WORKER_BUILD] = "gpubpf-build", [GPUBPF_WORKER_ASSEMBLE] = "gpubpf-assemble",
+		[GPUBPF_WORKER_BUILD] = "gpubpf-build",     [GPUBPF_WORKER_ASSEMBLE] = "gpubpf-assemble",
 		[GPUBPF_WORKER_PTXAS] = "gpubpf-ptxas",
 	};
 
@@ -153,8 +152,10 @@ const char *gpubpf_worker_program(enum gpubpf_worker_kind kind)
 bool gpubpf_caps_accept_image(const struct gpubpf_device_caps *caps, enum gpubpf_image_kind kind)
 {
 	static const uint64_t bits[] = {
-		[GPUBPF_IMAGE_SPIRV] = GPUBPF_CAP_ACCEPTS_SPIRV, [GPUBPF_IMAGE_OPENCL_C] = GPUBPF_CAP_ACCEPTS_OPENCL_C,
-		[GPUBPF_IMAGE_PTX] = GPUBPF_CAP_ACCEPTS_PTX, [GPUBPF_IMAGE_CUBIN] = GPUBPF_CAP_ACCEPTS_PTX,
+		[GPUBPF_IMAGE_SPIRV] = GPUBPF_CAP_ACCEPTS_SPIRV,
+		[GPUBPF_IMAGE_OPENCL_C] = GPUBPF_CAP_ACCEPTS_OPENCL_C,
+		[GPUBPF_IMAGE_PTX] = GPUBPF_CAP_ACCEPTS_PTX,
+		[GPUBPF_IMAGE_CUBIN] = GPUBPF_CAP_ACCEPTS_PTX,
 		[GPUBPF_IMAGE_AMDGPU] = GPUBPF_CAP_ACCEPTS_AMDGPU,
 	};
 

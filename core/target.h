@@ -18,43 +18,43 @@ struct gpubpf_twin_piece;
 #define GPUBPF_TWIN_PREFIX "gpubpf_twin_" /* beginning of a twin's name; the kernel's name in its short form follows */
 
 enum gpubpf_kernel_flags {
-	GPUBPF_KINFO_BARRIER = 1 << 0,   /* it, or a function that it calls, has a barrier or a group function */
-	GPUBPF_KINFO_LOCAL = 1 << 1,     /* it declares local (shared) variables */
-	GPUBPF_KINFO_GLOBALS = 1 << 2,   /* it is not a kernel but a function that kernels call */
-	GPUBPF_KINFO_FUNCTION = 1 << 3,  /* it can be probed only at its entry; reason says why */
+	GPUBPF_KINFO_BARRIER = 1 << 0,    /* it, or a function that it calls, has a barrier or a group function */
+	GPUBPF_KINFO_LOCAL = 1 << 1,      /* it declares local (shared) variables */
+	GPUBPF_KINFO_GLOBALS = 1 << 2,    /* it is not a kernel but a function that kernels call */
+	GPUBPF_KINFO_FUNCTION = 1 << 3,   /* it can be probed only at its entry; reason says why */
 	GPUBPF_KINFO_ENTRY_ONLY = 1 << 4, /* it can be probed only at its entry; reason explains why */
 };
 
 /* one kernel of an application's image, as inspect() reports it, or one function that kernels can call */
 struct gpubpf_kernel_info {
-	char name[256];            /* its name in the runtime (mangled) */
+	char name[256]; /* its name in the runtime (mangled) */
 	struct gpubpf_param *params;
 	uint32_t nparams;
-	uint32_t regs;             /* registers per thread; 0: unknown */
-	char arch[16];             /* "sm_90" for machine code that may support several architectures; else "" */
-	uint32_t flags;            /* enum gpubpf_kernel_flags */
-	uint32_t *callees;         /* indices in inspect()'s list of the FUNCTIONs that it calls directly */
+	uint32_t regs;     /* registers per thread; 0: unknown */
+	char arch[16];     /* "sm_90" for machine code that may support several architectures; else "" */
+	uint32_t flags;    /* enum gpubpf_kernel_flags */
+	uint32_t *callees; /* indices in inspect()'s list of the FUNCTIONs that it calls directly */
 	uint32_t ncallees;
 	struct gpubpf_place *places; /* places in its own code, sorted by kind, then by id; their member function is
 				      * NULL */
 	uint32_t nplaces;
-	char reason[240];          /* why it cannot be probed; "" if it can */
+	char reason[240]; /* why it cannot be probed; "" if it can */
 };
 
 /* A thread's registers at a place of machine code. Each has 32 bits. */
 struct gpubpf_live {
-	uint32_t most;             /* number of registers that the code can name */
-	uint32_t from, to;         /* registers from `from` up to, not including, `to` hold live values, or pending
+	uint32_t most;     /* number of registers that the code can name */
+	uint32_t from, to; /* registers from `from` up to, not including, `to` hold live values, or pending
 				    * operations of the kernel may still write them. A probe that writes only other
 				    * registers saves nothing and waits for nothing */
 };
 
 enum gpubpf_worker_kind {
-	GPUBPF_WORKER_COMPILE,     /* compiles with LLVM */
-	GPUBPF_WORKER_CLREAD,      /* parses with libclang */
-	GPUBPF_WORKER_BUILD,       /* runs a vendor's OpenCL compiler; runs no target */
-	GPUBPF_WORKER_ASSEMBLE,    /* runs NVIDIA's assembler for probes; runs no target */
-	GPUBPF_WORKER_PTXAS,       /* runs NVIDIA's assembler as a program that the user installed, for whole twins;
+	GPUBPF_WORKER_COMPILE,  /* compiles with LLVM */
+	GPUBPF_WORKER_CLREAD,   /* parses with libclang */
+	GPUBPF_WORKER_BUILD,    /* runs a vendor's OpenCL compiler; runs no target */
+	GPUBPF_WORKER_ASSEMBLE, /* runs NVIDIA's assembler for probes; runs no target */
+	GPUBPF_WORKER_PTXAS,    /* runs NVIDIA's assembler as a program that the user installed, for whole twins;
 				    * runs no target */
 	GPUBPF_NWORKERS,
 };
@@ -69,34 +69,34 @@ enum gpubpf_worker_kind {
 #define GPUBPF_IMAGES(kind) (1u << GPUBPF_IMAGE_##kind) /* sets of enum gpubpf_image_kind */
 
 struct gpubpf_target_info {
-	const char *name;          /* "ptx" */
-	const char *meaning;       /* "NVIDIA PTX text" */
+	const char *name;                /* "ptx" */
+	const char *meaning;             /* "NVIDIA PTX text" */
 	const struct gpubpf_target *ops; /* NULL: its operations are not linked into this process */
-	enum gpubpf_worker_kind worker; /* the worker that runs its operations */
-	enum gpubpf_image_kind output; /* the kind of image that emit produces */
-	uint32_t images;           /* set of GPUBPF_IMAGES that inspect and inject accept. Of several targets for a
+	enum gpubpf_worker_kind worker;  /* the worker that runs its operations */
+	enum gpubpf_image_kind output;   /* the kind of image that emit produces */
+	uint32_t images; /* set of GPUBPF_IMAGES that inspect and inject accept. Of several targets for a
 				    * kind, the first in the registry that does not decline the image gets it */
-	uint32_t places;           /* set of GPUBPF_SITE_BIT (core/model/places.h): places that it supports on every
+	uint32_t places; /* set of GPUBPF_SITE_BIT (core/model/places.h): places that it supports on every
 				    * device */
 	struct {
-		uint64_t bits;     /* on devices with all of these capabilities (enum gpubpf_cap_bits), */
-		uint32_t places;   /* it also supports these places; */
-		const char *why;   /* why other devices do not support them, a clause of at most 64 bytes */
+		uint64_t bits;   /* on devices with all of these capabilities (enum gpubpf_cap_bits), */
+		uint32_t places; /* it also supports these places; */
+		const char *why; /* why other devices do not support them, a clause of at most 64 bytes */
 	} where;
 	struct {
-		uint32_t places;   /* no device supports these places: */
-		const char *why;   /* the reason, a clause of at most 64 bytes */
+		uint32_t places; /* no device supports these places: */
+		const char *why; /* the reason, a clause of at most 64 bytes */
 	} never[2];
 	uint32_t probes;           /* not 0: inject receives the probes as a piece of one of these GPUBPF_IMAGES,
 				    * which another target has emitted */
 	bool emits;                /* it implements emit (gpubpf prog dump) */
 	bool builds;               /* GPUBPF_WORKER_BUILD must compile the pieces before the agent loads them */
-	bool has_env_params;             /* its twins get the arena's address and the launch's number as extra arguments */
+	bool has_env_params;       /* its twins get the arena's address and the launch's number as extra arguments */
 	const char *const *closed; /* globs of the names of files whose code gpubpf changes only on the user's
 				    * request, NULL at the end; or NULL */
 	bool assembled;            /* inject receives the probes as machine code: GPUBPF_WORKER_ASSEMBLE has
 				    * assembled the output of emit */
-	bool appends_code;          /* the text of a twin may be followed, after a NUL, by the output of
+	bool appends_code;         /* the text of a twin may be followed, after a NUL, by the output of
 				     * GPUBPF_WORKER_PTXAS for that text. It is if the piece's options are not "" */
 	bool machine;              /* its images are machine code, in which probes share the kernel's registers; it
 				    * implements live */
@@ -111,8 +111,8 @@ struct gpubpf_target {
 	 * adds a kernel gpubpf_run_<site> that calls it. With opts->one_kernel, adds one kernel that can call any
 	 * (conformance). Mandatory if info.emits.
 	 */
-	int (*emit)(const struct gpubpf_lower_job *job, const struct gpubpf_target_opts *opts,
-		    struct gpubpf_blob *out, struct gpubpf_diag *diag);
+	int (*emit)(const struct gpubpf_lower_job *job, const struct gpubpf_target_opts *opts, struct gpubpf_blob *out,
+		    struct gpubpf_diag *diag);
 	/*
 	 * Lists the kernels of an image with their parameters and places. If info has places in functions, also lists
 	 * the functions that kernels call. *kernels is one malloc'd block. -ENOENT with a diagnostic declines the
@@ -125,8 +125,8 @@ struct gpubpf_target {
 	 * Returns a text for GPUBPF_WORKER_BUILD to answer. With the answer, inspect and inject parse the image as the
 	 * device's compiler does. *out stays empty if no text is needed. Mandatory if info.queries.
 	 */
-	int (*query)(const struct gpubpf_image *image, const struct gpubpf_device_caps *caps, struct gpubpf_twin_image *out,
-		     struct gpubpf_diag *diag);
+	int (*query)(const struct gpubpf_image *image, const struct gpubpf_device_caps *caps,
+		     struct gpubpf_twin_image *out, struct gpubpf_diag *diag);
 	/*
 	 * Makes the twin image: each kernel that a site of the job names, with the sites' bodies at the job's
 	 * insertions. A twin's kernel has the name GPUBPF_TWIN_PREFIX <name>. Each kernel that cannot be probed gets a
@@ -134,8 +134,7 @@ struct gpubpf_target {
 	 * info.images.
 	 */
 	int (*inject)(const struct gpubpf_image *image, const struct gpubpf_lower_job *job,
-		      const struct gpubpf_target_opts *opts, struct gpubpf_twin_image *out,
-		      struct gpubpf_diag *diag);
+		      const struct gpubpf_target_opts *opts, struct gpubpf_twin_image *out, struct gpubpf_diag *diag);
 	/* Returns the live registers at a place of a kernel; both come from inspect. Mandatory if info.machine. */
 	struct gpubpf_live (*live)(const struct gpubpf_kernel_info *kernel, const struct gpubpf_place *place);
 	/*
@@ -154,7 +153,7 @@ struct gpubpf_twin_image {
 	struct gpubpf_twin_piece {
 		enum gpubpf_image_kind kind;
 		struct gpubpf_blob blob;
-		const char *options;   /* compile options of this piece; memory of the job, of the blob, or static.
+		const char *options; /* compile options of this piece; memory of the job, of the blob, or static.
 				        * NULL: none */
 	} piece[3];
 	uint32_t npieces;
@@ -165,9 +164,9 @@ struct gpubpf_twin_image {
 	uint32_t *twins;
 	uint32_t ntwins;
 	struct gpubpf_twin_refusal {
-		uint32_t site;         /* index in the job; the other sites on its kernel are refused with it */
+		uint32_t site; /* index in the job; the other sites on its kernel are refused with it */
 		char reason[240];
-	} *refused;                    /* malloc'd */
+	} *refused; /* malloc'd */
 	uint32_t nrefused;
 };
 
@@ -178,7 +177,8 @@ const struct gpubpf_target_info *gpubpf_target_find(const char *name);
  * Returns the next target after `last` that accepts images of a kind, in order of preference. `last` is NULL for the
  * first.
  */
-const struct gpubpf_target_info *gpubpf_target_next_accepting(enum gpubpf_image_kind kind, const struct gpubpf_target_info *last);
+const struct gpubpf_target_info *gpubpf_target_next_accepting(enum gpubpf_image_kind kind,
+							      const struct gpubpf_target_info *last);
 /* Returns the target of that name if it accepts images, else NULL. */
 const struct gpubpf_target_info *gpubpf_target_route(const char *name);
 /* Does another target accept a kind of image that the named target accepts? */
@@ -200,8 +200,8 @@ uint32_t gpubpf_target_places(const struct gpubpf_target_info *t, const struct g
 /*
  * Does the target support the site on that device? If not, writes a reason to why[], a clause that is never truncated.
  */
-bool gpubpf_target_supports(const struct gpubpf_target_info *t, const struct gpubpf_device_caps *caps, enum gpubpf_site site,
-			 char why[GPUBPF_REFUSAL_SIZE]);
+bool gpubpf_target_supports(const struct gpubpf_target_info *t, const struct gpubpf_device_caps *caps,
+			    enum gpubpf_site site, char why[GPUBPF_REFUSAL_SIZE]);
 
 /* a growing list of insertions, malloc'd */
 struct gpubpf_insertions {
@@ -221,10 +221,10 @@ int gpubpf_insert_at(struct gpubpf_insertions *to, uint32_t site, const struct g
 struct gpubpf_inserting {
 	const struct gpubpf_lower_job *job;
 	const char *kernel;
-	uint32_t nfound;           /* number of insertions found so far */
+	uint32_t nfound; /* number of insertions found so far */
 	/* by kind, the index after the insertion found last: in code order, the next one is there */
 	uint32_t next[GPUBPF_NSITES];
-	bool listed;               /* kinds[] contains the kinds of places that have an insertion */
+	bool listed; /* kinds[] contains the kinds of places that have an insertion */
 	bool kinds[GPUBPF_NSITES];
 };
 /* Returns the site whose body belongs at a place; UINT32_MAX: none. Call it once per place. */

@@ -29,7 +29,7 @@
  * lock.
  */
 struct gpubpf_plan {
-	uint64_t generation;                        /* always even */
+	uint64_t generation; /* always even */
 	uint32_t n;
 	struct gpubpf_plan_entry entry[];
 };
@@ -67,8 +67,8 @@ struct gpubpf_hook_program {
 	pthread_mutex_t lock;
 	pthread_cond_t cond;
 	struct gpubpf_twin_module *modules;
-	bool closed;                                /* the last owner is gone: no twin module stays loaded */
-	char *_Atomic kernels;                      /* all kernel names, separated by ';', or NULL before the query */
+	bool closed;           /* the last owner is gone: no twin module stays loaded */
+	char *_Atomic kernels; /* all kernel names, separated by ';', or NULL before the query */
 };
 
 /*
@@ -78,12 +78,12 @@ struct gpubpf_hook_program {
  */
 struct gpubpf_hook_binding {
 	struct gpubpf_hook_binding *next;
-	const struct gpubpf_twin_module *module;    /* NULL: out of memory, or too many modules */
-	void *twin;                                 /* NULL: refused */
+	const struct gpubpf_twin_module *module; /* NULL: out of memory, or too many modules */
+	void *twin;                              /* NULL: refused */
 	uint32_t twin_flags;
-	bool has_no_place;                          /* no twin: no attached program has a place in the kernel */
+	bool has_no_place; /* no twin: no attached program has a place in the kernel */
 	char reason[240];
-	uint32_t nlinks, links[];                   /* indices of the plan's links whose patterns match this kernel */
+	uint32_t nlinks, links[]; /* indices of the plan's links whose patterns match this kernel */
 };
 
 #define GPUBPF_NO_PLAN UINT64_MAX
@@ -94,13 +94,13 @@ struct gpubpf_dispatch_entry {
 	struct gpubpf_hook_kernel *kernel;
 	struct gpubpf_hook_device *device;
 	struct gpubpf_kernel_entry *entry;
-	atomic_uint_fast64_t plan;                  /* plan generation of `binding`; GPUBPF_NO_PLAN: none yet */
+	atomic_uint_fast64_t plan;                     /* plan generation of `binding`; GPUBPF_NO_PLAN: none yet */
 	_Atomic(struct gpubpf_hook_binding *) binding; /* NULL: nothing is attached to the kernel */
-	struct gpubpf_hook_binding *bindings;       /* all bindings; protected by the kernel's lock */
-	atomic_bool is_prefetched, is_unused;       /* not launched since a prefetch; and the prefetch waited */
-	atomic_bool is_refreshing;                  /* an agent thread is refreshing the binding */
-	atomic_uint registers;                      /* register limit of its twin, per GPU thread; 0: no limit */
-	bool limit_unreachable;                     /* no twin within a register limit can be built; kernel's lock */
+	struct gpubpf_hook_binding *bindings;          /* all bindings; protected by the kernel's lock */
+	atomic_bool is_prefetched, is_unused;          /* not launched since a prefetch; and the prefetch waited */
+	atomic_bool is_refreshing;                     /* an agent thread is refreshing the binding */
+	atomic_uint registers;                         /* register limit of its twin, per GPU thread; 0: no limit */
+	bool limit_unreachable;                        /* no twin within a register limit can be built; kernel's lock */
 };
 
 /* Does a launch get a twin now? */
@@ -114,13 +114,13 @@ static inline bool gpubpf_entry_has_twin(const struct gpubpf_dispatch_entry *dis
 struct gpubpf_hook_kernel {
 	struct gpubpf_hook_program *program;
 	void *adapter;
-	atomic_bool is_matched;                     /* the plan, or an earlier plan, has a pattern that matches it */
-	atomic_bool gone;                           /* the application released it; adapter handles are invalid */
+	atomic_bool is_matched; /* the plan, or an earlier plan, has a pattern that matches it */
+	atomic_bool gone;       /* the application released it; adapter handles are invalid */
 	atomic_uint refs;
 	uint32_t generation;
 	pthread_mutex_t lock;
 	_Atomic(struct gpubpf_dispatch_entry *) dispatches;
-	char name[GPUBPF_NAME_SIZE];                /* name as the session knows it; gpubpf_name_short() */
+	char name[GPUBPF_NAME_SIZE]; /* name as the session knows it; gpubpf_name_short() */
 	char full_name[];
 };
 

@@ -119,7 +119,8 @@ static bool is_loaded(const struct gpubpf_kept *kept)
 	       (dl_iterate_phdr(find_object, &s) && s.object == kept->object && s.name_hash == kept->name_hash);
 }
 
-const char *gpubpf_kept_read(const struct gpubpf_kept *kept, void (*read)(const struct gpubpf_kept *kept, void *arg), void *arg)
+const char *gpubpf_kept_read(const struct gpubpf_kept *kept, void (*read)(const struct gpubpf_kept *kept, void *arg),
+			     void *arg)
 {
 	if (!kept->data)
 		return kept->why;

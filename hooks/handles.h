@@ -18,7 +18,7 @@
 struct gpubpf_kept {
 	const void *data;
 	size_t size;
-	bool owned;                  /* data is the agent's copy */
+	bool owned; /* data is the agent's copy */
 	const char *why;
 	/* if not owned: load address of the program or library that contains the image, and hash of its name */
 	uintptr_t object;
@@ -32,11 +32,12 @@ void gpubpf_kept_init_file(struct gpubpf_kept *kept, const char *path);
 void gpubpf_kept_copy(struct gpubpf_kept *kept, const struct gpubpf_kept *of);
 void gpubpf_kept_finish(struct gpubpf_kept *kept);
 /* Call read(kept, arg) if the data is still available. Returns NULL, or why it is not: its library may be unloaded. */
-const char *gpubpf_kept_read(const struct gpubpf_kept *kept, void (*read)(const struct gpubpf_kept *kept, void *arg), void *arg);
+const char *gpubpf_kept_read(const struct gpubpf_kept *kept, void (*read)(const struct gpubpf_kept *kept, void *arg),
+			     void *arg);
 
-struct gpubpf_handle {                   /* first member of the adapter's record */
+struct gpubpf_handle { /* first member of the adapter's record */
 	struct gpubpf_handle *next;
-	_Atomic(void *) handle;      /* NULL: dead */
+	_Atomic(void *) handle; /* NULL: dead */
 };
 
 #define GPUBPF_HANDLE_BUCKETS 1024
@@ -68,7 +69,6 @@ bool gpubpf_users_leave(struct gpubpf_users *users);
 bool gpubpf_users_kill(struct gpubpf_users *users);
 
 /* Call fn for each record, including dead ones. */
-void gpubpf_handles_each(struct gpubpf_handles *handles, void (*fn)(struct gpubpf_handle *record, void *arg),
-			 void *arg);
+void gpubpf_handles_each(struct gpubpf_handles *handles, void (*fn)(struct gpubpf_handle *record, void *arg), void *arg);
 
 #endif

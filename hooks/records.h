@@ -9,7 +9,7 @@
 #include <pthread.h>
 #include <stdint.h>
 
-struct gpubpf_record {               /* first member of the adapter's record */
+struct gpubpf_record { /* first member of the adapter's record */
 	struct gpubpf_record *next;
 	void *handle;
 	uint32_t refs;

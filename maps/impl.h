@@ -14,9 +14,9 @@ struct gpubpf_env;
 
 /* an error in a map definition: an attribute, its value, and the required value */
 struct gpubpf_map_fault {
-	const char *attr;        /* "key_size" */
+	const char *attr; /* "key_size" */
 	uint32_t is;
-	const char *must;        /* the required value, as text */
+	const char *must; /* the required value, as text */
 };
 
 /* limits for the size of a layout; the layout pass reduces them until the arena fits */
@@ -34,12 +34,12 @@ struct gpubpf_map_scale {
 typedef uint64_t gpubpf_map_op_fn(const struct gpubpf_env *env, const struct gpubpf_map_layout *l, const uint64_t *arg);
 
 struct gpubpf_map_impl {
-	const char *name;        /* "hash", part of the device library's function names */
+	const char *name; /* "hash", part of the device library's function names */
 	/* its operations have hundreds of instructions, so a module should contain each only once */
 	bool large;
-	bool has_glance;         /* it has a function gpubpf_<name>_glance(), which may find a look-up's address
+	bool has_glance;    /* it has a function gpubpf_<name>_glance(), which may find a look-up's address
 				  * faster, or return 0 */
-	uint32_t map_flags;      /* BPF_F_* flags that a definition may have in addition to the flags of all kinds */
+	uint32_t map_flags; /* BPF_F_* flags that a definition may have in addition to the flags of all kinds */
 
 	/*
 	 * Check the sizes of a definition, by bpf(2)'s rules if the kernel has the type, and correct members that have

@@ -98,9 +98,9 @@ void gpubpf_layout_propagate_use(const struct gpubpf_unit *unit, uint32_t *map_u
 
 bool gpubpf_layout_is_compatible(const struct gpubpf_map_layout *a, const struct gpubpf_map_layout *b)
 {
-	return a->type == b->type && a->flags == b->flags && a->key_size == b->key_size && a->value_size == b->value_size &&
-	       a->max_entries == b->max_entries && a->copies == b->copies && a->stride == b->stride &&
-	       a->copy_stride == b->copy_stride;
+	return a->type == b->type && a->flags == b->flags && a->key_size == b->key_size &&
+	       a->value_size == b->value_size && a->max_entries == b->max_entries && a->copies == b->copies &&
+	       a->stride == b->stride && a->copy_stride == b->copy_stride;
 }
 
 bool gpubpf_layout_supports_use(const struct gpubpf_map *map, const struct gpubpf_map_layout *l, uint32_t use)
@@ -112,7 +112,9 @@ bool gpubpf_layout_supports_use(const struct gpubpf_map *map, const struct gpubp
 
 uint64_t gpubpf_map_bytes(const struct gpubpf_map_layout *l)
 {
-	return l->flags & GPUBPF_LAYOUT_INTERLEAVED ? sizeof(struct gpubpf_map_ctl) + l->copies * l->max_entries * l->stride : l->size;
+	return l->flags & GPUBPF_LAYOUT_INTERLEAVED ?
+		       sizeof(struct gpubpf_map_ctl) + l->copies * l->max_entries * l->stride :
+		       l->size;
 }
 
 static void size_map(struct gpubpf_map_layout *l, const struct gpubpf_map *map, const struct gpubpf_map_scale *scale)
@@ -134,7 +136,9 @@ static bool is_plausible(const struct gpubpf_map *map, const struct gpubpf_map_s
 	uint64_t copies = type & GPUBPF_MAP_THREAD ? scale->threads : type & GPUBPF_MAP_COPIES ? scale->replicas : 1;
 	uint64_t value = gpubpf_align(map->value_size, 8);
 	uint64_t entry = type & GPUBPF_MAP_ASKED ? MAX_ASKED_ENTRY_BYTES :
-			 map->type->impl == &gpubpf_array_impl ? value : gpubpf_align(map->key_size, 8) + value + MAX_ENTRY_HEAD_BYTES;
+			 map->type->impl == &gpubpf_array_impl ?
+						   value :
+						   gpubpf_align(map->key_size, 8) + value + MAX_ENTRY_HEAD_BYTES;
 
 	if (__builtin_mul_overflow(map->max_entries * entry, copies, bytes))
 		*bytes = UINT64_MAX / 2;
@@ -160,7 +164,8 @@ static uint64_t *next_offset(const struct gpubpf_map_layout *l, uint64_t *at, ui
 /* Is the map summed, and so small that most of a replica's cache line would be unused? */
 static bool is_small(const struct gpubpf_map *map, const struct gpubpf_map_layout *l)
 {
-	return map->type->impl == &gpubpf_array_impl && l->copies > 1 && !(l->flags & (GPUBPF_LAYOUT_PLACED | GPUBPF_LAYOUT_LIVE)) &&
+	return map->type->impl == &gpubpf_array_impl && l->copies > 1 &&
+	       !(l->flags & (GPUBPF_LAYOUT_PLACED | GPUBPF_LAYOUT_LIVE)) &&
 	       l->flags & (GPUBPF_LAYOUT_SUM8 | GPUBPF_LAYOUT_SUM4) && l->max_entries * l->stride <= MAX_SMALL_BYTES;
 }
 
@@ -170,7 +175,8 @@ static bool is_small(const struct gpubpf_map *map, const struct gpubpf_map_layou
  */
 static uint64_t interleave_maps(struct gpubpf_map_layout *maps, const uint32_t *small, uint32_t n, uint64_t at)
 {
-	uint64_t ctl = gpubpf_align(at, GPUBPF_REPLICA_ALIGN), data = ctl + n * sizeof(struct gpubpf_map_ctl), bytes = 0, stride;
+	uint64_t ctl = gpubpf_align(at, GPUBPF_REPLICA_ALIGN), data = ctl + n * sizeof(struct gpubpf_map_ctl),
+		 bytes = 0, stride;
 
 	for (uint32_t i = 0; i < n; i++) {
 		struct gpubpf_map_layout *l = &maps[small[i]];
@@ -195,7 +201,8 @@ static uint64_t interleave_maps(struct gpubpf_map_layout *maps, const uint32_t *
  * returns more than max and sets *culprit.
  */
 static uint64_t lay_out_maps(const struct gpubpf_unit *unit, const struct gpubpf_layout_opts *opts,
-			const struct gpubpf_map_scale *scale, uint64_t max, struct gpubpf_layout *layout, uint32_t *culprit)
+			     const struct gpubpf_map_scale *scale, uint64_t max, struct gpubpf_layout *layout,
+			     uint32_t *culprit)
 {
 	uint32_t use[GPUBPF_MAX_MAPS] = { 0 }, small[GPUBPF_MAX_MAPS], nsmall = 0, i;
 	uint64_t at = layout->used, placed = layout->placed, limit = layout->own ? layout->size : max, align, bytes, *next;
@@ -249,7 +256,7 @@ static uint64_t lay_out_maps(const struct gpubpf_unit *unit, const struct gpubpf
 }
 
 static int report_too_large(const struct gpubpf_unit *unit, const struct gpubpf_layout *layout, uint32_t culprit,
-		     uint64_t max, struct gpubpf_diag *diag)
+			    uint64_t max, struct gpubpf_diag *diag)
 {
 	const struct gpubpf_map *map = culprit < unit->nmaps ? &unit->maps[culprit] : NULL;
 	/* a map whose size is implausible has no layout */
@@ -259,9 +266,9 @@ static int report_too_large(const struct gpubpf_unit *unit, const struct gpubpf_
 	if (diag && map)
 		gpubpf_diag_where(diag, "map %s", map->name);
 	gpubpf_diag_set(diag, GPUBPF_E_BAD_MAP, GPUBPF_NOPC,
-			"the map needs %s%llu bytes on the device; %llu of the %llu bytes for %s are left", bound ? "up to " : "",
-			map ? (unsigned long long)layout->maps[culprit].size : 0ull, (unsigned long long)left,
-			(unsigned long long)(layout->nmaps ? max - layout->used : max),
+			"the map needs %s%llu bytes on the device; %llu of the %llu bytes for %s are left",
+			bound ? "up to " : "", map ? (unsigned long long)layout->maps[culprit].size : 0ull,
+			(unsigned long long)left, (unsigned long long)(layout->nmaps ? max - layout->used : max),
 			layout->nmaps ? "maps added later" : "all maps");
 	gpubpf_diag_remedy(diag, "give it fewer entries (max_entries) or smaller values");
 	return -E2BIG;
@@ -278,7 +285,8 @@ static uint64_t hash_bytes(uint64_t hash, const void *data, size_t size)
 
 uint64_t gpubpf_layout_granules(const struct gpubpf_layout *layout)
 {
-	return layout->allocations ? layout->allocations + layout->allocation_tables * (uint64_t)GPUBPF_ALLOCATION_TABLE : 0;
+	return layout->allocations ? layout->allocations + layout->allocation_tables * (uint64_t)GPUBPF_ALLOCATION_TABLE :
+				     0;
 }
 
 static void compute_hash(struct gpubpf_layout *layout)

@@ -29,37 +29,37 @@
 #define GPUBPF_ARENA_ALIGN 4096
 #define GPUBPF_REPLICA_ALIGN 128 /* alignment in bytes of copies that different multiprocessors write: a cache line */
 
-struct gpubpf_arena_hdr {        /* at arena offset 0; 256 bytes */
+struct gpubpf_arena_hdr { /* at arena offset 0; 256 bytes */
 	u64 magic;
 	u32 version;
 	u32 nmaps;
-	u64 size;                /* size of the arena in bytes, including room for later segments */
-	u64 layout_hash;         /* hash of all layouts: a twin must not run on an arena with another hash */
-	u64 maps_off;            /* arena offset of struct gpubpf_map_layout[GPUBPF_ARENA_ROWS]; the first nmaps rows
+	u64 size;        /* size of the arena in bytes, including room for later segments */
+	u64 layout_hash; /* hash of all layouts: a twin must not run on an arena with another hash */
+	u64 maps_off;    /* arena offset of struct gpubpf_map_layout[GPUBPF_ARENA_ROWS]; the first nmaps rows
 				  * are valid */
-	u64 base;                /* device address of the arena, written by the agent */
-	u32 replicas;            /* number of copies that multiprocessors write to; greater than any result of helper
+	u64 base;        /* device address of the arena, written by the agent */
+	u32 replicas;    /* number of copies that multiprocessors write to; greater than any result of helper
 				  * 509 */
-	u32 threads;             /* number of threads for which per-thread maps have room */
+	u32 threads;     /* number of threads for which per-thread maps have room */
 	/*
 	 * CLOCK_MONOTONIC in ns = clock_ns + (cycles - clock_cycles) * clock_mult / 2^32. clock_mult is 2^32 if cycles
 	 * are ns, and 0 until the agent has calibrated the clock.
 	 */
 	u64 clock_cycles, clock_ns, clock_mult;
-	u64 clock_error_ns;      /* largest measured uncertainty of the calibration, in ns */
-	u64 thread_drops;        /* number of look-ups in per-thread maps by threads beyond `threads` */
-	u64 print_ring;          /* arena offset of the print ring's layout; 0: none */
-	u64 used;                /* end of the last segment, in bytes; no later byte is in use */
+	u64 clock_error_ns; /* largest measured uncertainty of the calibration, in ns */
+	u64 thread_drops;   /* number of look-ups in per-thread maps by threads beyond `threads` */
+	u64 print_ring;     /* arena offset of the print ring's layout; 0: none */
+	u64 used;           /* end of the last segment, in bytes; no later byte is in use */
 	/* end of the segments that a device with separate memory has, in bytes; the agent writes it */
 	u64 filled;
 	/* arena offset of the first table of the application's allocations; 0: no program uses them */
 	u64 allocations;
-	u64 allocation_tables;   /* number of these tables */
-	u64 own;                 /* bytes of the arena that are in the device's memory; each map after them has
+	u64 allocation_tables; /* number of these tables */
+	u64 own;               /* bytes of the arena that are in the device's memory; each map after them has
 				  * separate memory */
-	u64 given;               /* number of rows whose maps agents may copy to devices; the tool writes it */
-	u64 granules;            /* arena offset of the table of granules; 0: no program uses allocations */
-	u64 unix_ns;             /* CLOCK_REALTIME minus CLOCK_MONOTONIC, in ns */
+	u64 given;             /* number of rows whose maps agents may copy to devices; the tool writes it */
+	u64 granules;          /* arena offset of the table of granules; 0: no program uses allocations */
+	u64 unix_ns;           /* CLOCK_REALTIME minus CLOCK_MONOTONIC, in ns */
 	u64 pad[11];
 };
 
@@ -85,15 +85,15 @@ struct gpubpf_arena_hdr {        /* at arena offset 0; 256 bytes */
 
 /* The location of a map. Each map type's file explains ctl, data, stride and copy_stride. */
 struct gpubpf_map_layout {
-	u32 type;                /* BPF_MAP_TYPE_* or 1501.. */
-	u32 flags;               /* enum gpubpf_layout_flags */
+	u32 type;  /* BPF_MAP_TYPE_* or 1501.. */
+	u32 flags; /* enum gpubpf_layout_flags */
 	u32 key_size, value_size;
 	u32 max_entries;
-	u32 copies;              /* number of replicas, of threads, or 1 */
-	u64 ctl;                 /* arena offset of control words: buckets, heads, counters */
-	u64 data;                /* arena offset of values, elements or records: see the file of the map's type */
-	u64 stride;              /* bytes from one value (element) to the next */
-	u64 copy_stride;         /* bytes from one copy to the next */
+	u32 copies;      /* number of replicas, of threads, or 1 */
+	u64 ctl;         /* arena offset of control words: buckets, heads, counters */
+	u64 data;        /* arena offset of values, elements or records: see the file of the map's type */
+	u64 stride;      /* bytes from one value (element) to the next */
+	u64 copy_stride; /* bytes from one copy to the next */
 	/*
 	 * bytes from ctl to the end of data. If several maps share their copies (GPUBPF_LAYOUT_INTERLEAVED), the first
 	 * map has the size of all, and the others have 0.
@@ -102,19 +102,19 @@ struct gpubpf_map_layout {
 };
 
 enum gpubpf_layout_flags {
-	GPUBPF_LAYOUT_SUM8 = 1 << 0,  /* each multiprocessor has a copy; a reader sums them as u64s */
-	GPUBPF_LAYOUT_SUM4 = 1 << 1,  /* each multiprocessor has a copy; a reader sums them as u32s */
+	GPUBPF_LAYOUT_SUM8 = 1 << 0, /* each multiprocessor has a copy; a reader sums them as u64s */
+	GPUBPF_LAYOUT_SUM4 = 1 << 1, /* each multiprocessor has a copy; a reader sums them as u32s */
 	GPUBPF_LAYOUT_RDONLY = 1 << 2,
 	GPUBPF_LAYOUT_DELETES = 1 << 3, /* a device program deletes keys, so an update in place must pin the element */
 	GPUBPF_LAYOUT_PERF = 1 << 4,    /* a full ring returns -ENOSPC (helper 25), not -EAGAIN (helper 130) */
 	GPUBPF_LAYOUT_COPIES = 1 << 5,  /* the copies are independent values (PERCPU_ARRAY), not summands */
 	GPUBPF_LAYOUT_RING = 1 << 6,    /* a ring: the process that mirrors an arena empties it */
 	GPUBPF_LAYOUT_LRU = 1 << 8,     /* a full table evicts the least recently used keys */
-	GPUBPF_LAYOUT_ALL_COPIES = 1 << 7,    /* set for one call, not in a layout: the value argument has all
+	GPUBPF_LAYOUT_ALL_COPIES = 1 << 7, /* set for one call, not in a layout: the value argument has all
 					       * copies, one after the other (maps/kinds/hash.h) */
 	/* set for one call: the value argument holds the device address of the value, which is copied in whole words */
 	GPUBPF_LAYOUT_BY_ADDRESS = 1 << 9,
-	GPUBPF_LAYOUT_LIVE = 1 << 10,   /* the host reads and writes the map while kernels run */
+	GPUBPF_LAYOUT_LIVE = 1 << 10, /* the host reads and writes the map while kernels run */
 	/* its values are interleaved with other maps' values, and an agent copies them together */
 	GPUBPF_LAYOUT_INTERLEAVED = 1 << 13,
 	/* set for one call: the map is an element of a map of maps, and lanes may have different elements */
@@ -137,7 +137,7 @@ enum gpubpf_layout_flags {
 
 /* Words that every map has at the beginning of ctl. */
 struct gpubpf_map_ctl {
-	u64 drops;               /* number of records dropped, and of updates refused because the map was full */
+	u64 drops; /* number of records dropped, and of updates refused because the map was full */
 	u64 lock_timeouts;
 	u64 pad[14];
 };
@@ -151,9 +151,9 @@ struct gpubpf_map_ctl {
  * mirror's ring. Each of the two rings has its own positions (maps/host/mirror.h).
  */
 struct gpubpf_ring_copy {
-	u64 prod;                /* position up to which lanes have claimed bytes */
-	u64 drops;               /* number of records for which there was no room */
-	u64 full;                /* 1 + the reader's counter when a lane found all rings full that it tries; 0: no
+	u64 prod;  /* position up to which lanes have claimed bytes */
+	u64 drops; /* number of records for which there was no room */
+	u64 full;  /* 1 + the reader's counter when a lane found all rings full that it tries; 0: no
 				  * lane did */
 	/* in a mirror, not 0: all records between the reader's position and prod have arrived completely */
 	u64 whole;
@@ -185,10 +185,10 @@ struct gpubpf_ring_copy {
  * read or do not.
  */
 struct gpubpf_allocation_head { /* 64 bytes */
-	u64 owner;               /* process id; 0: the table is free */
+	u64 owner;              /* process id; 0: the table is free */
 	u64 version;
-	u64 rows[2];             /* number of rows in each set */
-	u64 nmissing;            /* number of allocations without a row: the set was full, or the address is unknown */
+	u64 rows[2];  /* number of rows in each set */
+	u64 nmissing; /* number of allocations without a row: the set was full, or the address is unknown */
 	u64 pad[3];
 };
 #define GPUBPF_ALLOCATION_VERSION 8   /* below: offsets of members that the device library reads */

@@ -47,9 +47,9 @@ static bool is_addable(const struct gpubpf_map_view *view, uint32_t offset, uint
 	const struct gpubpf_map_layout *l = view->layout;
 	uint32_t summed = l->flags & GPUBPF_LAYOUT_SUM8 ? 8 : l->flags & GPUBPF_LAYOUT_SUM4 ? 4 : width;
 
-	return gpubpf_map_impl_of(view)->op[GPUBPF_OP_LOOKUP] && !(view->map->type->flags & (GPUBPF_MAP_COPIES | GPUBPF_MAP_OF_MAPS)) &&
-	       (width == 4 || width == 8) && width == summed && !(offset % width) && offset < l->value_size &&
-	       width <= l->value_size - offset;
+	return gpubpf_map_impl_of(view)->op[GPUBPF_OP_LOOKUP] &&
+	       !(view->map->type->flags & (GPUBPF_MAP_COPIES | GPUBPF_MAP_OF_MAPS)) && (width == 4 || width == 8) &&
+	       width == summed && !(offset % width) && offset < l->value_size && width <= l->value_size - offset;
 }
 
 /* Find the address of a key's value. If the key does not exist, insert a value of zeros. */
@@ -90,8 +90,8 @@ int gpubpf_map_add(const struct gpubpf_map_view *view, const void *key, uint32_t
 	return err;
 }
 
-int gpubpf_map_exchange(const struct gpubpf_map_view *view, const void *key, uint32_t offset, uint32_t width, uint64_t old,
-			uint64_t value)
+int gpubpf_map_exchange(const struct gpubpf_map_view *view, const void *key, uint32_t offset, uint32_t width,
+			uint64_t old, uint64_t value)
 {
 	const struct gpubpf_env env = { .arena = (uintptr_t)view->arena };
 	u64 address, was;
@@ -103,7 +103,8 @@ int gpubpf_map_exchange(const struct gpubpf_map_view *view, const void *key, uin
 	address = gpubpf_host_lookup(&env, view, key);
 	if (!address)
 		return -ENOENT;
-	was = width == 8 ? gpubpf_cas_u64(address + offset, old, value) : gpubpf_cas_u32(address + offset, (u32)old, (u32)value);
+	was = width == 8 ? gpubpf_cas_u64(address + offset, old, value) :
+			   gpubpf_cas_u32(address + offset, (u32)old, (u32)value);
 	return was == old ? 0 : -EAGAIN;
 }
 

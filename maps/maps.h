@@ -19,33 +19,33 @@
 struct gpubpf_diag;
 
 struct gpubpf_layout_opts {
-	uint32_t replicas;       /* number of multiprocessors (compute units), at least 1 */
+	uint32_t replicas; /* number of multiprocessors (compute units), at least 1 */
 	/* number of threads for which per-thread maps have room; 0: 1 << 20, or fewer if memory is short */
 	uint32_t threads;
-	uint64_t max_size;       /* maximum size of all maps in bytes; 0: 1 GiB */
-	uint64_t spare;          /* bytes reserved after the maps for later segments */
-	uint32_t print_bytes;    /* size of the print ring, a power of two; 0: none */
+	uint64_t max_size;          /* maximum size of all maps in bytes; 0: 1 GiB */
+	uint64_t spare;             /* bytes reserved after the maps for later segments */
+	uint32_t print_bytes;       /* size of the print ring, a power of two; 0: none */
 	uint32_t allocation_tables; /* number of tables of the application's allocations; 0: none */
-	uint32_t ring_bytes;     /* total size of the rings of a PERF_EVENT_ARRAY; 0: 4 MiB, more on large devices */
-	const uint32_t *map_use; /* [unit->nmaps] union of the programs' facts, sets of enum gpubpf_map_use; decides
+	uint32_t ring_bytes;        /* total size of the rings of a PERF_EVENT_ARRAY; 0: 4 MiB, more on large devices */
+	const uint32_t *map_use;    /* [unit->nmaps] union of the programs' facts, sets of enum gpubpf_map_use; decides
 				  * replication */
 	/* [unit->nmaps] flags GPUBPF_LAYOUT_PLACED and LIVE of each map; NULL: all maps lie in the arena */
 	const uint32_t *places;
-	bool elsewhere;          /* also reserve room for later maps that are placed outside the arena */
+	bool elsewhere; /* also reserve room for later maps that are placed outside the arena */
 };
 
 struct gpubpf_layout {
 	struct gpubpf_map_layout *maps; /* [nmaps], with room for GPUBPF_MAX_MAPS; the array never moves */
 	uint32_t nmaps;
 	struct gpubpf_map_layout prints; /* layout of the print ring, if there is one */
-	uint64_t size;                  /* size of the arena in bytes; like `own`, a multiple of GPUBPF_ARENA_ALIGN */
-	uint64_t own;                   /* bytes of the arena that are in the device's memory; maps with another
+	uint64_t size;                   /* size of the arena in bytes; like `own`, a multiple of GPUBPF_ARENA_ALIGN */
+	uint64_t own;                    /* bytes of the arena that are in the device's memory; maps with another
 					 * placement follow them */
-	uint64_t used;                  /* end in bytes of the maps in the device's memory */
-	uint64_t placed;                /* end in bytes of the maps with another placement */
+	uint64_t used;                   /* end in bytes of the maps in the device's memory */
+	uint64_t placed;                 /* end in bytes of the maps with another placement */
 	uint64_t hash;
-	uint64_t print_ring;            /* arena offset of the print ring's row; 0: none */
-	uint64_t allocations;           /* arena offset of the allocation tables; 0: none */
+	uint64_t print_ring;  /* arena offset of the print ring's row; 0: none */
+	uint64_t allocations; /* arena offset of the allocation tables; 0: none */
 	uint32_t allocation_tables;
 	uint32_t replicas, threads;
 };
@@ -92,7 +92,7 @@ void gpubpf_arena_publish(void *arena, const struct gpubpf_layout *layout);
 /* One map in one mapping of an arena. */
 struct gpubpf_map_view {
 	void *arena;
-	const struct gpubpf_map *map;    /* NULL for the print ring */
+	const struct gpubpf_map *map;           /* NULL for the print ring */
 	const struct gpubpf_map_layout *layout; /* the tool's layout, never the arena's copy */
 };
 
@@ -114,8 +114,8 @@ int gpubpf_map_add(const struct gpubpf_map_view *view, const void *key, uint32_t
  * Replace the word of `width` bytes at `offset` of an existing key's value by another, if it is `old`; -EAGAIN if it is
  * not. -EINVAL and -EPERM as for gpubpf_map_add().
  */
-int gpubpf_map_exchange(const struct gpubpf_map_view *view, const void *key, uint32_t offset, uint32_t width, uint64_t old,
-			uint64_t value);
+int gpubpf_map_exchange(const struct gpubpf_map_view *view, const void *key, uint32_t offset, uint32_t width,
+			uint64_t old, uint64_t value);
 /* Read the value and delete it; exactly one caller gets it. A write between the read and the deletion is lost. */
 int gpubpf_map_lookup_and_delete(const struct gpubpf_map_view *view, const void *key, void *value);
 /*
@@ -162,8 +162,8 @@ bool gpubpf_print_view(void *arena, const struct gpubpf_layout *layout, struct g
 struct gpubpf_print {
 	uint64_t kernel, launch;
 	uint64_t block[3], thread[3];
-	uint32_t prog;           /* index of the program in the unit */
-	char text[512];          /* the formatted text, without trailing newline */
+	uint32_t prog;  /* index of the program in the unit */
+	char text[512]; /* the formatted text, without trailing newline */
 };
 int gpubpf_print_decode(const void *arena, const struct gpubpf_unit *unit, const struct gpubpf_layout *layout,
 			const void *data, uint32_t size, struct gpubpf_print *print);

@@ -48,7 +48,8 @@ bool gpubpf_map_type_complete(const struct gpubpf_map_type *type)
 	const struct gpubpf_helper *helper;
 
 	for (size_t i = 0; (helper = gpubpf_helper_at(i)); i++)
-		if (gpubpf_op_row(helper->op)->function[0] && type->ops & GPUBPF_OP_BIT(helper->op) && !impl->op[helper->op])
+		if (gpubpf_op_row(helper->op)->function[0] && type->ops & GPUBPF_OP_BIT(helper->op) &&
+		    !impl->op[helper->op])
 			return false;
 	return impl->name && impl->check && impl->size && (impl->where || !impl->op[GPUBPF_OP_LOOKUP]) &&
 	       (impl->init || !(type->ops & GPUBPF_OP_BIT(GPUBPF_OP_ADDRESS)));

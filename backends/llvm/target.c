@@ -18,9 +18,13 @@ static int emit(const struct gpubpf_lower_job *job, const struct gpubpf_target_o
 		struct gpubpf_diag *diag)
 {
 	static const struct gpubpf_llvm_target target = {
-		.name = "llvm", .features = "", .library = gpubpf_bitcode_spirv,
-		.library_end = gpubpf_bitcode_spirv_end, .init = init,
-		.kernel_cc = 76 /* SPIR_KERNEL */, .site_cc = 75 /* SPIR_FUNC */,
+		.name = "llvm",
+		.features = "",
+		.library = gpubpf_bitcode_spirv,
+		.library_end = gpubpf_bitcode_spirv_end,
+		.init = init,
+		.kernel_cc = 76 /* SPIR_KERNEL */,
+		.site_cc = 75 /* SPIR_FUNC */,
 	};
 
 	return gpubpf_llvm_emit(&target, NULL, job, opts, GPUBPF_LLVM_IR, out, diag);
@@ -29,8 +33,7 @@ static int emit(const struct gpubpf_lower_job *job, const struct gpubpf_target_o
 static int validate(const struct gpubpf_twin_piece *piece, const struct gpubpf_device_caps *caps, struct gpubpf_diag *diag)
 {
 	LLVMContextRef ctx = LLVMContextCreate();
-	LLVMMemoryBufferRef text =
-		LLVMCreateMemoryBufferWithMemoryRangeCopy(piece->blob.data, piece->blob.size, "llvm");
+	LLVMMemoryBufferRef text = LLVMCreateMemoryBufferWithMemoryRangeCopy(piece->blob.data, piece->blob.size, "llvm");
 	LLVMModuleRef module = NULL;
 	char *why = NULL;
 	int err = 0;

@@ -15,7 +15,9 @@ static int write_text(struct cli_trace *trace, struct gpubpf_session *s, FILE *o
 {
 	struct gpubpf_report_opts opts = cli_report_opts(trace->args);
 
-	return cli_has(trace->args, OPT_REPORT) || cli_has(trace->args, OPT_VERBOSE) ? gpubpf_session__report(s, out, &opts) : 0;
+	return cli_has(trace->args, OPT_REPORT) || cli_has(trace->args, OPT_VERBOSE) ?
+		       gpubpf_session__report(s, out, &opts) :
+		       0;
 }
 
 static int add_json(struct cli_trace *trace, struct gpubpf_session *s, struct json_object *document)
@@ -28,8 +30,9 @@ static int add_json(struct cli_trace *trace, struct gpubpf_session *s, struct js
 /* Run the loader in a session that is already running. */
 static int join(const struct cli_args *args)
 {
-	struct gpubpf_environ_opts o = { .backend = cli_str(args, OPT_BACKEND, cli_env_backend()), .loaders = true,
-					.supervised = cli_has(args, OPT_SUPERVISE) };
+	struct gpubpf_environ_opts o = { .backend = cli_str(args, OPT_BACKEND, cli_env_backend()),
+					 .loaders = true,
+					 .supervised = cli_has(args, OPT_SUPERVISE) };
 	char path[512], why[600] = "out of memory", **env, **argv;
 	int status = cli_session_find(args, path, sizeof(path));
 

@@ -64,8 +64,10 @@ static int add_backend(struct suite_run *run, const char *backend)
 /* Add the devices of the run: those that the options name, or the interpreter and all devices of each runtime. */
 static int find_devices(struct suite_run *run, const char *only)
 {
-	static const struct gpubpf_device_caps host = { .backend = HOST, .name = "interpreter",
-							.driver = "gpubpf " GPUBPF_VERSION, .warp_size = 32,
+	static const struct gpubpf_device_caps host = { .backend = HOST,
+							.name = "interpreter",
+							.driver = "gpubpf " GPUBPF_VERSION,
+							.warp_size = 32,
 							.max_threads_per_block = 1024 };
 	bool alone = only && !strcmp(only, HOST);
 	const char *name;
@@ -93,8 +95,8 @@ static void show_progress(void *arg, size_t done)
 
 	progress->done = done;
 	if (isatty(STDERR_FILENO))
-		fprintf(stderr, "\r%s, %s: %zu of %u cases", progress->device->caps.backend, progress->device->caps.name, done,
-			progress->run->suite.ncases);
+		fprintf(stderr, "\r%s, %s: %zu of %u cases", progress->device->caps.backend,
+			progress->device->caps.name, done, progress->run->suite.ncases);
 }
 
 /*
@@ -109,8 +111,9 @@ static void run_devices(struct suite_run *run)
 		struct progress progress = { run, d, 0 };
 
 		suite_run_device(run, d, show_progress, &progress);
-		fprintf(stderr, "%s%s, %s: %u of %u cases passed, %u failed, %u skipped\n", isatty(STDERR_FILENO) ? "\r" : "",
-			d->caps.backend, d->caps.name, suite_count(run, d, NULL, SUITE_PASSED), run->suite.ncases,
+		fprintf(stderr, "%s%s, %s: %u of %u cases passed, %u failed, %u skipped\n",
+			isatty(STDERR_FILENO) ? "\r" : "", d->caps.backend, d->caps.name,
+			suite_count(run, d, NULL, SUITE_PASSED), run->suite.ncases,
 			suite_count(run, d, NULL, SUITE_FAILED), suite_count(run, d, NULL, SUITE_SKIPPED));
 	}
 	gpubpf_workers_reuse(false);
@@ -246,7 +249,8 @@ static int run_suite(const struct cli_args *args, struct suite_run *run)
 int gpubpf_cmd_conformance(const struct cli_args *args)
 {
 	const char *only = cli_str(args, OPT_ON, NULL);
-	struct suite_run run = { .target = cli_str(args, OPT_TARGET, NULL), .device = cli_str(args, OPT_DEVICE, NULL),
+	struct suite_run run = { .target = cli_str(args, OPT_TARGET, NULL),
+				 .device = cli_str(args, OPT_DEVICE, NULL),
 				 .verify = !cli_has(args, OPT_NO_VERIFY) };
 	char runtime_dir[4096], cache[4096];
 	int status;

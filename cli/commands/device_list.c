@@ -17,8 +17,9 @@
 static const char *clock_name(uint32_t clock)
 {
 	static const char *const names[GPUBPF_CLOCKS] = {
-		[GPUBPF_CLOCK_NONE] = "none", [GPUBPF_CLOCK_TSC] = "tsc", [GPUBPF_CLOCK_KHR] = "khr",
-		[GPUBPF_CLOCK_GLOBALTIMER] = "globaltimer", [GPUBPF_CLOCK_REALTIME] = "realtime", [GPUBPF_CLOCK_CYCLES] = "cycles",
+		[GPUBPF_CLOCK_NONE] = "none",         [GPUBPF_CLOCK_TSC] = "tsc",
+		[GPUBPF_CLOCK_KHR] = "khr",           [GPUBPF_CLOCK_GLOBALTIMER] = "globaltimer",
+		[GPUBPF_CLOCK_REALTIME] = "realtime", [GPUBPF_CLOCK_CYCLES] = "cycles",
 	};
 
 	assert(clock < GPUBPF_CLOCKS && names[clock]);

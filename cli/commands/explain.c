@@ -18,7 +18,7 @@
 struct seen {
 	char (*names)[256];
 	uint32_t n;
-	bool known;      /* the functions that at least one kernel calls are known */
+	bool known; /* the functions that at least one kernel calls are known */
 	char text[1200];
 };
 
@@ -86,32 +86,41 @@ static void explain_function(struct gpubpf_session *s, const struct subject *who
 	char buf[512];
 
 	if (!seen->known)
-		gpubpf_session_note(s, "%s: the functions that kernels call could not be determined; the report gives "
-				    "the reason for each kernel", who->is);
+		gpubpf_session_note(s,
+				    "%s: the functions that kernels call could not be determined; the report gives "
+				    "the reason for each kernel",
+				    who->is);
 	else if (!seen->n)
-		gpubpf_session_note(s, "%s: no inspected kernel calls a function, so there is no function %s; "
-				    "compilers inline functions that are not marked __noinline__", who->is, pattern);
+		gpubpf_session_note(s,
+				    "%s: no inspected kernel calls a function, so there is no function %s; "
+				    "compilers inline functions that are not marked __noinline__",
+				    who->is, pattern);
 	else if (near)
 		gpubpf_session_note(s, "%s: no function is named %s; kernels call: %s%s", who->is, pattern, seen->text,
 				    remedy(who, near, buf));
 	else
-		gpubpf_session_note(s, "%s: no function is named %s, or the compiler inlined it (mark it "
-				    "__noinline__); kernels call: %s", who->is, pattern, seen->text);
+		gpubpf_session_note(s,
+				    "%s: no function is named %s, or the compiler inlined it (mark it "
+				    "__noinline__); kernels call: %s",
+				    who->is, pattern, seen->text);
 }
 
 static void explain_place(struct gpubpf_session *s, const struct subject *who)
 {
-	gpubpf_session_note(s, "%s: no inspected kernel has a place gpu/%s/%s; gpubpf kernel list --places -- CMD "
-			    "lists marks, and lines of code that was compiled with them (nvcc -lineinfo)", who->is,
-			    gpubpf_place_kind(who->prog->site)->name, who->prog->pattern);
+	gpubpf_session_note(s,
+			    "%s: no inspected kernel has a place gpu/%s/%s; gpubpf kernel list --places -- CMD "
+			    "lists marks, and lines of code that was compiled with them (nvcc -lineinfo)",
+			    who->is, gpubpf_place_kind(who->prog->site)->name, who->prog->pattern);
 }
 
 static void explain_none(struct gpubpf_session *s, const struct subject *who)
 {
 	const char *place = gpubpf_place_kind(who->prog->site)->name;
 
-	gpubpf_session_note(s, "%s: none of its kernels has a place gpu/%s/; gpubpf kernel list --places -- CMD lists "
-			    "all places", who->is, place);
+	gpubpf_session_note(s,
+			    "%s: none of its kernels has a place gpu/%s/; gpubpf kernel list --places -- CMD lists "
+			    "all places",
+			    who->is, place);
 }
 
 static void explain_program(struct gpubpf_session *s, const struct subject *who)
@@ -162,13 +171,16 @@ static void explain_no_runtime(struct gpubpf_session *s, const char *backend, co
 	pid_t pid = ended ? cli_survivor(gpubpf_session__path(s), name, sizeof(name)) : 0;
 
 	if (pid)
-		note_nothing(s, "%s ended before it used a GPU runtime, and left %s (pid %d), which continues "
-				    "unprobed: probing ends with the program that was run; keep it in the foreground "
-				    "(services have an option for that)", command, name, pid);
+		note_nothing(s,
+			     "%s ended before it used a GPU runtime, and left %s (pid %d), which continues "
+			     "unprobed: probing ends with the program that was run; keep it in the foreground "
+			     "(services have an option for that)",
+			     command, name, pid);
 	else
-		note_nothing(s, "%s never used a GPU runtime that gpubpf knows%s%s%s; did it find a device (gpubpf device "
-				    "list), is it linked statically, or set-user-ID?", command, backend ? " (only " : "",
-				    backend ? backend : "", backend ? " was requested)" : "");
+		note_nothing(s,
+			     "%s never used a GPU runtime that gpubpf knows%s%s%s; did it find a device (gpubpf device "
+			     "list), is it linked statically, or set-user-ID?",
+			     command, backend ? " (only " : "", backend ? backend : "", backend ? " was requested)" : "");
 }
 
 static struct subject subject(const struct gpubpf_session *s, const struct gpubpf_prog *prog, const struct cli_program *text)
@@ -210,8 +222,8 @@ static bool has_run(const struct gpubpf_session *s, const struct gpubpf_prog *pr
 	for (uint32_t i = 0; i < unit->nprogs; i++) {
 		const struct gpubpf_prog *other = &unit->progs[i];
 
-		if (other->site == prog->site && !strcmp(other->name, prog->name) && !strcmp(other->pattern, prog->pattern) &&
-		    gpubpf_link__launches(&s->links[i]))
+		if (other->site == prog->site && !strcmp(other->name, prog->name) &&
+		    !strcmp(other->pattern, prog->pattern) && gpubpf_link__launches(&s->links[i]))
 			return true;
 	}
 	return false;
@@ -233,11 +245,11 @@ static void explain_never_run(struct gpubpf_session *s, const struct subject *wh
 	const struct gpubpf_kernel_stats *unprobed = unprobed_kernel(s, who->prog);
 
 	if (!s->nstats)
-		gpubpf_session_note(s, "%s never ran: it is attached to %s, and no launch of a kernel was seen in the session", who->is,
-				    who->prog->pattern);
+		gpubpf_session_note(s, "%s never ran: it is attached to %s, and no launch of a kernel was seen in the session",
+				    who->is, who->prog->pattern);
 	else if (unprobed)
-		gpubpf_session_note(s, "%s never ran: kernel %s is %s: %s", who->is, unprobed->name, gpubpf_report_outcome(unprobed),
-				    gpubpf_report_reason(s, unprobed));
+		gpubpf_session_note(s, "%s never ran: kernel %s is %s: %s", who->is, unprobed->name,
+				    gpubpf_report_outcome(unprobed), gpubpf_report_reason(s, unprobed));
 	else if (!gpubpf_report_is_matched(s, who->prog))
 		explain_program(s, who);
 	else if (!gpubpf_report_has_place(s, who->prog))
@@ -260,7 +272,8 @@ void cli_explain_loaders(struct gpubpf_session *s)
 			explain_never_run(s, &who);
 	}
 	if (printed > MAX_LISTED)
-		gpubpf_session_note(s, "%u more programs never ran; --report shows all kernels that were launched", printed - MAX_LISTED);
+		gpubpf_session_note(s, "%u more programs never ran; --report shows all kernels that were launched",
+				    printed - MAX_LISTED);
 }
 
 bool cli_is_nothing_probed(struct gpubpf_session *s)
@@ -292,14 +305,17 @@ static void explain_nothing(struct gpubpf_session *s)
 			first = &s->stats[i];
 	}
 	if (first)
-		note_nothing(s, "%llu launches of %u kernel%s ran without probes; %.200s: %s", launches,
-			     s->nstats, s->nstats == 1 ? "" : "s", first->name, gpubpf_report_reason(s, first));
+		note_nothing(s, "%llu launches of %u kernel%s ran without probes; %.200s: %s", launches, s->nstats,
+			     s->nstats == 1 ? "" : "s", first->name, gpubpf_report_reason(s, first));
 	else
-		note_nothing(s, "%llu launches of %u kernel%s ran without probes, because no program has a place in them; "
-			     "gpubpf kernel list --places -- CMD lists what can be probed", launches, s->nstats, s->nstats == 1 ? "" : "s");
+		note_nothing(s,
+			     "%llu launches of %u kernel%s ran without probes, because no program has a place in them; "
+			     "gpubpf kernel list --places -- CMD lists what can be probed",
+			     launches, s->nstats, s->nstats == 1 ? "" : "s");
 }
 
-void cli_explain(struct gpubpf_session *s, const struct cli_program *text, const char *backend, const char *command, bool ended)
+void cli_explain(struct gpubpf_session *s, const struct cli_program *text, const char *backend, const char *command,
+		 bool ended)
 {
 	if (!gpubpf_session__processes(s)) {
 		explain_no_runtime(s, backend, command, ended);

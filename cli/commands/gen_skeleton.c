@@ -18,17 +18,16 @@
  * The parts of a header's text, where @ stands for the object's name. The lists of maps and programs are inserted
  * between the parts.
  */
-static const char begin[] =
-	"/* What gpubpf gen skeleton made of an object; gpubpf-gen(8). Not to be changed by hand. */\n"
-	"#ifndef @_GPUBPF_SKEL_H\n"
-	"#define @_GPUBPF_SKEL_H\n"
-	"\n"
-	"#include <errno.h>\n"
-	"#include <stdbool.h>\n"
-	"#include <stdlib.h>\n"
-	"#include <string.h>\n"
-	"#include <gpubpf/gpubpf.h>\n"
-	"\n";
+static const char begin[] = "/* What gpubpf gen skeleton made of an object; gpubpf-gen(8). Not to be changed by hand. */\n"
+			    "#ifndef @_GPUBPF_SKEL_H\n"
+			    "#define @_GPUBPF_SKEL_H\n"
+			    "\n"
+			    "#include <errno.h>\n"
+			    "#include <stdbool.h>\n"
+			    "#include <stdlib.h>\n"
+			    "#include <string.h>\n"
+			    "#include <gpubpf/gpubpf.h>\n"
+			    "\n";
 
 static const char open_functions[] =
 	"static inline void @__detach(struct @ *obj)\n"
@@ -115,32 +114,30 @@ static const char open_functions[] =
 	"\tif (err < 0)\n"
 	"\t\treturn err;\n";
 
-static const char load_functions[] =
-	"\treturn @__read(obj);\n"
-	"}\n"
-	"\n"
-	"static inline struct @ *@__open_and_load(void)\n"
-	"{\n"
-	"\tstruct @ *obj = @__open();\n"
-	"\tint err = obj ? @__load(obj) : 0;\n"
-	"\n"
-	"\tif (err < 0) {\n"
-	"\t\t@__destroy(obj);\n"
-	"\t\terrno = -err;\n"
-	"\t\treturn NULL;\n"
-	"\t}\n"
-	"\treturn obj;\n"
-	"}\n"
-	"\n"
-	"/* 0, or -errno and what was attached stays so. */\n"
-	"static inline int @__attach(struct @ *obj)\n"
-	"{\n";
+static const char load_functions[] = "\treturn @__read(obj);\n"
+				     "}\n"
+				     "\n"
+				     "static inline struct @ *@__open_and_load(void)\n"
+				     "{\n"
+				     "\tstruct @ *obj = @__open();\n"
+				     "\tint err = obj ? @__load(obj) : 0;\n"
+				     "\n"
+				     "\tif (err < 0) {\n"
+				     "\t\t@__destroy(obj);\n"
+				     "\t\terrno = -err;\n"
+				     "\t\treturn NULL;\n"
+				     "\t}\n"
+				     "\treturn obj;\n"
+				     "}\n"
+				     "\n"
+				     "/* 0, or -errno and what was attached stays so. */\n"
+				     "static inline int @__attach(struct @ *obj)\n"
+				     "{\n";
 
-static const char end[] =
-	"\treturn 0;\n"
-	"}\n"
-	"\n"
-	"#endif\n";
+static const char end[] = "\treturn 0;\n"
+			  "}\n"
+			  "\n"
+			  "#endif\n";
 
 static void put(const char *text, const char *name)
 {
@@ -209,7 +206,8 @@ static bool names_fit(const struct gpubpf_unit *unit)
 		const struct gpubpf_map *map = &unit->maps[i];
 		const char *member = member_of(map);
 
-		if (!map->prototype && (!gen_is_identifier(member) || same_member(unit, i) || (map->global_data && is_reserved(member))))
+		if (!map->prototype &&
+		    (!gen_is_identifier(member) || same_member(unit, i) || (map->global_data && is_reserved(member))))
 			bad = map->name;
 	}
 	for (uint32_t i = 0; i < unit->nprogs && !bad; i++)
@@ -223,7 +221,9 @@ static bool names_fit(const struct gpubpf_unit *unit)
 /* Is the map global data whose variables BTF describes? */
 static bool is_typed(const struct gpubpf_loaded *l, const struct gpubpf_map *map)
 {
-	const struct btf_type *t = map->global_data && l->objects[0].btf ? btf__type_by_id(l->objects[0].btf, map->btf_value) : NULL;
+	const struct btf_type *t = map->global_data && l->objects[0].btf ?
+					   btf__type_by_id(l->objects[0].btf, map->btf_value) :
+					   NULL;
 
 	return t && btf_is_datasec(t) && map->init;
 }
@@ -234,7 +234,8 @@ static bool is_typed(const struct gpubpf_loaded *l, const struct gpubpf_map *map
 
 static void put_types(const struct gpubpf_loaded *l, const char *name)
 {
-	EACH_TYPED(l, map) {
+	EACH_TYPED(l, map)
+	{
 		printf("struct %s__%s {\n", name, member_of(map));
 		gen_variables(l->objects[0].btf, map->btf_value, map->value_size);
 		printf("};\n\n");
@@ -245,14 +246,15 @@ static void put_data_members(const struct gpubpf_loaded *l, const char *name)
 {
 	uint32_t n = 0;
 
-	EACH_TYPED(l, map) {
+	EACH_TYPED(l, map)
+	{
 		printf("\tstruct %s__%s *%s;\n", name, member_of(map), member_of(map));
 		n++;
 	}
 	if (n)
 		printf("\tstruct {\n");
 	EACH_TYPED(l, map)
-		printf("\t\tstruct %s__%s *%s;\n", name, member_of(map), member_of(map));
+	printf("\t\tstruct %s__%s *%s;\n", name, member_of(map), member_of(map));
 	if (n)
 		printf("\t} own; /* their memory before load, and where the session has none that can be read as it is */\n");
 }
@@ -306,14 +308,15 @@ static void put_init_data(const struct gpubpf_loaded *l, const char *name)
 {
 	put("static inline int @__init_data(struct @ *obj)\n{\n", name);
 	EACH_TYPED(l, map)
-		if (!is_zero(map))
-			put_array(member_of(map), map->init, map->value_size);
+	if (!is_zero(map))
+		put_array(member_of(map), map->init, map->value_size);
 	printf("\n\t(void)obj;\n");
-	EACH_TYPED(l, map) {
+	EACH_TYPED(l, map)
+	{
 		const char *m = member_of(map);
 
-		printf("\tobj->own.%s = obj->%s = (struct %s__%s *)calloc(1, sizeof(*obj->%s));\n\tif (!obj->%s)\n\t\treturn -ENOMEM;\n", m, m,
-		       name, m, m, m);
+		printf("\tobj->own.%s = obj->%s = (struct %s__%s *)calloc(1, sizeof(*obj->%s));\n\tif (!obj->%s)\n\t\treturn -ENOMEM;\n",
+		       m, m, name, m, m, m);
 		if (!is_zero(map))
 			printf("\tmemcpy(obj->%s, %s, sizeof(%s));\n", m, m, m);
 	}
@@ -324,8 +327,8 @@ static void put_give_data(const struct gpubpf_loaded *l, const char *name)
 {
 	put("static inline int @__give_data(struct @ *obj)\n{\n\tint err = 0;\n\n\t(void)obj;\n", name);
 	EACH_TYPED(l, map)
-		printf("\tif (!err)\n\t\terr = gpubpf_session__set_initial_value(obj->session, \"%s\", \".%s\", obj->own.%s, %u);\n", name,
-		       member_of(map), member_of(map), map->value_size);
+	printf("\tif (!err)\n\t\terr = gpubpf_session__set_initial_value(obj->session, \"%s\", \".%s\", obj->own.%s, %u);\n",
+	       name, member_of(map), member_of(map), map->value_size);
 	printf("\treturn err;\n}\n\n");
 }
 
@@ -333,7 +336,7 @@ static void put_free_data(const struct gpubpf_loaded *l, const char *name)
 {
 	put("static inline void @__free_data(struct @ *obj)\n{\n\t(void)obj;\n", name);
 	EACH_TYPED(l, map)
-		printf("\tfree(obj->own.%s);\n", member_of(map));
+	printf("\tfree(obj->own.%s);\n", member_of(map));
 	printf("}\n\n");
 }
 
@@ -341,8 +344,10 @@ static void put_read(const struct gpubpf_loaded *l, const char *name)
 {
 	put("/* Have obj->bss and the like show what programs have written. 0, or -errno as gpubpf_map__lookup_elem(). */\n"
 	    "static inline int @__read(struct @ *obj)\n{\n\tconst void *at = NULL;\n\tunsigned int key = 0;\n\tsize_t stride;\n\tint err = 0;\n\n"
-	    "\t(void)obj, (void)at, (void)key, (void)stride;\n", name);
-	EACH_TYPED(l, map) {
+	    "\t(void)obj, (void)at, (void)key, (void)stride;\n",
+	    name);
+	EACH_TYPED(l, map)
+	{
 		const char *m = member_of(map);
 
 		printf("\tif (!gpubpf_map__memory(obj->maps.%s, &at, &stride))\n\t\tobj->%s = (struct %s__%s *)(size_t)at;\n\telse if (!err)\n"
@@ -359,7 +364,8 @@ static void put_load(const struct gpubpf_unit *unit, const char *name)
 
 		if (unit->maps[i].prototype)
 			continue;
-		printf("\tobj->maps.%s = %s__map(obj, \"%s%s\");\n", member, name, unit->maps[i].global_data ? "." : "", member);
+		printf("\tobj->maps.%s = %s__map(obj, \"%s%s\");\n", member, name, unit->maps[i].global_data ? "." : "",
+		       member);
 	}
 	for (uint32_t i = 0; i < unit->nprogs; i++)
 		printf("\tobj->progs.%s = %s__program(obj, \"%s\");\n", unit->progs[i].name, name, unit->progs[i].name);
@@ -370,7 +376,8 @@ static void put_attach(const struct gpubpf_unit *unit)
 	for (uint32_t i = 0; i < unit->nprogs; i++)
 		if (unit->progs[i].pattern[0]) /* a program without a pattern runs only through a map of programs */
 			printf("\tif (!obj->links.%s && !(obj->links.%s = gpubpf_program__attach(obj->progs.%s)))\n"
-			       "\t\treturn -errno;\n", unit->progs[i].name, unit->progs[i].name, unit->progs[i].name);
+			       "\t\treturn -errno;\n",
+			       unit->progs[i].name, unit->progs[i].name, unit->progs[i].name);
 }
 
 static void put_header(const struct gpubpf_loaded *l, const char *name)

@@ -54,7 +54,9 @@ static const char *number_type_name(const struct btf_type *t)
 		uint32_t size;
 		const char *name[2];
 	} numbers[] = {
-		{ 1, { "unsigned char", "signed char" } }, { 2, { "unsigned short", "short" } }, { 4, { "unsigned int", "int" } },
+		{ 1, { "unsigned char", "signed char" } },
+		{ 2, { "unsigned short", "short" } },
+		{ 4, { "unsigned int", "int" } },
 		{ 8, { "unsigned long long", "long long" } },
 	};
 	bool sign = btf_is_int(t) ? btf_int_encoding(t) & BTF_INT_SIGNED : btf_is_any_enum(t) && btf_kflag(t);
@@ -64,7 +66,8 @@ static const char *number_type_name(const struct btf_type *t)
 		return size == 4 ? "float" : size == 8 ? "double" : NULL;
 	if (btf_is_int(t) && btf_int_encoding(t) & BTF_INT_BOOL && size == 1)
 		return "bool";
-	for (size_t i = 0; (btf_is_int(t) || btf_is_ptr(t) || btf_is_any_enum(t)) && i < sizeof(numbers) / sizeof(numbers[0]); i++)
+	for (size_t i = 0;
+	     (btf_is_int(t) || btf_is_ptr(t) || btf_is_any_enum(t)) && i < sizeof(numbers) / sizeof(numbers[0]); i++)
 		if (numbers[i].size == size)
 			return size == 1 && btf_is_int(t) && sign ? "char" : numbers[i].name[sign];
 	return NULL;
@@ -79,7 +82,8 @@ static bool struct_shape(const struct btf *btf, const struct btf_type *t, uint32
 		const struct btf_member *m = &btf_members(t)[i];
 		const char *name = btf__name_by_offset(btf, m->name_off);
 
-		if (btf_member_bitfield_size(t, i) || (name[0] && !gen_is_identifier(name)) || !shape_of(btf, m->type, depth + 1, &its) ||
+		if (btf_member_bitfield_size(t, i) || (name[0] && !gen_is_identifier(name)) ||
+		    !shape_of(btf, m->type, depth + 1, &its) ||
 		    btf_member_bit_offset(t, i) != 8ull * (btf_is_union(t) ? 0 : round_up(all.size, its.align)))
 			return false;
 		all.align = its.align > all.align ? its.align : all.align;
@@ -173,7 +177,8 @@ void gen_variables(const struct btf *btf, uint32_t section, uint32_t size)
 		if (!var || !btf_is_var(var)) /* BTF that no compiler emits */
 			continue;
 		name = btf__name_by_offset(btf, var->name_off);
-		if (btf_var(var)->linkage == BTF_VAR_STATIC || !gen_is_identifier(name) || at->offset < end || at->size > size - at->offset)
+		if (btf_var(var)->linkage == BTF_VAR_STATIC || !gen_is_identifier(name) || at->offset < end ||
+		    at->size > size - at->offset)
 			continue;
 		typed = shape_of(btf, var->type, 0, &its) && its.size == at->size && at->offset % its.align == 0;
 		if (round_up(end, typed ? its.align : 1) != at->offset)

@@ -27,7 +27,8 @@ void cli_help_all(FILE *out)
 {
 	fputs("Usage: gpubpf OBJECT [COMMAND] [OPTIONS]\n"
 	      "       gpubpf -e PROGRAM -- CMD [ARG]...\n"
-	      "Verified eBPF probes inside the GPU kernels of unmodified programs.\n\n", out);
+	      "Verified eBPF probes inside the GPU kernels of unmodified programs.\n\n",
+	      out);
 	list_commands(NULL, out);
 	fputs("\nA first probe:\n"
 	      "  gpubpf kernel list -- ./app                  which kernels does it run?\n"
@@ -36,7 +37,8 @@ void cli_help_all(FILE *out)
 	      "                                               bpftrace's way: gpubpf-lang(7)\n"
 	      "  gpubpf run -o probe.bpf.o -- ./app           run it with probes\n"
 	      "  gpubpf prog verify -v probe.bpf.o            is the probe safe, and why?\n"
-	      "gpubpf help OBJECT COMMAND explains one; so does its man page.\n", out);
+	      "gpubpf help OBJECT COMMAND explains one; so does its man page.\n",
+	      out);
 }
 
 void cli_help_object(const char *object, FILE *out)
@@ -132,6 +134,7 @@ int gpubpf_cmd_help(const struct cli_args *args)
 		cli_help_object(object, stdout);
 		return CLI_OK;
 	}
-	cli_error("help %s%s%s: there is no such command; gpubpf help lists them", object, verb ? " " : "", verb ? verb : "");
+	cli_error("help %s%s%s: there is no such command; gpubpf help lists them", object, verb ? " " : "",
+		  verb ? verb : "");
 	return CLI_USAGE;
 }

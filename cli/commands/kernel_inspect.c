@@ -56,7 +56,8 @@ static void add_reason(struct reasons *r, const char *reason)
 	r->reason[i].kernels++;
 }
 
-static void write_text(const struct cli_args *args, const char *path, const struct gpubpf_kernel_info *infos, uint32_t n, bool closed)
+static void write_text(const struct cli_args *args, const char *path, const struct gpubpf_kernel_info *infos,
+		       uint32_t n, bool closed)
 {
 	const char *cpu = cli_str(args, OPT_CPU, "");
 	static struct reasons r;
@@ -80,7 +81,8 @@ static void write_text(const struct cli_args *args, const char *path, const stru
 		printf("  %u: %s\n", r.reason[i].kernels, r.reason[i].text);
 }
 
-static void write_json(const char *path, const struct gpubpf_kernel_info *infos, uint32_t n, bool closed, struct json_object *files)
+static void write_json(const char *path, const struct gpubpf_kernel_info *infos, uint32_t n, bool closed,
+		       struct json_object *files)
 {
 	struct json_object *file = json_object_new_object(), *list = json_object_new_array();
 
@@ -135,8 +137,9 @@ static int read_file(const char *path, struct gpubpf_image *image)
 		free(data);
 		return err;
 	}
-	*image = (struct gpubpf_image){ .data = data, .size = st.st_size, .kind = GPUBPF_IMAGE_FATBIN, .options = "",
-					.cwd = "" };
+	*image = (struct gpubpf_image){
+		.data = data, .size = st.st_size, .kind = GPUBPF_IMAGE_FATBIN, .options = "", .cwd = ""
+	};
 	return 0;
 }
 
@@ -171,8 +174,7 @@ static uint32_t filter_arch(struct gpubpf_kernel_info *infos, uint32_t n, const 
 	return matching;
 }
 
-static int inspect(const struct cli_args *args, struct gpubpf_worker *worker, const char *path,
-		   struct json_object *files)
+static int inspect(const struct cli_args *args, struct gpubpf_worker *worker, const char *path, struct json_object *files)
 {
 	const struct gpubpf_target_info *target = gpubpf_target_next_accepting(GPUBPF_IMAGE_FATBIN, NULL);
 	struct gpubpf_device_caps caps = { .name = "any" };
@@ -192,7 +194,11 @@ static int inspect(const struct cli_args *args, struct gpubpf_worker *worker, co
 	assert(target);
 	snprintf(caps.arch, sizeof(caps.arch), "%s", cli_str(args, OPT_CPU, ""));
 	err = gpubpf_worker_inspect(worker, target->name, &image, &caps, &infos, &n, &diag);
-	foreign = image.size < 4 || (memcmp(image.data, "\x7f" "ELF", 4) && memcmp(image.data, "\x50\xed\x55\xba", 4));
+	foreign = image.size < 4 || (memcmp(image.data,
+					    "\x7f"
+					    "ELF",
+					    4) &&
+				     memcmp(image.data, "\x50\xed\x55\xba", 4));
 	free((void *)image.data);
 	if (err < 0 && foreign && diag.code == GPUBPF_E_INJECT) {
 		cli_error("%s: is not a program, library, cubin or fatbin with NVIDIA machine code", path);
@@ -237,7 +243,8 @@ int gpubpf_cmd_kernel_inspect(const struct cli_args *args)
 		return CLI_USAGE;
 	}
 	if (cli_has(args, OPT_CPU) && !is_cpu(cli_str(args, OPT_CPU, ""))) {
-		cli_error("--cpu %s: only NVIDIA architectures are supported, for example sm_90", cli_str(args, OPT_CPU, ""));
+		cli_error("--cpu %s: only NVIDIA architectures are supported, for example sm_90",
+			  cli_str(args, OPT_CPU, ""));
 		return CLI_USAGE;
 	}
 	if (gpubpf_worker_create(&opts, &worker) < 0)
@@ -248,7 +255,8 @@ int gpubpf_cmd_kernel_inspect(const struct cli_args *args)
 	if (files) {
 		root = json_object_new_object();
 		json_object_object_add(root, "files", files);
-		printf("%s\n", json_object_to_json_string_ext(root, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
+		printf("%s\n",
+		       json_object_to_json_string_ext(root, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
 		json_object_put(root);
 	}
 	return failed ? CLI_FAILED : CLI_OK;

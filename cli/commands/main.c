@@ -69,8 +69,7 @@ static int unknown_verb(const char *object, const char *verb)
 	for (size_t i = 0; i < cli_ncommands && n < 16; i++) {
 		if (strcmp(cli_commands[i].object, object))
 			continue;
-		snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", n ? ", " : "",
-			 cli_commands[i].verb);
+		snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", n ? ", " : "", cli_commands[i].verb);
 		names[n++] = cli_commands[i].verb;
 	}
 	near = verb ? cli_nearest(verb, names, n) : NULL;
@@ -113,8 +112,8 @@ __attribute__((noinline)) static void write_usage(const struct cli_args *args, c
 static int run_command(const struct cli_command *command, int argc, char **argv)
 {
 	bool json = has_json_option(command, argc, argv);
-	struct cli_args args = {0};
-	struct cli_failure failure = {0};
+	struct cli_args args = { 0 };
+	struct cli_failure failure = { 0 };
 	int status;
 
 	cli_capture_error(&failure);
@@ -159,7 +158,8 @@ static int list_kernels(int argc, char **argv)
 {
 	if (argc && (strchr(argv[0], '*') || !strncmp(argv[0], "gpu/", 4))) {
 		cli_error("-l %s: lists the kernels that a program launches, not places; use gpubpf -l -- CMD "
-			  "(gpubpf-lang(7) lists the places)", argv[0]);
+			  "(gpubpf-lang(7) lists the places)",
+			  argv[0]);
 		return CLI_USAGE;
 	}
 	if (!argc) {

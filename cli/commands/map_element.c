@@ -9,7 +9,7 @@
 
 static int query_element(const struct cli_args *args, uint32_t what, int least)
 {
-	struct gpubpf_writer w = {0};
+	struct gpubpf_writer w = { 0 };
 
 	if (args->nrest < least) {
 		cli_error("map %s: gpubpf map %s %s", args->command->verb, args->command->verb, args->command->arguments);

@@ -25,9 +25,11 @@ static int absolute_path(const char *session, const char *file, char *absolute, 
 	else
 		snprintf(above, sizeof(above), "%.*s/", (int)(slash - file), file);
 	if (!realpath(above, folder)) {
-		cli_error("%s: %s", above, slash || errno != ENOENT ? strerror(errno) : "the session does not accept "
-											"loaders (gpubpf bpf), and "
-											"has no pins");
+		cli_error("%s: %s", above,
+			  slash || errno != ENOENT ? strerror(errno) :
+						     "the session does not accept "
+						     "loaders (gpubpf bpf), and "
+						     "has no pins");
 		return CLI_FAILED;
 	}
 	n = snprintf(absolute, size, "%s/%s", folder, slash ? slash + 1 : file);
@@ -40,7 +42,7 @@ static int absolute_path(const char *session, const char *file, char *absolute, 
 static int query_pin(const struct cli_args *args, uint32_t what, const char *map, const char *file)
 {
 	char session[512], absolute[PATH_MAX];
-	struct gpubpf_writer w = {0};
+	struct gpubpf_writer w = { 0 };
 	int status = cli_session_find(args, session, sizeof(session));
 
 	if (status == CLI_OK)

@@ -18,9 +18,9 @@
 #define TOP_ROWS 20                    /* maximum rows on a terminal */
 
 struct row {
-	const char *key;               /* the entry's key as JSON; owned by the document */
+	const char *key; /* the entry's key as JSON; owned by the document */
 	const char *value;
-	double number;                 /* the value as a number, by which rows are sorted */
+	double number; /* the value as a number, by which rows are sorted */
 };
 
 struct picture {
@@ -31,8 +31,8 @@ struct picture {
 
 struct watch {
 	const struct cli_args *args;
-	char path[512];                /* path of the session's socket, found once */
-	uint64_t interval_ms, rounds;  /* interval_ms: time between two reads; rounds: number of reads, 0: until the
+	char path[512];               /* path of the session's socket, found once */
+	uint64_t interval_ms, rounds; /* interval_ms: time between two reads; rounds: number of reads, 0: until the
 				        * session ends */
 	bool json;
 };
@@ -41,7 +41,7 @@ static void free_picture(struct picture *p)
 {
 	json_object_put(p->document);
 	free(p->rows);
-	*p = (struct picture){0};
+	*p = (struct picture){ 0 };
 }
 
 static struct json_object *get_member(struct json_object *o, const char *name)
@@ -214,7 +214,8 @@ static bool read_rows(struct picture *p)
 
 static int check_type(const struct watch *w, struct picture *p)
 {
-	const char *type = json_object_get_string(get_member(map_in(p), "type")), *why = type ? no_entries_reason(type) : NULL;
+	const char *type = json_object_get_string(get_member(map_in(p), "type")),
+		   *why = type ? no_entries_reason(type) : NULL;
 
 	if (!why)
 		return CLI_OK;
@@ -225,7 +226,7 @@ static int check_type(const struct watch *w, struct picture *p)
 
 static int read_picture(const struct watch *w, struct picture *p)
 {
-	struct gpubpf_writer more = {0};
+	struct gpubpf_writer more = { 0 };
 	char *text = NULL;
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
@@ -349,9 +350,10 @@ static int read_options(struct watch *w, const struct cli_args *args)
 	return cli_session_find(args, w->path, sizeof(w->path));
 }
 
-static int run_loop(const struct cli_args *args, void (*show)(const struct watch *w, struct picture *was, struct picture *is))
+static int run_loop(const struct cli_args *args,
+		    void (*show)(const struct watch *w, struct picture *was, struct picture *is))
 {
-	struct picture was = {0}, is;
+	struct picture was = { 0 }, is;
 	struct watch w;
 	int status = read_options(&w, args);
 

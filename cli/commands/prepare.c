@@ -31,7 +31,7 @@ int gpubpf_cmd_prepare(const struct cli_args *args)
 
 	if ((!cli_has(args, OPT_OBJECT) && !cli_has(args, OPT_PROBE) && !cli_has(args, OPT_EXPR)) || !args->nrest) {
 		cli_error("prepare: %s", args->nrest ? "no object; use -o FILE, -p NAME or -e PROGRAM" :
-			  "no program; pass it after --");
+						       "no program; pass it after --");
 		return CLI_USAGE;
 	}
 	if (!cli_env_cache_dir(cache, sizeof(cache))) {

@@ -65,7 +65,8 @@ int cli_probe_objects(const struct cli_args *args, const char *also, char ***pat
 		return CLI_RUN_FAILED;
 	}
 	if ((v->n || also) && !cli_probe_at(0)) {
-		cli_error("%s: the ready probes are not installed: there is nothing in %s", v->n ? v->value[0] : also, cli_probe_folder());
+		cli_error("%s: the ready probes are not installed: there is nothing in %s", v->n ? v->value[0] : also,
+			  cli_probe_folder());
 		return CLI_USAGE;
 	}
 	for (uint32_t i = 0; i < v->n && status == CLI_OK; i++)
@@ -92,8 +93,7 @@ static const char *read_about(const struct btf *btf)
 	return "";
 }
 
-static void list_one(const char *name, const char *path, const char *shows, struct gpubpf_table *t,
-		     struct json_object *list)
+static void list_one(const char *name, const char *path, const char *shows, struct gpubpf_table *t, struct json_object *list)
 {
 	struct json_object *o = json_object_new_object();
 

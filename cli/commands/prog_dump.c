@@ -23,11 +23,16 @@ static bool is_selected(const struct cli_args *args, const struct gpubpf_prog *p
 static struct gpubpf_device_caps any_device(const char *cpu)
 {
 	struct gpubpf_device_caps caps = {
-		.name = "any", .bits = GPUBPF_CAP_ACCEPTS_SPIRV | GPUBPF_CAP_ACCEPTS_OPENCL_C | GPUBPF_CAP_ATOMIC64 |
-		GPUBPF_CAP_LINK | GPUBPF_CAP_EXIT_THREAD | GPUBPF_CAP_OFFSET | GPUBPF_CAP_SUBGROUPS |
-		GPUBPF_CAP_ALLOCATIONS,
-		.clock = GPUBPF_CLOCK_KHR, .compute_units = 64, .warp_size = 32, .spirv_version = 0x00010400,
-		.opencl_c_version = 300, .address_bits = 64, .max_threads_per_block = 1024,
+		.name = "any",
+		.bits = GPUBPF_CAP_ACCEPTS_SPIRV | GPUBPF_CAP_ACCEPTS_OPENCL_C | GPUBPF_CAP_ATOMIC64 | GPUBPF_CAP_LINK |
+			GPUBPF_CAP_EXIT_THREAD | GPUBPF_CAP_OFFSET | GPUBPF_CAP_SUBGROUPS | GPUBPF_CAP_ALLOCATIONS,
+		.clock = GPUBPF_CLOCK_KHR,
+		.compute_units = 64,
+		.warp_size = 32,
+		.spirv_version = 0x00010400,
+		.opencl_c_version = 300,
+		.address_bits = 64,
+		.max_threads_per_block = 1024,
 	};
 
 	snprintf(caps.arch, sizeof(caps.arch), "%s", cpu ? cpu : "");
@@ -78,9 +83,13 @@ static uint32_t make_sites(const struct cli_args *args, const struct gpubpf_unit
 			continue;
 		index[n] = i;
 		sites[n] = (struct gpubpf_site_desc){
-			.site = unit->progs[i].site, .progs = &index[n], .nprogs = 1, .may_end_thread = true,
+			.site = unit->progs[i].site,
+			.progs = &index[n],
+			.nprogs = 1,
+			.may_end_thread = true,
 		};
-		memcpy(gpubpf_place_kind(sites[n].site)->where == GPUBPF_WHERE_FUNCTION ? sites[n].function : sites[n].kernel,
+		memcpy(gpubpf_place_kind(sites[n].site)->where == GPUBPF_WHERE_FUNCTION ? sites[n].function :
+											  sites[n].kernel,
 		       unit->progs[i].pattern, sizeof(sites[n].kernel));
 		n++;
 	}
@@ -95,7 +104,7 @@ static int lower(const struct cli_args *args, struct gpubpf_unit *unit, const ch
 	uint32_t *index = calloc(unit->nprogs + 1, sizeof(*index));
 	struct gpubpf_layout_opts layout_opts = { .replicas = caps.compute_units, .map_use = use };
 	struct gpubpf_lower_job job = { .unit = unit, .caps = &caps, .sites = sites };
-	struct gpubpf_layout layout = {0};
+	struct gpubpf_layout layout = { 0 };
 	bool prints = false;
 	int err = sites && index ? verify(unit, use, &prints, diag) : -ENOMEM;
 
@@ -119,7 +128,7 @@ static int lower(const struct cli_args *args, struct gpubpf_unit *unit, const ch
 static int dump_target(const struct cli_args *args, struct gpubpf_unit *unit, const char *target)
 {
 	uint32_t *use = calloc(unit->nmaps + 1, sizeof(*use));
-	struct gpubpf_blob blob = {0};
+	struct gpubpf_blob blob = { 0 };
 	struct gpubpf_diag diag;
 	int err;
 

@@ -93,9 +93,8 @@ static void print_verdict(const struct cli_args *args, const struct gpubpf_unit 
 {
 	const struct gpubpf_facts *f = p->facts;
 
-	printf("%s (%s): safe; %u instructions, at most %llu a thread; %u bytes of stack in %u frame%s\n",
-	       p->name, p->section, p->ninsns, (unsigned long long)f->cost.insns, f->stack, f->frames,
-	       f->frames == 1 ? "" : "s");
+	printf("%s (%s): safe; %u instructions, at most %llu a thread; %u bytes of stack in %u frame%s\n", p->name,
+	       p->section, p->ninsns, (unsigned long long)f->cost.insns, f->stack, f->frames, f->frames == 1 ? "" : "s");
 	print_cost(p);
 	for (uint32_t i = 0; i < f->nwarnings; i++)
 		printf("  warning at %u: %s\n", f->warnings[i].pc, f->warnings[i].text);

@@ -28,15 +28,14 @@ int cli_session_find(const struct cli_args *args, char *path, size_t size)
 	if (n > 0)
 		return CLI_OK;
 	cli_error("%s", named ? "--session: the path is too long" :
-		  "no session of yours is running; start one with gpubpf run");
+				"no session of yours is running; start one with gpubpf run");
 	return CLI_FAILED;
 }
 
-int cli_session_query(const struct cli_args *args, const char *path, uint32_t what, bool json, struct gpubpf_writer *more,
-		      FILE *out)
+int cli_session_query(const struct cli_args *args, const char *path, uint32_t what, bool json,
+		      struct gpubpf_writer *more, FILE *out)
 {
-	uint32_t flags = (json ? GPUBPF_QUERY_JSON : 0) |
-			 (cli_has(args, OPT_DEMANGLE) ? GPUBPF_QUERY_DEMANGLE : 0) |
+	uint32_t flags = (json ? GPUBPF_QUERY_JSON : 0) | (cli_has(args, OPT_DEMANGLE) ? GPUBPF_QUERY_DEMANGLE : 0) |
 			 (cli_has(args, OPT_JSON_STRINGS) ? GPUBPF_QUERY_JSON_STRINGS : 0) |
 			 (cli_has(args, OPT_CSV) ? GPUBPF_QUERY_CSV : 0) |
 			 (cli_has(args, OPT_CONSISTENT) ? GPUBPF_QUERY_CONSISTENT : 0);
@@ -64,7 +63,7 @@ int cli_query_session(const struct cli_args *args, uint32_t what, struct gpubpf_
 
 static int query_map(const struct cli_args *args, uint32_t what, const char *map)
 {
-	struct gpubpf_writer w = {0};
+	struct gpubpf_writer w = { 0 };
 
 	gpubpf_put_str(&w, map ? map : "");
 	return cli_query_session(args, what, &w);
@@ -135,7 +134,7 @@ static int put_object(const struct cli_args *args, struct gpubpf_writer *w)
 
 int gpubpf_cmd_session_attach(const struct cli_args *args)
 {
-	struct gpubpf_writer w = {0};
+	struct gpubpf_writer w = { 0 };
 	int status;
 
 	if (!args->nrest && !cli_has(args, OPT_OBJECT)) {
@@ -162,7 +161,7 @@ int gpubpf_cmd_session_attach(const struct cli_args *args)
 
 int gpubpf_cmd_session_detach(const struct cli_args *args)
 {
-	struct gpubpf_writer w = {0};
+	struct gpubpf_writer w = { 0 };
 	char *end = NULL;
 	unsigned long id = args->nrest == 1 ? strtoul(args->rest[0], &end, 10) : 0;
 

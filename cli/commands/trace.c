@@ -32,8 +32,10 @@ extern char **environ;
 struct gpubpf_report_opts cli_report_opts(const struct cli_args *args)
 {
 	return (struct gpubpf_report_opts){
-		.sz = sizeof(struct gpubpf_report_opts), .json = cli_has(args, OPT_JSON),
-		.demangle = cli_has(args, OPT_DEMANGLE), .json_strings = cli_has(args, OPT_JSON_STRINGS),
+		.sz = sizeof(struct gpubpf_report_opts),
+		.json = cli_has(args, OPT_JSON),
+		.demangle = cli_has(args, OPT_DEMANGLE),
+		.json_strings = cli_has(args, OPT_JSON_STRINGS),
 	};
 }
 
@@ -44,21 +46,21 @@ struct child {
 	struct cli_report file;
 	struct cli_progress progress;
 	struct cli_stream stream;
-	char *text;                    /* the report as text, if it is written at the program's end */
+	char *text; /* the report as text, if it is written at the program's end */
 	size_t size;
-	bool json, reported, lost;       /* json: the report is JSON; reported: it was written; lost: it could not be
+	bool json, reported, lost; /* json: the report is JSON; reported: it was written; lost: it could not be
 					  * written to its destination */
-	bool unprobed;                   /* --strict was passed, and no launch was probed */
+	bool unprobed;             /* --strict was passed, and no launch was probed */
 	pid_t pid;
-	int signals;                   /* descriptor of signalfd(2) */
-	struct inherited {             /* the signal state that gpubpf inherited, which the program gets again */
+	int signals;       /* descriptor of signalfd(2) */
+	struct inherited { /* the signal state that gpubpf inherited, which the program gets again */
 		sigset_t mask;
 		struct sigaction child;
 	} before;
-	uint64_t deadline_ns;          /* CLOCK_MONOTONIC at which probing ends; 0: no limit */
-	int end_signal;                     /* the signal that requested the tool's end; 0: none */
+	uint64_t deadline_ns; /* CLOCK_MONOTONIC at which probing ends; 0: no limit */
+	int end_signal;       /* the signal that requested the tool's end; 0: none */
 	bool ended, leave;
-	int status;                    /* the program's status from waitpid(2) */
+	int status; /* the program's status from waitpid(2) */
 };
 
 /* -- callbacks of the session -- */
@@ -71,9 +73,8 @@ static void on_print(void *ctx, const struct gpubpf_print_record *p)
 	if (c->json)
 		return; /* the report will contain the prints */
 	fprintf(c->file.out, "%s#%llu block %llu,%llu,%llu thread %llu,%llu,%llu %s: %s\n", p->kernel,
-		(unsigned long long)p->launch, (unsigned long long)p->block[0],
-		(unsigned long long)p->block[1], (unsigned long long)p->block[2],
-		(unsigned long long)p->thread[0], (unsigned long long)p->thread[1],
+		(unsigned long long)p->launch, (unsigned long long)p->block[0], (unsigned long long)p->block[1],
+		(unsigned long long)p->block[2], (unsigned long long)p->thread[0], (unsigned long long)p->thread[1],
 		(unsigned long long)p->thread[2], p->prog, p->text);
 }
 
@@ -192,7 +193,8 @@ static int add_place(struct child *c, const char *name, const char *text)
 	char map[64];
 
 	if (!equals || equals == text || !equals[1] || (size_t)(equals - text) >= sizeof(map)) {
-		cli_error("%s %s: must be MAP=WHERE, a map's name or a glob, and device, pinned, svm or managed", name, text);
+		cli_error("%s %s: must be MAP=WHERE, a map's name or a glob, and device, pinned, svm or managed", name,
+			  text);
 		return CLI_USAGE;
 	}
 	snprintf(map, sizeof(map), "%.*s", (int)(equals - text), text);

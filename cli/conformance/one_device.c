@@ -71,8 +71,9 @@ static void judge(const struct suite_case *c, bool verify, const struct conforma
 		snprintf(r->got, sizeof(r->got), "0x%llx", (unsigned long long)ran->r0);
 	else
 		snprintf(r->got, sizeof(r->got), "%.*s", (int)sizeof(r->got) - 1, ran->error);
-	r->state = is_right(c, verify, ran) ? SUITE_PASSED :
-		   c->may_be_refused && ran->rule ? SUITE_SKIPPED : SUITE_FAILED;
+	r->state = is_right(c, verify, ran)       ? SUITE_PASSED :
+		   c->may_be_refused && ran->rule ? SUITE_SKIPPED :
+						    SUITE_FAILED;
 }
 
 /* Return why programs of one thread cannot probe a kernel on this device; NULL: they can. */
@@ -154,7 +155,8 @@ static void run_raw(const struct suite_run *run, struct suite_device *device, co
 	free(raw);
 }
 
-static void run_probe(const struct suite_run *run, const struct suite_device *device, uint32_t index, struct suite_result *r)
+static void run_probe(const struct suite_run *run, const struct suite_device *device, uint32_t index,
+		      struct suite_result *r)
 {
 	if (!conformance_is_host(device->caps.backend))
 		probe_run(run, device, index, r);
@@ -218,8 +220,15 @@ void suite_run_device(const struct suite_run *run, struct suite_device *device,
 	uint32_t total = run->suite.ncases, n[2] = { 0, 0 };
 	uint32_t *cases[2] = { calloc(total + 1, sizeof(uint32_t)), calloc(total + 1, sizeof(uint32_t)) };
 	struct conformance_opts opts = {
-		.backend = device->caps.backend, .device = run->device, .index = device->index, .target = run->target,
-		.variable = run->variable, .cache = run->cache, .verify = run->verify, .progress = progress, .arg = arg,
+		.backend = device->caps.backend,
+		.device = run->device,
+		.index = device->index,
+		.target = run->target,
+		.variable = run->variable,
+		.cache = run->cache,
+		.verify = run->verify,
+		.progress = progress,
+		.arg = arg,
 	};
 
 	for (uint32_t i = 0; cases[0] && cases[1] && i < total; i++) {

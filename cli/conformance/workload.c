@@ -57,7 +57,8 @@ static int run_kernel(const struct gpubpf_device_ops *ops, struct gpubpf_device_
 	struct pair p = { 11, 22 };
 	uint32_t last = 4000000000;
 	const void *args[] = { &to, &c, &s, &i, &n, &f, &p, &last };
-	const size_t sizes[] = { sizeof(to), sizeof(c), sizeof(s), sizeof(i), sizeof(n), sizeof(f), sizeof(p), sizeof(last) };
+	const size_t sizes[] = { sizeof(to), sizeof(c), sizeof(s), sizeof(i),
+				 sizeof(n),  sizeof(f), sizeof(p), sizeof(last) };
 	struct gpubpf_device_launch launch = { .dim = 3, .args = args, .arg_sizes = sizes, .nargs = 8 };
 
 	for (int d = 0; d < 3; d++) {

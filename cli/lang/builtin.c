@@ -80,8 +80,9 @@ bool lang_field_find(const char *field, uint64_t index, struct lang_builtin *bui
 		if (strcmp(fields[i].name, field) || index >= fields[i].count)
 			continue;
 		*builtin = (struct lang_builtin){
-			fields[i].name, strcmp(field, "mem.addr") ? LANG_INT : LANG_ADDRESS, LANG_SOURCE_CTX,
-			fields[i].at + (uint32_t)index * fields[i].size, fields[i].size,
+			fields[i].name,  strcmp(field, "mem.addr") ? LANG_INT : LANG_ADDRESS,
+			LANG_SOURCE_CTX, fields[i].at + (uint32_t)index * fields[i].size,
+			fields[i].size,
 		};
 		return true;
 	}

@@ -30,8 +30,10 @@ uint32_t lang_size(struct lang_type type)
 const char *check_base_name(struct lang_type type)
 {
 	static const char *const names[] = {
-		[LANG_VOID] = "nothing", [LANG_INT] = "a number", [LANG_KERNEL] = "a kernel", [LANG_ADDRESS] = "an address", [LANG_STACK] = "a stack",
-		[LANG_NAME] = "a string", [LANG_TEXT] = "a string", [LANG_AGGREGATE] = "an aggregation",
+		[LANG_VOID] = "nothing",    [LANG_INT] = "a number",
+		[LANG_KERNEL] = "a kernel", [LANG_ADDRESS] = "an address",
+		[LANG_STACK] = "a stack",   [LANG_NAME] = "a string",
+		[LANG_TEXT] = "a string",   [LANG_AGGREGATE] = "an aggregation",
 	};
 
 	return names[type.base];
@@ -61,8 +63,9 @@ struct lang_type check_value(struct check *c, struct lang_node *n, bool stored)
 	struct lang_type type = check_expr(c, n);
 
 	if (check_is_text(type) && n->kind == LANG_N_SET)
-		check_fail(c, n, "set the variable in a statement of its own", "the assignment of a string cannot be "
-									       "used as a value");
+		check_fail(c, n, "set the variable in a statement of its own",
+			   "the assignment of a string cannot be "
+			   "used as a value");
 	if (!stored || type.base != LANG_TEXT)
 		return type;
 	check_fits(c, n);
@@ -78,8 +81,10 @@ static struct lang_type need_number(struct check *c, const struct lang_node *n)
 	if (check_is_number(type) || c->learning)
 		return type;
 	snprintf(what, sizeof(what), "this is %s where a number is needed", check_base_name(type));
-	check_fail(c, n, type.base == LANG_KERNEL ? "kernel == \"name\" compares it; as a key it is shown as its name" :
-	     "compute it from numbers", what);
+	check_fail(c, n,
+		   type.base == LANG_KERNEL ? "kernel == \"name\" compares it; as a key it is shown as its name" :
+					      "compute it from numbers",
+		   what);
 	return number;
 }
 
@@ -118,9 +123,11 @@ static void check_place(struct check *c, const struct lang_node *n)
 			snprintf(what, sizeof(what), "duration is only available at gpu/exit/, not at %.100s", p->section);
 		else
 			continue;
-		check_fail(c, n, b->source == LANG_SOURCE_DURATION ? "use nsecs, or gpu/exit/" :
-		     b->base == LANG_NAME ? "kernel is the kernel's name" :
-		     "gpubpf-prog(8) lists the fields of each place", what);
+		check_fail(c, n,
+			   b->source == LANG_SOURCE_DURATION ? "use nsecs, or gpu/exit/" :
+			   b->base == LANG_NAME              ? "kernel is the kernel's name" :
+							       "gpubpf-prog(8) lists the fields of each place",
+			   what);
 	}
 }
 
@@ -130,9 +137,10 @@ static struct lang_type check_builtin(struct check *c, struct lang_node *n)
 	bool anywhere = b->source == LANG_SOURCE_PROBE || (b->source == LANG_SOURCE_HELPER && (b->at == 5 || b->at == 7));
 	char what[96];
 
-	snprintf(what, sizeof(what), "%s is for %s", b->name, b->source == LANG_SOURCE_HOST ? "BEGIN, END and interval "
-											      "only" :
-		 "GPU probes, not for BEGIN, END and interval");
+	snprintf(what, sizeof(what), "%s is for %s", b->name,
+		 b->source == LANG_SOURCE_HOST ? "BEGIN, END and interval "
+						 "only" :
+						 "GPU probes, not for BEGIN, END and interval");
 	if (b->source == LANG_SOURCE_HOST ? c->device : c->host && !anywhere)
 		check_fail(c, n, b->source == LANG_SOURCE_HOST ? "use nsecs" : "use it in a gpu/ probe", what);
 	check_place(c, n);
@@ -155,7 +163,8 @@ static struct lang_type check_var(struct check *c, struct lang_node *n)
 
 static bool compares(enum lang_token op)
 {
-	return op == LANG_T_EQ || op == LANG_T_NE || op == LANG_T_LT || op == LANG_T_LE || op == LANG_T_GT || op == LANG_T_GE;
+	return op == LANG_T_EQ || op == LANG_T_NE || op == LANG_T_LT || op == LANG_T_LE || op == LANG_T_GT ||
+	       op == LANG_T_GE;
 }
 
 static bool logical(enum lang_token op)
@@ -193,11 +202,13 @@ static bool check_names(struct check *c, struct lang_node *n)
 		return false;
 	if (a.base == LANG_KERNEL && b.base == LANG_KERNEL)
 		return true;
-	if ((a.base != LANG_KERNEL || n->a->kind != LANG_N_BUILTIN || n->b->kind != LANG_N_STRING) && (!check_is_text(a) || !check_is_text(b)))
+	if ((a.base != LANG_KERNEL || n->a->kind != LANG_N_BUILTIN || n->b->kind != LANG_N_STRING) &&
+	    (!check_is_text(a) || !check_is_text(b)))
 		return false;
 	if (n->b->kind == LANG_N_STRING && strlen(n->b->text) > GPUBPF_CTX_NAME - 2)
-		check_fail(c, n->b, "put it into the probe: gpu/exit/NAME", "names can only be compared with strings "
-									    "of at most 62 bytes");
+		check_fail(c, n->b, "put it into the probe: gpu/exit/NAME",
+			   "names can only be compared with strings "
+			   "of at most 62 bytes");
 	return true;
 }
 
@@ -211,7 +222,7 @@ static struct lang_type check_binary(struct check *c, struct lang_node *n)
 		return number;
 	need_number(c, n->a);
 	need_number(c, n->b);
-	n->value = both_signed(n->a, n->b);    /* true: the comparison is signed */
+	n->value = both_signed(n->a, n->b); /* true: the comparison is signed */
 	if (logical(n->op) || compares(n->op))
 		return number;
 	return (struct lang_type){ LANG_INT, n->op == LANG_T_SUB || both_signed(n->a, n->b) };
@@ -234,11 +245,13 @@ static struct lang_type check_read(struct check *c, struct lang_node *n)
 	if (c->learning)
 		return (struct lang_type){ LANG_INT, address.to_signed };
 	if (c->host)
-		check_fail(c, n, "read it in a gpu/ probe, and store it in a map", "the application's memory can only "
-										  "be read in kernels");
+		check_fail(c, n, "read it in a gpu/ probe, and store it in a map",
+			   "the application's memory can only "
+			   "be read in kernels");
 	else if (address.base != LANG_ADDRESS || !address.to)
-		check_fail(c, n, "*(uint32 *)arg0, ((uint32 *)arg0)[i], or declare the argument: gpu/entry/NAME(uint32 *a)",
-		     "the type of the value at this address is not known");
+		check_fail(c, n,
+			   "*(uint32 *)arg0, ((uint32 *)arg0)[i], or declare the argument: gpu/entry/NAME(uint32 *a)",
+			   "the type of the value at this address is not known");
 	n->value = address.to;
 	return (struct lang_type){ LANG_INT, address.to_signed };
 }
@@ -259,7 +272,7 @@ void check_no_writes(struct check *c, const struct lang_node *n)
 {
 	if (c->host)
 		check_fail(c, n, "BEGIN, END and interval may print(), clear() and zero() maps, and read them",
-		     "maps can only be set in kernels");
+			   "maps can only be set in kernels");
 }
 
 static bool same_type(struct lang_type a, struct lang_type b)
@@ -280,8 +293,9 @@ static struct lang_type check_set(struct check *c, struct lang_node *n)
 	}
 	type = n->op == LANG_T_NONE ? check_value(c, n->b, true) : check_number(c, n->b);
 	if ((type.base == LANG_VOID || type.base == LANG_AGGREGATE) && !c->learning)
-		check_fail(c, n->b, "numbers, strings, kernel, ustack and addresses can be stored", "this cannot be "
-												    "stored");
+		check_fail(c, n->b, "numbers, strings, kernel, ustack and addresses can be stored",
+			   "this cannot be "
+			   "stored");
 	if (n->a->kind == LANG_N_MAP) {
 		type.to = type.to_signed = 0;
 		check_key(c, n->a);
@@ -340,7 +354,7 @@ static struct lang_type expr_type(struct check *c, struct lang_node *n)
 	case LANG_N_CALL:
 		return check_call(c, n);
 	default:
-		return n->type;        /* a literal has its type already */
+		return n->type; /* a literal has its type already */
 	}
 }
 

@@ -9,7 +9,7 @@ struct check {
 	struct lang *l;
 	struct lang_block *block;
 	bool learning;
-	bool device, host;             /* whether the current block runs on devices, on the host, or both */
+	bool device, host; /* whether the current block runs on devices, on the host, or both */
 	uint32_t loops;
 };
 

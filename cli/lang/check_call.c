@@ -30,8 +30,9 @@ static uint32_t conversions(const char *format, struct lang_node *arg, struct ch
 			continue;
 		}
 		if (!*f || !strchr("diuxXocpsfegrk", *f))
-			check_fail(c, arg, "%d %i %u %x %X %o %c %s %p, %f %e %g are supported", "the format has an "
-												 "unknown conversion");
+			check_fail(c, arg, "%d %i %u %x %X %o %c %s %p, %f %e %g are supported",
+				   "the format has an "
+				   "unknown conversion");
 		n++;
 	}
 	return n;
@@ -71,12 +72,14 @@ static void check_printf(struct check *c, struct lang_node *n)
 		if (type.base == LANG_VOID || type.base == LANG_AGGREGATE)
 			check_fail(c, arg, "print(@x) prints maps", "this value cannot be printed");
 		else if (conv && (conv == 's') != name && !c->learning)
-			lang_fail(c->l, arg->pos, name ? "%s prints it" : "%d prints it", "%%%c does not print %s", conv,
-				  check_base_name(type));
+			lang_fail(c->l, arg->pos, name ? "%s prints it" : "%d prints it", "%%%c does not print %s",
+				  conv, check_base_name(type));
 	}
 	if (args != expected)
-		lang_fail(c->l, n->pos, "pass one argument for each conversion", "the format has %u conversions, but "
-			  "there are %u arguments", expected, args);
+		lang_fail(c->l, n->pos, "pass one argument for each conversion",
+			  "the format has %u conversions, but "
+			  "there are %u arguments",
+			  expected, args);
 }
 
 static void check_print(struct check *c, struct lang_node *n)
@@ -108,8 +111,9 @@ static void check_delete(struct check *c, struct lang_node *n)
 		map->next = NULL;
 	}
 	if (map->kind != LANG_N_MAP || !map->list || map->next) {
-		lang_fail(c->l, map->pos, n->function->id == LANG_F_DELETE ? "delete(@x[a]); clear(@x) empties a map" :
-			  "has_key(@x[a])", "%s() expects a key of a map", n->function->name);
+		lang_fail(c->l, map->pos,
+			  n->function->id == LANG_F_DELETE ? "delete(@x[a]); clear(@x) empties a map" : "has_key(@x[a])",
+			  "%s() expects a key of a map", n->function->name);
 		return;
 	}
 	check_key(c, map);
@@ -132,10 +136,12 @@ static void check_str(struct check *c, struct lang_node *n)
 	else if (!check_is_number(type) && !c->learning)
 		check_fail(c, n->list, "str(arg0)", "str() expects an address");
 	else if (c->host)
-		check_fail(c, n, "read it in a gpu/ probe, and store it in a map", "str() of an address is only "
-										   "possible in kernels");
+		check_fail(c, n, "read it in a gpu/ probe, and store it in a map",
+			   "str() of an address is only "
+			   "possible in kernels");
 	if (bytes && (bytes->kind != LANG_N_NUMBER || !bytes->value || bytes->value >= GPUBPF_CTX_NAME))
-		lang_fail(c->l, bytes->pos, "omit it to read as many as fit", "str() reads 1 to %u bytes", GPUBPF_CTX_NAME - 1);
+		lang_fail(c->l, bytes->pos, "omit it to read as many as fit", "str() reads 1 to %u bytes",
+			  GPUBPF_CTX_NAME - 1);
 }
 
 static void number_action(struct check *c, struct lang_node *n)
@@ -145,8 +151,10 @@ static void number_action(struct check *c, struct lang_node *n)
 	if (c->learning)
 		return;
 	if (l->nactions == LANG_ACTIONS)
-		lang_fail(l, n->pos, "use fewer", "there are more than %u calls of printf(), print() and similar "
-						  "functions", LANG_ACTIONS);
+		lang_fail(l, n->pos, "use fewer",
+			  "there are more than %u calls of printf(), print() and similar "
+			  "functions",
+			  LANG_ACTIONS);
 	else
 		l->action[n->action = l->nactions++] = n;
 	l->records |= c->device;
@@ -180,10 +188,12 @@ struct lang_type check_call(struct check *c, struct lang_node *n)
 		break;
 	}
 	if (n->function->use == LANG_USE_VALUE)
-		lang_fail(c->l, n->pos, "store it in a map: @x = ...", "the result of %s() can only be stored in a map", n->function->name);
+		lang_fail(c->l, n->pos, "store it in a map: @x = ...", "the result of %s() can only be stored in a map",
+			  n->function->name);
 	if (n->function->use == LANG_USE_HOST && c->device)
 		lang_fail(c->l, n->pos, "use it in END or interval", "%s() only runs on the host", n->function->name);
 	if (n->function->use == LANG_USE_ACTION)
 		number_action(c, n);
-	return n->function->id == LANG_F_HAS_KEY || n->function->id == LANG_F_LEN ? (struct lang_type){ LANG_INT, true } : (struct lang_type){ LANG_VOID };
+	return n->function->id == LANG_F_HAS_KEY || n->function->id == LANG_F_LEN ? (struct lang_type){ LANG_INT, true } :
+										    (struct lang_type){ LANG_VOID };
 }

@@ -40,8 +40,8 @@ static void report_key_mismatch(struct check *c, const struct lang_node *n, cons
 	uint32_t line, column;
 
 	lang_line_column(c->l, n->map->pos, &line, &column);
-	lang_fail(c->l, n->pos, "use the same keys everywhere, or another map",
-		  "%s %s here than at %u:%u", n->map->name, what, line, column);
+	lang_fail(c->l, n->pos, "use the same keys everywhere, or another map", "%s %s here than at %u:%u",
+		  n->map->name, what, line, column);
 }
 
 void check_key(struct check *c, struct lang_node *n)
@@ -54,11 +54,13 @@ void check_key(struct check *c, struct lang_node *n)
 
 		size += lang_size(type);
 		if (type.base == LANG_AGGREGATE || (type.base == LANG_VOID && !c->learning))
-			check_fail(c, k, "keys are numbers, strings, kernel, ustack and addresses", "this cannot be "
-												    "part of a key");
+			check_fail(c, k, "keys are numbers, strings, kernel, ustack and addresses",
+				   "this cannot be "
+				   "part of a key");
 	}
 	if (size > LANG_KEY_SIZE)
-		lang_fail(c->l, n->pos, "combine some elements", "the key has %u bytes; the maximum is %u", size, LANG_KEY_SIZE);
+		lang_fail(c->l, n->pos, "combine some elements", "the key has %u bytes; the maximum is %u", size,
+			  LANG_KEY_SIZE);
 	if (!n->map->keys_known)
 		learn_keys(c, n->map, n);
 	if (n->value != n->map->nkeys)
@@ -120,12 +122,13 @@ struct lang_type check_map_read(struct check *c, struct lang_node *n)
 static void check_lhist(struct check *c, struct lang_node *map, struct lang_node *call)
 {
 	struct lang_node *arg = call->list->next;
-	uint64_t v[3] = {0}, slots;
+	uint64_t v[3] = { 0 }, slots;
 
 	for (uint32_t i = 0; i < 3 && arg; i++, arg = arg->next) {
 		if (arg->kind != LANG_N_NUMBER || arg->value >= 1ull << 31)
-			check_fail(c, arg, "lhist(n, 0, 100, 10)", "min, max and step of lhist() must be numbers from "
-								   "0 to 2^31 - 1");
+			check_fail(c, arg, "lhist(n, 0, 100, 10)",
+				   "min, max and step of lhist() must be numbers from "
+				   "0 to 2^31 - 1");
 		v[i] = arg->value;
 	}
 	if (c->l->failed)
@@ -152,8 +155,9 @@ static void check_hist(struct check *c, struct lang_map *map, struct lang_node *
 	uint32_t bits = arg ? arg->value : 0;
 
 	if (arg && (arg->kind != LANG_N_NUMBER || arg->value > LANG_HIST_BITS))
-		lang_fail(c->l, arg->pos, "hist(n, 3) has eight slots per power of two", "the bits of hist() must be a "
-											 "number from 0 to %u",
+		lang_fail(c->l, arg->pos, "hist(n, 3) has eight slots per power of two",
+			  "the bits of hist() must be a "
+			  "number from 0 to %u",
 			  LANG_HIST_BITS);
 	else if (map->fine && map->fine != bits + 1)
 		check_fail(c, call, "use another map", "the map has other bits in another place");
@@ -191,8 +195,8 @@ bool lang_map_is_array(const struct lang_map *map)
 void check_map_size(struct lang *l, struct lang_map *map)
 {
 	static const uint32_t sizes[LANG_FUNCTIONS] = {
-		[LANG_F_COUNT] = 8, [LANG_F_SUM] = 8, [LANG_F_AVG] = 16, [LANG_F_STATS] = 16, [LANG_F_MIN] = 16,
-		[LANG_F_MAX] = 16,
+		[LANG_F_COUNT] = 8,  [LANG_F_SUM] = 8,  [LANG_F_AVG] = 16,
+		[LANG_F_STATS] = 16, [LANG_F_MIN] = 16, [LANG_F_MAX] = 16,
 	};
 	uint32_t bits = map->fine - 1, fine = map->fine > 1 ? (65 - bits) << bits : 64;
 

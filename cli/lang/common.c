@@ -148,8 +148,9 @@ const struct lang_refusal *lang_refusal(const struct lang *l)
 const char *lang_token_text(enum lang_token token)
 {
 	static const char *const text[LANG_TOKENS] = {
-		[LANG_T_NONE] = "nothing", [LANG_T_END] = "the end", [LANG_T_NUMBER] = "a number",
-		[LANG_T_STRING] = "a string", [LANG_T_WORD] = "a word", [LANG_T_VAR] = "a variable", [LANG_T_MAP] = "a map",
+		[LANG_T_NONE] = "nothing",    [LANG_T_END] = "the end", [LANG_T_NUMBER] = "a number",
+		[LANG_T_STRING] = "a string", [LANG_T_WORD] = "a word", [LANG_T_VAR] = "a variable",
+		[LANG_T_MAP] = "a map",
 #define LANG_TOKEN(name, text, precedence, assigns) [LANG_T_##name] = text,
 #include "tokens.def"
 	};

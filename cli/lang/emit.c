@@ -40,7 +40,8 @@ void gen_insn(struct gen *g, uint8_t code, int dst, int src, int16_t off, int32_
 	if (g->l->failed)
 		return;
 	if (g->code->n >= LANG_INSNS) {
-		lang_fail(g->l, g->pos, "split it into several, or unroll less", "the program has more than %u instructions", LANG_INSNS);
+		lang_fail(g->l, g->pos, "split it into several, or unroll less",
+			  "the program has more than %u instructions", LANG_INSNS);
 		return;
 	}
 	note_line(g);

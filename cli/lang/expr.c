@@ -57,7 +57,8 @@ bool lang_word_is(const struct lang_parser *p, const char *word)
 void lang_enter_nesting(struct lang_parser *p)
 {
 	if (++p->depth > LANG_DEPTH)
-		lang_fail(p->l, p->lex.pos, "use variables for parts of it", "this is nested more than %u levels deep", LANG_DEPTH);
+		lang_fail(p->l, p->lex.pos, "use variables for parts of it", "this is nested more than %u levels deep",
+			  LANG_DEPTH);
 }
 
 struct lang_map *lang_map_named(struct lang_parser *p, const char *name, uint32_t pos)
@@ -109,7 +110,8 @@ static struct lang_node *map_node(struct lang_parser *p)
 	if (!keys)
 		lang_fail(p->l, p->lex.pos, "omit the brackets", "the key is empty");
 	if (keys > LANG_KEYS)
-		lang_fail(p->l, n->pos, "combine some elements", "the key has %u elements; the maximum is %u", keys, LANG_KEYS);
+		lang_fail(p->l, n->pos, "combine some elements", "the key has %u elements; the maximum is %u", keys,
+			  LANG_KEYS);
 	lang_expect(p, LANG_T_RBRACKET, "after the key");
 	return n;
 }
@@ -163,8 +165,8 @@ static struct lang_node *context(struct lang_parser *p, uint32_t pos)
 		lang_expect(p, LANG_T_RBRACKET, "after the index");
 	}
 	if (!lang_field_find(field, index, &n->builtin))
-		lang_fail(p->l, pos, "gpubpf-prog(8) lists the fields, e.g. ctx.mem.addr", "the context has no field %s%s",
-			  field, index ? " of that index" : "");
+		lang_fail(p->l, pos, "gpubpf-prog(8) lists the fields, e.g. ctx.mem.addr",
+			  "the context has no field %s%s", field, index ? " of that index" : "");
 	n->type.base = n->builtin.base;
 	return n;
 }
@@ -178,8 +180,8 @@ static struct lang_node *named(struct lang_parser *p, uint32_t pos)
 	if (p->lex.token != LANG_T_WORD)
 		lang_fail(p->l, p->lex.pos, "args.n is the argument n of the kernel", "the name of an argument is missing");
 	else if (!lang_builtin_named(p->l, n->text, &n->builtin))
-		lang_fail(p->l, p->lex.pos, "use arg0, arg1, ... for some", "the names of arguments have more than %u bytes",
-			  LANG_NAMES_SIZE);
+		lang_fail(p->l, p->lex.pos, "use arg0, arg1, ... for some",
+			  "the names of arguments have more than %u bytes", LANG_NAMES_SIZE);
 	lang_next(&p->lex);
 	return n;
 }
@@ -208,7 +210,8 @@ static struct lang_node *argument(struct lang_parser *p, uint32_t pos)
 		lang_next(&p->lex);
 		return n;
 	}
-	lang_fail(p->l, p->lex.pos, "the probe names the arguments in parentheses", "no argument is named %s", p->lex.string);
+	lang_fail(p->l, p->lex.pos, "the probe names the arguments in parentheses", "no argument is named %s",
+		  p->lex.string);
 	return n;
 }
 
@@ -220,7 +223,8 @@ static struct lang_node *unknown(struct lang_parser *p, const char *word, uint32
 	if (why)
 		lang_fail(p->l, pos, instead, "%s is not available in GPU kernels: %s", word, why);
 	else if (p->lex.token == LANG_T_DOT)
-		lang_fail(p->l, pos, "ctx.mem.addr is a field of the context, args.n an argument of the kernel", "%s is not known", word);
+		lang_fail(p->l, pos, "ctx.mem.addr is a field of the context, args.n an argument of the kernel",
+			  "%s is not known", word);
 	else
 		lang_fail(p->l, pos, lang_nearest_word(word, near, sizeof(near)), "%s is not known", word);
 	return lang_node(p, LANG_N_NUMBER, pos);
@@ -239,8 +243,10 @@ static void frames(struct lang_parser *p, const struct lang_node *n)
 		lang_expect(p, LANG_T_CLOSE, "after the number");
 	}
 	if (p->l->frames && p->l->frames != requested)
-		lang_fail(p->l, n->pos, "use the same number everywhere", "an earlier ustack has %u functions, and "
-									  "this one another number", p->l->frames);
+		lang_fail(p->l, n->pos, "use the same number everywhere",
+			  "an earlier ustack has %u functions, and "
+			  "this one another number",
+			  p->l->frames);
 	p->l->frames = (uint32_t)requested;
 }
 
@@ -269,8 +275,9 @@ static struct lang_node *word_node(struct lang_parser *p)
 	else if (n->builtin.source == LANG_SOURCE_STACK)
 		frames(p, n);
 	else if (p->lex.token == LANG_T_DOT)
-		lang_fail(p->l, p->lex.pos, "lid.x is a thread's index in its block, gid.x in the launch; bid, bdim "
-					    "and gdim have components too",
+		lang_fail(p->l, p->lex.pos,
+			  "lid.x is a thread's index in its block, gid.x in the launch; bid, bdim "
+			  "and gdim have components too",
 			  "%s has no components", word);
 	return n;
 }
@@ -326,11 +333,12 @@ static struct lang_node *parenthesis(struct lang_parser *p)
 		if (lang_accept(p, LANG_T_MUL))
 			pointer(p, n, bits, is_signed);
 		else if (!named)
-			lang_fail(p->l, n->pos, "printf(\"%f\", x) prints bits as a floating-point number", "casts to "
-													    "floating-point "
-													    "types "
-													    "are not "
-													    "supported");
+			lang_fail(p->l, n->pos, "printf(\"%f\", x) prints bits as a floating-point number",
+				  "casts to "
+				  "floating-point "
+				  "types "
+				  "are not "
+				  "supported");
 		lang_expect(p, LANG_T_CLOSE, "after the type");
 		lang_enter_nesting(p);
 		n->a = unary(p);
@@ -405,10 +413,11 @@ static struct lang_node *step(struct lang_parser *p, struct lang_node *a, enum l
 static void no_parts(struct lang_parser *p, const struct lang_node *a)
 {
 	if (p->lex.token == LANG_T_DOT && a->kind == LANG_N_NUMBER)
-		lang_fail(p->l, p->lex.pos, "1500us is 1.5 ms; %f prints the bits of a kernel's argument", "floating-point "
-													   "numbers "
-													   "are not "
-													   "supported");
+		lang_fail(p->l, p->lex.pos, "1500us is 1.5 ms; %f prints the bits of a kernel's argument",
+			  "floating-point "
+			  "numbers "
+			  "are not "
+			  "supported");
 	else if (p->lex.token == LANG_T_DOT || p->lex.token == LANG_T_ARROW)
 		lang_fail(p->l, p->lex.pos, "((uint32 *)arg0)[i] is a number at an address, str(arg0) the string there",
 			  "%s cannot be used here: structs and tuples are not supported", lang_token_text(p->lex.token));
@@ -488,8 +497,8 @@ static struct lang_node *binary(struct lang_parser *p, uint32_t least)
 		n = lang_node(p, LANG_N_BINARY, p->lex.pos);
 		n->op = p->lex.token;
 		if (++p->operators > LANG_OPERATORS)
-			lang_fail(p->l, n->pos, "use variables for parts of it", "the statement has more than %u operators",
-				  LANG_OPERATORS);
+			lang_fail(p->l, n->pos, "use variables for parts of it",
+				  "the statement has more than %u operators", LANG_OPERATORS);
 		lang_next(&p->lex);
 		lang_enter_nesting(p);
 		n->a = a;

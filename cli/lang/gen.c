@@ -72,8 +72,9 @@ static void emit_leave(struct gen *g, const struct lang_node *n)
 static void statement(struct gen *g, const struct lang_node *n)
 {
 	static void (*const kinds[])(struct gen *g, const struct lang_node *n) = {
-		[LANG_N_IF] = if_statement, [LANG_N_BLOCK] = block, [LANG_N_UNROLL] = unroll, [LANG_N_FOR] = for_statement,
-		[LANG_N_BREAK] = emit_leave, [LANG_N_CONTINUE] = emit_leave, [LANG_N_RETURN] = emit_leave,
+		[LANG_N_IF] = if_statement,   [LANG_N_BLOCK] = block,      [LANG_N_UNROLL] = unroll,
+		[LANG_N_FOR] = for_statement, [LANG_N_BREAK] = emit_leave, [LANG_N_CONTINUE] = emit_leave,
+		[LANG_N_RETURN] = emit_leave,
 	};
 
 	if (n->kind != LANG_N_BLOCK)

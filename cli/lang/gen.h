@@ -13,10 +13,10 @@ enum { R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, R10 };
 
 /* maps of the object that the compiler adds after those of the text */
 enum lang_internal_map {
-	LANG_INTERNAL_RECORDS,              /* a ring with actions for the host */
-	LANG_INTERNAL_ZEROS,                /* a value of zeros, to insert new keys */
-	LANG_INTERNAL_ENTERED,              /* entry times: struct of thread, launch and time, for `duration` */
-	LANG_INTERNAL_LOST,                 /* number of threads whose entry time was missing */
+	LANG_INTERNAL_RECORDS, /* a ring with actions for the host */
+	LANG_INTERNAL_ZEROS,   /* a value of zeros, to insert new keys */
+	LANG_INTERNAL_ENTERED, /* entry times: struct of thread, launch and time, for `duration` */
+	LANG_INTERNAL_LOST,    /* number of threads whose entry time was missing */
 	LANG_INTERNAL_STACKS,
 	LANG_INTERNAL_MAPS,
 };
@@ -27,7 +27,7 @@ struct lang_code {
 	struct gpubpf_raw_insn *insn;
 	uint32_t n;
 	struct lang_reloc {
-		uint32_t insn, map;    /* relocation: index of the instruction, and of the map; LANG_INTERNAL_MAPS
+		uint32_t insn, map; /* relocation: index of the instruction, and of the map; LANG_INTERNAL_MAPS
 				        * after the last map means .rodata */
 	} *reloc;
 	uint32_t nrelocs;
@@ -42,19 +42,19 @@ struct gen {
 	struct lang_block *block;
 	const struct lang_probe *probe;
 	struct lang_code *code;
-	uint32_t room, rooms[2];       /* room for instructions; room for relocations and for lines */
-	uint32_t *label;               /* [nlabels] index of the instruction at each label */
+	uint32_t room, rooms[2]; /* room for instructions; room for relocations and for lines */
+	uint32_t *label;         /* [nlabels] index of the instruction at each label */
 	uint32_t nlabels, labels;
 	struct {
 		uint32_t insn, label;
 	} *jump;
 	uint32_t njumps, jumps;
-	uint32_t frame;                /* bytes of the stack in use, below r10 */
-	int duration;                  /* offset from r10 of the computed duration */
-	uint32_t end;                  /* label at the end of the program */
+	uint32_t frame; /* bytes of the stack in use, below r10 */
+	int duration;   /* offset from r10 of the computed duration */
+	uint32_t end;   /* label at the end of the program */
 	uint32_t break_to, continue_to;
-	uint32_t pos;                  /* position in the text of the current statement */
-	bool is_result_used;           /* the result of the current assignment is used */
+	uint32_t pos;        /* position in the text of the current statement */
+	bool is_result_used; /* the result of the current assignment is used */
 };
 
 /* -- emit.c: instructions -- */
@@ -80,13 +80,13 @@ void gen_pop(struct gen *g, uint32_t size);
 uint32_t gen_internal_map(const struct gen *g, enum lang_internal_map map);
 
 /* gen_expr.c */
-void gen_expr(struct gen *g, const struct lang_node *n);              /* leaves the result in r0 */
+void gen_expr(struct gen *g, const struct lang_node *n); /* leaves the result in r0 */
 void gen_branch(struct gen *g, const struct lang_node *n, bool when, uint32_t label);
 void gen_step(struct gen *g, const struct lang_node *n);
-void gen_number(struct gen *g, int dst, const struct lang_node *n);   /* sets dst to a literal */
-void gen_var(struct gen *g, const struct lang_var *var, bool store);  /* loads r0 from the variable, or with `store`
+void gen_number(struct gen *g, int dst, const struct lang_node *n);  /* sets dst to a literal */
+void gen_var(struct gen *g, const struct lang_var *var, bool store); /* loads r0 from the variable, or with `store`
 								       * stores r0 to it */
-void gen_product(struct gen *g, uint32_t at);                         /* r0 = x * y * z of the triple at offset `at`
+void gen_product(struct gen *g, uint32_t at);                        /* r0 = x * y * z of the triple at offset `at`
 								       * of the context */
 void gen_triple_value(struct gen *g, const struct lang_builtin *b);
 /* r0 = r0 op r1 */
@@ -107,7 +107,7 @@ void gen_has_key(struct gen *g, const struct lang_node *map);
 void gen_element(struct gen *g, const struct lang_node *map, int first, uint32_t none);
 
 /* gen_text.c */
-void gen_text(struct gen *g, const struct lang_node *n, int to);      /* stores the string at r10 + to */
+void gen_text(struct gen *g, const struct lang_node *n, int to);               /* stores the string at r10 + to */
 void gen_copy_text(struct gen *g, int to, int to_off, int from, int from_off); /* copies a string's 64 bytes from
 									        * register `from` + from_off to
 									        * register `to` + to_off; clobbers r1 */
@@ -132,7 +132,7 @@ int lang_object_make(struct lang *l, struct lang_code *code);
 struct btf;
 struct lang_types {
 	struct btf *btf;
-	int func;                      /* type id of the first function; those of the others follow it */
+	int func; /* type id of the first function; those of the others follow it */
 	uint32_t nmaps, maps_size;
 	const char *map[LANG_MAPS + LANG_INTERNAL_MAPS]; /* names of the maps, in order */
 };

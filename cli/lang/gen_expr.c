@@ -114,7 +114,7 @@ static void emit_builtin(struct gen *g, const struct lang_node *n)
 		break;
 	case LANG_SOURCE_PROBE:
 	case LANG_SOURCE_HOST:
-		gen_imm(g, R0, 0);     /* only the host evaluates this word */
+		gen_imm(g, R0, 0); /* only the host evaluates this word */
 		break;
 	}
 }
@@ -127,9 +127,10 @@ void gen_operate(struct gen *g, enum lang_token op, bool is_signed)
 		uint32_t op;
 		bool divides;
 	} rows[LANG_TOKENS] = {
-		[LANG_T_ADD] = { BPF_ADD }, [LANG_T_SUB] = { BPF_SUB }, [LANG_T_MUL] = { BPF_MUL },
+		[LANG_T_ADD] = { BPF_ADD },       [LANG_T_SUB] = { BPF_SUB },       [LANG_T_MUL] = { BPF_MUL },
 		[LANG_T_DIV] = { BPF_DIV, true }, [LANG_T_MOD] = { BPF_MOD, true }, [LANG_T_AND] = { BPF_AND },
-		[LANG_T_OR] = { BPF_OR }, [LANG_T_XOR] = { BPF_XOR }, [LANG_T_LSH] = { BPF_LSH }, [LANG_T_RSH] = { BPF_RSH },
+		[LANG_T_OR] = { BPF_OR },         [LANG_T_XOR] = { BPF_XOR },       [LANG_T_LSH] = { BPF_LSH },
+		[LANG_T_RSH] = { BPF_RSH },
 	};
 	uint32_t code = op == LANG_T_RSH && is_signed ? BPF_ARSH : rows[op].op;
 
@@ -259,7 +260,7 @@ struct test {
 };
 
 static const struct test tests[LANG_TOKENS] = {
-	[LANG_T_EQ] = { BPF_JEQ, BPF_JNE, BPF_JEQ, BPF_JNE }, [LANG_T_NE] = { BPF_JNE, BPF_JEQ, BPF_JNE, BPF_JEQ },
+	[LANG_T_EQ] = { BPF_JEQ, BPF_JNE, BPF_JEQ, BPF_JNE },   [LANG_T_NE] = { BPF_JNE, BPF_JEQ, BPF_JNE, BPF_JEQ },
 	[LANG_T_LT] = { BPF_JLT, BPF_JGE, BPF_JSLT, BPF_JSGE }, [LANG_T_LE] = { BPF_JLE, BPF_JGT, BPF_JSLE, BPF_JSGT },
 	[LANG_T_GT] = { BPF_JGT, BPF_JLE, BPF_JSGT, BPF_JSLE }, [LANG_T_GE] = { BPF_JGE, BPF_JLT, BPF_JSGE, BPF_JSLT },
 };
@@ -267,7 +268,7 @@ static const struct test tests[LANG_TOKENS] = {
 static void compare(struct gen *g, const struct lang_node *n, bool when, uint32_t label)
 {
 	const struct test *t = &tests[n->op];
-	bool is_signed = n->value;     /* lang_check() stored whether the comparison is signed */
+	bool is_signed = n->value; /* lang_check() stored whether the comparison is signed */
 	uint32_t op = is_signed ? (when ? t->signed_yes : t->signed_no) : when ? t->yes : t->no;
 
 	if (n->b->type.base == LANG_TEXT || n->b->type.base == LANG_NAME) {
@@ -343,7 +344,7 @@ void gen_step(struct gen *g, const struct lang_node *n)
 	gen_alu_imm(g, BPF_ADD, R0, by);
 	gen_var(g, n->a->var, true);
 	if (!n->value)
-		gen_mov(g, R0, R1);    /* $x++ and $x-- yield the old value */
+		gen_mov(g, R0, R1); /* $x++ and $x-- yield the old value */
 }
 
 static void set(struct gen *g, const struct lang_node *n)
@@ -379,9 +380,16 @@ static void call(struct gen *g, const struct lang_node *n)
 void gen_expr(struct gen *g, const struct lang_node *n)
 {
 	static void (*const kinds[])(struct gen *g, const struct lang_node *n) = {
-		[LANG_N_BUILTIN] = emit_builtin, [LANG_N_MAP] = gen_map_read, [LANG_N_UNARY] = unary, [LANG_N_BINARY] = binary,
-		[LANG_N_TERNARY] = ternary, [LANG_N_CAST] = cast, [LANG_N_SET] = set, [LANG_N_STEP] = step,
-		[LANG_N_CALL] = call, [LANG_N_READ] = read_memory,
+		[LANG_N_BUILTIN] = emit_builtin,
+		[LANG_N_MAP] = gen_map_read,
+		[LANG_N_UNARY] = unary,
+		[LANG_N_BINARY] = binary,
+		[LANG_N_TERNARY] = ternary,
+		[LANG_N_CAST] = cast,
+		[LANG_N_SET] = set,
+		[LANG_N_STEP] = step,
+		[LANG_N_CALL] = call,
+		[LANG_N_READ] = read_memory,
 	};
 
 	if (n->kind == LANG_N_NUMBER)

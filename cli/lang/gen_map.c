@@ -82,7 +82,7 @@ static void find_or_insert(struct gen *g, const struct lang_map *map, int key, i
 			address(g, R3, first);
 		else
 			load_zeros(g, none);
-		update(g, map->index, key, BPF_NOEXIST);  /* another lane may insert the key first, which has the
+		update(g, map->index, key, BPF_NOEXIST); /* another lane may insert the key first, which has the
 							   * same effect */
 		lookup(g, map->index, key);
 		gen_jump_imm(g, BPF_JEQ, R0, 0, none);
@@ -235,7 +235,7 @@ void gen_map_step(struct gen *g, const struct lang_node *n, enum lang_token op, 
 		update_unprotected(g, op, n->map->value.is_signed);
 	else
 		update_atomically(g, op, atomic, old);
-	gen_place_label(g, none);            /* code that jumps here has r0 0 */
+	gen_place_label(g, none); /* code that jumps here has r0 0 */
 	if (!g->is_result_used)
 		gen_imm(g, R0, 0);
 	gen_pop(g, 8);

@@ -119,7 +119,7 @@ void gen_text(struct gen *g, const struct lang_node *n, int to)
 struct side {
 	const struct lang_node *n;
 	int base, at;
-	uint32_t size;                 /* bytes that the string occupies on the stack */
+	uint32_t size; /* bytes that the string occupies on the stack */
 };
 
 static struct side side_of(struct gen *g, const struct lang_node *n)

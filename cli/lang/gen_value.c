@@ -129,7 +129,7 @@ static void linear(struct gen *g, const struct lang_map *map, int value)
 void gen_aggregate(struct gen *g, const struct lang_node *set)
 {
 	static void (*const makes[LANG_FUNCTIONS])(struct gen *g, const struct lang_map *map, int value) = {
-		[LANG_F_COUNT] = count, [LANG_F_SUM] = sum, [LANG_F_AVG] = average, [LANG_F_STATS] = average,
+		[LANG_F_COUNT] = count,  [LANG_F_SUM] = sum,      [LANG_F_AVG] = average,    [LANG_F_STATS] = average,
 		[LANG_F_MIN] = emit_min, [LANG_F_MAX] = emit_max, [LANG_F_HIST] = histogram, [LANG_F_LHIST] = linear,
 	};
 	const struct lang_map *map = set->a->map;

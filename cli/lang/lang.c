@@ -20,7 +20,8 @@ static int check_text(struct lang *l)
 	const char *nul = memchr(l->text, 0, l->size);
 
 	if (l->size > LANG_TEXT_SIZE)
-		return lang_fail(l, 0, "shorten it", "the program has %zu bytes; the maximum is %u", l->size, LANG_TEXT_SIZE);
+		return lang_fail(l, 0, "shorten it", "the program has %zu bytes; the maximum is %u", l->size,
+				 LANG_TEXT_SIZE);
 	return nul ? lang_fail(l, nul - l->text, "use a text file", "the program contains a zero byte") : 0;
 }
 

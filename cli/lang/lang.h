@@ -49,8 +49,8 @@ enum lang_token {
 	LANG_T_NUMBER,
 	LANG_T_STRING,
 	LANG_T_WORD,
-	LANG_T_VAR,                    /* $x */
-	LANG_T_MAP,                    /* @x */
+	LANG_T_VAR, /* $x */
+	LANG_T_MAP, /* @x */
 #define LANG_TOKEN(name, text, precedence, assigns) LANG_T_##name,
 #include "tokens.def"
 	LANG_TOKENS,
@@ -59,20 +59,20 @@ enum lang_token {
 enum lang_base {
 	LANG_VOID,
 	LANG_INT,
-	LANG_KERNEL,                   /* a kernel's id */
+	LANG_KERNEL, /* a kernel's id */
 	LANG_ADDRESS,
-	LANG_STACK,                    /* the id of a stack, or the error code of helper 27 */
-	LANG_NAME,                     /* a string of 64 bytes with its NUL */
+	LANG_STACK, /* the id of a stack, or the error code of helper 27 */
+	LANG_NAME,  /* a string of 64 bytes with its NUL */
 	/* a string that the host knows, for example a literal; it becomes a NAME when stored */
 	LANG_TEXT,
-	LANG_AGGREGATE,                /* the value of count() and similar functions */
+	LANG_AGGREGATE, /* the value of count() and similar functions */
 };
 
 struct lang_type {
 	enum lang_base base;
 	bool is_signed;
-	bool to_signed;                /* an address: the number at it is signed */
-	uint8_t to;                    /* an address: the number of bits at it; 0: unknown */
+	bool to_signed; /* an address: the number at it is signed */
+	uint8_t to;     /* an address: the number of bits at it; 0: unknown */
 };
 
 enum lang_source {
@@ -87,10 +87,10 @@ enum lang_source {
 };
 
 enum lang_whole {
-	LANG_WHOLE_THREAD,             /* number of the thread in its block: x + (y + z * height) * width */
-	LANG_WHOLE_BLOCK,              /* number of the block in the grid, computed likewise */
-	LANG_WHOLE_GLOBAL,             /* ctx->global_linear */
-	LANG_WHOLE_PRODUCT,            /* x * y * z */
+	LANG_WHOLE_THREAD,  /* number of the thread in its block: x + (y + z * height) * width */
+	LANG_WHOLE_BLOCK,   /* number of the block in the grid, computed likewise */
+	LANG_WHOLE_GLOBAL,  /* ctx->global_linear */
+	LANG_WHOLE_PRODUCT, /* x * y * z */
 };
 
 struct lang_builtin {
@@ -123,21 +123,21 @@ struct lang_function {
 enum lang_kind {
 	LANG_N_NUMBER,
 	LANG_N_STRING,
-	LANG_N_BUILTIN,                /* a word; value: 1 to 3 for .x .y .z, 0 for the whole value */
+	LANG_N_BUILTIN, /* a word; value: 1 to 3 for .x .y .z, 0 for the whole value */
 	LANG_N_VAR,
-	LANG_N_MAP,                    /* a map's value; list: the elements of the key */
+	LANG_N_MAP, /* a map's value; list: the elements of the key */
 	LANG_N_UNARY,
 	LANG_N_BINARY,
 	LANG_N_TERNARY,
-	LANG_N_CAST,                   /* value: the number of bits */
-	LANG_N_READ,                   /* a[b] or *a in the application's memory; value: the number of bits */
-	LANG_N_SET,                    /* a op= b; op NONE: a = b */
-	LANG_N_STEP,                   /* ++ and --; value: 1 for the prefix form */
-	LANG_N_CALL,                   /* list: arguments */
-	LANG_N_IF,                     /* if (a) b else c */
-	LANG_N_BLOCK,                  /* list: the statements */
-	LANG_N_UNROLL,                 /* the block b, repeated `value` times */
-	LANG_N_FOR,                    /* for var from a to below c, with body b; the next variable holds the end */
+	LANG_N_CAST,   /* value: the number of bits */
+	LANG_N_READ,   /* a[b] or *a in the application's memory; value: the number of bits */
+	LANG_N_SET,    /* a op= b; op NONE: a = b */
+	LANG_N_STEP,   /* ++ and --; value: 1 for the prefix form */
+	LANG_N_CALL,   /* list: arguments */
+	LANG_N_IF,     /* if (a) b else c */
+	LANG_N_BLOCK,  /* list: the statements */
+	LANG_N_UNROLL, /* the block b, repeated `value` times */
+	LANG_N_FOR,    /* for var from a to below c, with body b; the next variable holds the end */
 	LANG_N_BREAK,
 	LANG_N_CONTINUE,
 	LANG_N_RETURN,
@@ -145,38 +145,38 @@ enum lang_kind {
 
 struct lang_node {
 	enum lang_kind kind;
-	uint32_t pos;                  /* position in the text */
+	uint32_t pos; /* position in the text */
 	struct lang_type type;
 	enum lang_token op;
-	bool literal;                  /* a number that takes the sign of the other operand */
+	bool literal; /* a number that takes the sign of the other operand */
 	uint64_t value;
-	const char *text;              /* a string's bytes without quotes */
+	const char *text; /* a string's bytes without quotes */
 	struct lang_builtin builtin;
 	const struct lang_function *function;
 	struct lang_map *map;
 	struct lang_var *var;
-	int action;                    /* index of a call that is an action, among all actions */
+	int action; /* index of a call that is an action, among all actions */
 	struct lang_node *a, *b, *c, *list, *next;
 };
 
 struct lang_var {
 	struct lang_var *next;
 	const char *name;
-	struct lang_type type;         /* VOID until lang_check() has inferred it */
+	struct lang_type type; /* VOID until lang_check() has inferred it */
 	/* number of bits of a variable that `let` declares with a type; 0: it has the type of its first value */
 	uint32_t bits;
-	uint32_t scope;                /* nesting depth of the block that declares it; UINT32_MAX: out of scope */
-	int at;                        /* offset on the stack from r10 */
-	uint64_t value;                /* its number in blocks on the host */
-	char text[GPUBPF_CTX_NAME];    /* its string in blocks on the host */
+	uint32_t scope;             /* nesting depth of the block that declares it; UINT32_MAX: out of scope */
+	int at;                     /* offset on the stack from r10 */
+	uint64_t value;             /* its number in blocks on the host */
+	char text[GPUBPF_CTX_NAME]; /* its string in blocks on the host */
 };
 
 /* The value of a map: a number that is assigned, or an aggregation by a function with use VALUE. */
 struct lang_map {
 	struct lang_map *next;
-	const char *name;              /* "@", "@x" */
-	uint32_t pos;                  /* position in the text of the first use */
-	bool known, declared;          /* known: the value's type is known; declared: `let` declared the maximum
+	const char *name;                  /* "@", "@x" */
+	uint32_t pos;                      /* position in the text of the first use */
+	bool known, declared;              /* known: the value's type is known; declared: `let` declared the maximum
 				        * number of keys */
 	const struct lang_function *holds; /* the function whose value it holds; NULL: a number */
 	struct lang_type value;
@@ -184,8 +184,8 @@ struct lang_map {
 	struct lang_type key[LANG_KEYS];
 	const char *key_name[LANG_KEYS];
 	bool keys_known;
-	uint64_t min, max, step;       /* bounds and width of a slot of lhist() */
-	uint32_t fine;                 /* hist(): 1 + bits, for 2^bits slots per power of two */
+	uint64_t min, max, step; /* bounds and width of a slot of lhist() */
+	uint32_t fine;           /* hist(): 1 + bits, for 2^bits slots per power of two */
 	uint32_t room;
 	bool lru;
 	uint32_t key_size, value_size; /* in bytes */
@@ -203,10 +203,10 @@ struct lang_probe {
 	struct lang_probe *next;
 	enum lang_when when;
 	uint32_t pos;
-	const char *section;           /* the program's section such as "gpu/exit/name"; on the host "BEGIN", ... */
-	uint32_t site;                 /* enum gpubpf_site of a device's probe */
-	uint32_t number;               /* index among all probes */
-	uint64_t every_ns;             /* interval: its period in ns */
+	const char *section; /* the program's section such as "gpu/exit/name"; on the host "BEGIN", ... */
+	uint32_t site;       /* enum gpubpf_site of a device's probe */
+	uint32_t number;     /* index among all probes */
+	uint64_t every_ns;   /* interval: its period in ns */
 	uint64_t due_ns;
 	struct lang_block *block;
 };
@@ -226,7 +226,7 @@ struct lang_block {
 	struct lang_node *filter, *body;
 	struct lang_var *vars;
 	uint32_t nvars;
-	bool duration;                 /* the block uses `duration` */
+	bool duration; /* the block uses `duration` */
 };
 
 /* The first error, in parts. */
@@ -235,19 +235,19 @@ struct lang_refusal {
 };
 
 struct lang {
-	const char *name;              /* "-e", or the file name */
+	const char *name; /* "-e", or the file name */
 	const char *text;
 	size_t size;
 	const char *const *params;
 	uint32_t nparams;
-	uint64_t threads;              /* number of threads for whose entry times there is room; a power of two */
+	uint64_t threads; /* number of threads for whose entry times there is room; a power of two */
 
-	void *arena;                   /* memory of the tree */
-	size_t used;                   /* bytes of that memory in use */
+	void *arena; /* memory of the tree */
+	size_t used; /* bytes of that memory in use */
 	bool failed;
 	struct lang_refusal refusal;
-	char why[2048];                /* the error as text, with the quoted source line */
-	struct lang_node spare;        /* node that functions return if memory is exhausted */
+	char why[2048];         /* the error as text, with the quoted source line */
+	struct lang_node spare; /* node that functions return if memory is exhausted */
 
 	struct lang_block *blocks;
 	struct lang_map *maps;
@@ -255,11 +255,11 @@ struct lang {
 	struct lang_node *action[LANG_ACTIONS];
 	const struct lang_probe *probe[LANG_PROBES];
 	bool records, zeros, durations; /* the object needs a ring for records, a value of zeros, entry times */
-	bool stacks;                   /* the object needs stacks */
-	uint32_t frames;               /* frames of each stack; 0: no use has specified it yet */
+	bool stacks;                    /* the object needs stacks */
+	uint32_t frames;                /* frames of each stack; 0: no use has specified it yet */
 	uint32_t zeros_size;
 
-	char names[LANG_NAMES_SIZE];   /* the object's .rodata: strings one after the other, each with its NUL */
+	char names[LANG_NAMES_SIZE]; /* the object's .rodata: strings one after the other, each with its NUL */
 	uint32_t names_size;
 
 	void *object;
@@ -270,9 +270,9 @@ struct lang {
 struct lang_opts {
 	const char *name, *text;
 	size_t size;
-	const char *const *params;     /* [nparams] the values of $1, $2, ... */
+	const char *const *params; /* [nparams] the values of $1, $2, ... */
 	uint32_t nparams;
-	uint64_t threads;              /* maximum threads with a concurrent `duration`; 0: 1048576 */
+	uint64_t threads; /* maximum threads with a concurrent `duration`; 0: 1048576 */
 };
 /*
  * Compile a text to an object. Returns 0 or -ENOMEM. On -EINVAL, *l exists and lang_why() returns the error, its
@@ -303,11 +303,11 @@ const struct lang_function *lang_function_at(uint32_t i); /* NULL past the end *
 /* lex.c */
 struct lang_lex {
 	struct lang *l;
-	uint32_t at;                   /* position of the character after the token */
+	uint32_t at; /* position of the character after the token */
 	enum lang_token token;
-	uint32_t pos, len;             /* position and length of the token */
+	uint32_t pos, len; /* position and length of the token */
 	uint64_t number;
-	const char *string;            /* the token's text; of a string, the decoded text */
+	const char *string; /* the token's text; of a string, the decoded text */
 };
 void lang_next(struct lang_lex *x);
 /* Skip blanks and comments. */
@@ -324,9 +324,9 @@ struct lang_parser {
 	struct lang_lex lex;
 	struct lang *l;
 	struct lang_block *block;
-	bool filter;                   /* in a filter, where / before { ends the expression */
+	bool filter; /* in a filter, where / before { ends the expression */
 	uint32_t depth;
-	uint32_t operators;            /* number of binary operators in the current statement so far */
+	uint32_t operators; /* number of binary operators in the current statement so far */
 };
 struct lang_node *lang_expression(struct lang_parser *p);
 struct lang_node *lang_node(struct lang_parser *p, enum lang_kind kind, uint32_t pos);

@@ -17,8 +17,8 @@ static const struct {
 	const char *suffix;
 	uint64_t ns;
 } durations[] = {
-	{ "ns", 1 }, { "us", 1000 }, { "ms", 1000000 }, { "s", 1000000000 }, { "m", 60000000000 },
-	{ "h", 3600000000000 }, { "d", 86400000000000 },
+	{ "ns", 1 },          { "us", 1000 },         { "ms", 1000000 },       { "s", 1000000000 },
+	{ "m", 60000000000 }, { "h", 3600000000000 }, { "d", 86400000000000 },
 };
 
 static char at(const struct lang_lex *x, uint32_t ahead)
@@ -70,7 +70,9 @@ static bool add_digit(uint64_t *v, unsigned int base, unsigned int digit)
 
 static unsigned int digit_of(char c)
 {
-	return isdigit((unsigned char)c) ? c - '0' : isxdigit((unsigned char)c) ? tolower((unsigned char)c) - 'a' + 10 : 99;
+	return isdigit((unsigned char)c)  ? c - '0' :
+	       isxdigit((unsigned char)c) ? tolower((unsigned char)c) - 'a' + 10 :
+					    99;
 }
 
 /* Apply the exponent of a number: m e n is m * 10^n. */
@@ -166,7 +168,8 @@ static void string(struct lang_lex *x)
 		if (c == '\\' && escape(x, &c) < 0)
 			return;
 		if (n == sizeof(buf) - 1) {
-			lang_fail(x->l, x->pos, "print it in parts", "the string has more than %u bytes", LANG_STRING_SIZE - 1);
+			lang_fail(x->l, x->pos, "print it in parts", "the string has more than %u bytes",
+				  LANG_STRING_SIZE - 1);
 			return;
 		}
 		buf[n++] = c;

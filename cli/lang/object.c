@@ -26,7 +26,7 @@ struct bytes {
 struct section {
 	const char *name;
 	struct bytes code, relocs;
-	uint32_t index;                /* index of the section in the file */
+	uint32_t index; /* index of the section in the file */
 };
 
 struct object {
@@ -90,7 +90,10 @@ static struct section *section_of(struct object *o, const char *name)
 static void symbol(struct object *o, const char *name, uint32_t section, int type, uint64_t at, uint64_t size)
 {
 	Elf64_Sym sym = {
-		.st_name = string(o, name), .st_info = ELF64_ST_INFO(STB_GLOBAL, type), .st_shndx = section, .st_value = at,
+		.st_name = string(o, name),
+		.st_info = ELF64_ST_INFO(STB_GLOBAL, type),
+		.st_shndx = section,
+		.st_value = at,
 		.st_size = size,
 	};
 
@@ -143,7 +146,8 @@ static void add_lines(struct object *o, const struct lang_code *code, uint32_t a
 
 	for (uint32_t i = 0; i < code->nlines; i++) {
 		struct bpf_line_info line = {
-			.insn_off = at + code->line[i].insn * sizeof(*code->insn), .file_name_off = file,
+			.insn_off = at + code->line[i].insn * sizeof(*code->insn),
+			.file_name_off = file,
 			.line_off = line_text(o, code->line[i].pos),
 		};
 		uint32_t row, column;
@@ -309,7 +313,7 @@ static int write_file(struct object *o, const void *maps)
 
 static int make(struct object *o, const struct lang_code *code)
 {
-	Elf64_Sym none = {0};
+	Elf64_Sym none = { 0 };
 	uint32_t names = MAPS + (o->types.nmaps != 0), programs = names + (o->l->names_size != 0);
 	void *maps = calloc(1, o->types.maps_size + 1);
 	int err = -ENOMEM;

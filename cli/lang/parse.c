@@ -67,7 +67,8 @@ static struct lang_node *unroll(struct lang_parser *p)
 	lang_expect(p, LANG_T_OPEN, "after unroll");
 	n->value = p->lex.number;
 	if (p->lex.token == LANG_T_NUMBER && (!n->value || n->value > LANG_UNROLL))
-		lang_fail(p->l, p->lex.pos, "for ($i : 0..n) repeats without copies", "unroll() takes 1 to %u", LANG_UNROLL);
+		lang_fail(p->l, p->lex.pos, "for ($i : 0..n) repeats without copies", "unroll() takes 1 to %u",
+			  LANG_UNROLL);
 	lang_expect(p, LANG_T_NUMBER, "in unroll()");
 	lang_expect(p, LANG_T_CLOSE, "after the number");
 	n->b = inner_block(p);
@@ -95,7 +96,7 @@ static struct lang_node *for_statement(struct lang_parser *p)
 		lang_expect(p, LANG_T_CLOSE, "after the bounds");
 	lang_enter_nesting(p);
 	n->var = lang_variable(p, name->text, n->pos);
-	end = lang_variable(p, "", n->pos);       /* a hidden variable for the end of the range, which is computed
+	end = lang_variable(p, "", n->pos); /* a hidden variable for the end of the range, which is computed
 						   * once */
 	if (n->var && end)
 		n->var->type = end->type = (struct lang_type){ LANG_INT, true };
@@ -113,8 +114,9 @@ static void let_type(struct lang_parser *p, struct lang_type *type, uint32_t *bi
 	else if (p->lex.token == LANG_T_WORD && lang_type_named(p->lex.string, bits, &type->is_signed))
 		type->base = LANG_INT;
 	else
-		lang_fail(p->l, p->lex.pos, "types are uint64 and similar ones, and string", "a variable cannot have "
-											     "this type");
+		lang_fail(p->l, p->lex.pos, "types are uint64 and similar ones, and string",
+			  "a variable cannot have "
+			  "this type");
 	lang_next(&p->lex);
 }
 
@@ -185,7 +187,8 @@ static struct lang_node *expression_statement(struct lang_parser *p)
 	struct lang_node *n = lang_expression(p);
 
 	if (n->kind == LANG_N_CALL && n->function && n->function->use == LANG_USE_VALUE)
-		lang_fail(p->l, n->pos, "store it in a map: @x = ...", "the result of %s() can only be stored in a map", n->function->name);
+		lang_fail(p->l, n->pos, "store it in a map: @x = ...", "the result of %s() can only be stored in a map",
+			  n->function->name);
 	else if (!does_something(n))
 		lang_fail(p->l, n->pos, "print it, or set a map or a variable to it", "this value is not used");
 	return n;
@@ -195,14 +198,11 @@ static const struct {
 	const char *word;
 	struct lang_node *(*parse)(struct lang_parser *p);
 	enum lang_kind kind;
-	bool open;                     /* the statement needs no semicolon after it */
+	bool open; /* the statement needs no semicolon after it */
 } statements[] = {
-	{ "if", if_statement, 0, true },
-	{ "unroll", unroll, 0, true },
-	{ "for", for_statement, 0, true },
-	{ "let", let_statement, 0, false },
-	{ "break", NULL, LANG_N_BREAK, false },
-	{ "continue", NULL, LANG_N_CONTINUE, false },
+	{ "if", if_statement, 0, true },          { "unroll", unroll, 0, true },
+	{ "for", for_statement, 0, true },        { "let", let_statement, 0, false },
+	{ "break", NULL, LANG_N_BREAK, false },   { "continue", NULL, LANG_N_CONTINUE, false },
 	{ "return", NULL, LANG_N_RETURN, false },
 };
 

@@ -149,10 +149,12 @@ static void unknown(struct lang_lex *x, const char *word)
 		lang_fail(x->l, x->pos, "gpu/entry/KERNEL and gpu/exit/KERNEL run in a GPU's kernels",
 			  "%.60s is a probe of the Linux kernel or of a program on the host", word);
 	else if (gpubpf_place_suggest(word, near, sizeof(near)))
-		lang_fail(x->l, x->pos, lang_format(x->l, "did you mean %s? gpubpf-lang(7) lists all", near), "%.60s "
-													      "is "
-													      "not a "
-													      "probe", word);
+		lang_fail(x->l, x->pos, lang_format(x->l, "did you mean %s? gpubpf-lang(7) lists all", near),
+			  "%.60s "
+			  "is "
+			  "not a "
+			  "probe",
+			  word);
 	else
 		lang_fail(x->l, x->pos, "gpu/entry/KERNEL, gpu/exit/KERNEL, gpu/call/FUNCTION; gpubpf-lang(7) lists all",
 			  "%.60s is not a probe", word);
@@ -194,12 +196,14 @@ bool lang_type_named(const char *word, uint32_t *bits, bool *is_signed)
 		uint32_t bits;
 		bool is_signed;
 	} types[] = {
-		{ "bool", 8, false }, { "char", 8, true }, { "uchar", 8, false }, { "short", 16, true },
-		{ "ushort", 16, false }, { "int", 32, true }, { "uint", 32, false }, { "unsigned", 32, false },
-		{ "long", 64, true }, { "ulong", 64, false }, { "size_t", 64, false }, { "int8", 8, true },
-		{ "int16", 16, true }, { "int32", 32, true }, { "int64", 64, true }, { "uint8", 8, false },
-		{ "uint16", 16, false }, { "uint32", 32, false }, { "uint64", 64, false }, { "int8_t", 8, true },
-		{ "int16_t", 16, true }, { "int32_t", 32, true }, { "int64_t", 64, true }, { "uint8_t", 8, false },
+		{ "bool", 8, false },      { "char", 8, true },       { "uchar", 8, false },
+		{ "short", 16, true },     { "ushort", 16, false },   { "int", 32, true },
+		{ "uint", 32, false },     { "unsigned", 32, false }, { "long", 64, true },
+		{ "ulong", 64, false },    { "size_t", 64, false },   { "int8", 8, true },
+		{ "int16", 16, true },     { "int32", 32, true },     { "int64", 64, true },
+		{ "uint8", 8, false },     { "uint16", 16, false },   { "uint32", 32, false },
+		{ "uint64", 64, false },   { "int8_t", 8, true },     { "int16_t", 16, true },
+		{ "int32_t", 32, true },   { "int64_t", 64, true },   { "uint8_t", 8, false },
 		{ "uint16_t", 16, false }, { "uint32_t", 32, false }, { "uint64_t", 64, false },
 	};
 
@@ -253,7 +257,8 @@ static void parse_arg(struct lang_lex *x, struct lang_block *block)
 			if (word)
 				add_type(&arg, word);
 			arg.type.to = arg.type.base == LANG_ADDRESS ? 64 : arg.type.to;
-			arg = (struct lang_arg){ .bits = 64, .type = { LANG_ADDRESS, false, arg.type.is_signed, arg.type.to } };
+			arg = (struct lang_arg){ .bits = 64,
+						 .type = { LANG_ADDRESS, false, arg.type.is_signed, arg.type.to } };
 			word = NULL;
 		}
 	}

@@ -74,9 +74,11 @@ static int number_type(struct types *t, struct lang_type type)
 {
 	switch (type.base) {
 	case LANG_KERNEL:
-		return t->kernel ? t->kernel : cache_type(&t->kernel, btf__add_typedef(t->btf, "gpubpf_kernel", u64_type(t)));
+		return t->kernel ? t->kernel :
+				   cache_type(&t->kernel, btf__add_typedef(t->btf, "gpubpf_kernel", u64_type(t)));
 	case LANG_ADDRESS:
-		return t->address ? t->address : cache_type(&t->address, btf__add_typedef(t->btf, "gpubpf_address", u64_type(t)));
+		return t->address ? t->address :
+				    cache_type(&t->address, btf__add_typedef(t->btf, "gpubpf_address", u64_type(t)));
 	case LANG_STACK:
 		return t->stack ? t->stack : cache_type(&t->stack, btf__add_typedef(t->btf, "gpubpf_stack", s64_type(t)));
 	case LANG_NAME:
@@ -129,7 +131,8 @@ static int hist_type(struct types *t, const struct lang_map *map, const char *na
 	return id;
 }
 
-static int pair_type(struct types *t, const char *name, const char *first, int first_type, const char *second, int second_type)
+static int pair_type(struct types *t, const char *name, const char *first, int first_type, const char *second,
+		     int second_type)
 {
 	int id = btf__add_struct(t->btf, name, 16);
 
@@ -181,7 +184,10 @@ static int number_member(struct types *t, uint32_t n)
 static void define(struct types *t, const char *name, uint32_t type, uint32_t entries, int key, int value)
 {
 	int members[4] = {
-		number_member(t, type), number_member(t, entries), key ? pointer(t, key) : 0, value ? pointer(t, value) : 0,
+		number_member(t, type),
+		number_member(t, entries),
+		key ? pointer(t, key) : 0,
+		value ? pointer(t, value) : 0,
 	};
 	static const char *const names[4] = { "type", "max_entries", "key", "value" };
 	uint32_t i = t->out->nmaps++;
@@ -201,7 +207,8 @@ static void define_maps(struct types *t)
 		bool array = lang_map_is_array(m);
 		uint32_t hash = m->lru ? BPF_MAP_TYPE_LRU_HASH : BPF_MAP_TYPE_HASH;
 
-		define(t, m->name, array ? BPF_MAP_TYPE_ARRAY : hash, m->nkeys ? m->room : 1, key_type(t, m), value_type(t, m));
+		define(t, m->name, array ? BPF_MAP_TYPE_ARRAY : hash, m->nkeys ? m->room : 1, key_type(t, m),
+		       value_type(t, m));
 	}
 }
 
@@ -229,7 +236,8 @@ static void define_internal_maps(struct types *t)
 		define(t, "__lost", BPF_MAP_TYPE_ARRAY, 1, u32_type(t), u64_type(t));
 	}
 	if (l->stacks)
-		define(t, "__stacks", BPF_MAP_TYPE_STACK_TRACE, LANG_STACKS, u32_type(t), array_type(t, u64_type(t), l->frames));
+		define(t, "__stacks", BPF_MAP_TYPE_STACK_TRACE, LANG_STACKS, u32_type(t),
+		       array_type(t, u64_type(t), l->frames));
 }
 
 int lang_types_make(struct lang *l, const struct lang_code *code, struct lang_types *out)

@@ -17,10 +17,10 @@ struct call {
 	struct host *h;
 	s32 id;
 	const struct gpubpf_helper *helper;
-	struct gpubpf_map_view view;  /* the map of the call, or the print ring */
+	struct gpubpf_map_view view; /* the map of the call, or the print ring */
 	u64 arg[5];
-	u64 more[5];                  /* second value of an argument that has two: the size of a text or parameter */
-	u64 word[5];                  /* U64_OUT: the helper writes here, and the value is then copied, because the
+	u64 more[5]; /* second value of an argument that has two: the size of a text or parameter */
+	u64 word[5]; /* U64_OUT: the helper writes here, and the value is then copied, because the
 				       * program's memory may be unaligned */
 };
 
@@ -53,11 +53,17 @@ static bool read_map_arg(struct call *c, int i)
 static u64 bytes_of(const struct call *c, int i, enum gpubpf_arg_size size)
 {
 	switch (size) {
-	case GPUBPF_SIZE_KEY: return c->view.map->key_size;
-	case GPUBPF_SIZE_VALUE: return c->view.map->value_size;
-	case GPUBPF_SIZE_NEXT: return reg(c, i + 1);
-	case GPUBPF_SIZE_WORD: return sizeof(u64);
-	case GPUBPF_SIZE_KNOWN: case GPUBPF_SIZE_NONE: break;
+	case GPUBPF_SIZE_KEY:
+		return c->view.map->key_size;
+	case GPUBPF_SIZE_VALUE:
+		return c->view.map->value_size;
+	case GPUBPF_SIZE_NEXT:
+		return reg(c, i + 1);
+	case GPUBPF_SIZE_WORD:
+		return sizeof(u64);
+	case GPUBPF_SIZE_KNOWN:
+	case GPUBPF_SIZE_NONE:
+		break;
 	}
 	return 0;
 }
@@ -104,7 +110,8 @@ static bool read_named_arg(struct call *c, int i)
 
 	if (!read_text_arg(c, i))
 		return false;
-	if (job->nparams && gpubpf_param_find(job->params, job->nparams, (const char *)HOST_PTR(c->arg[i]), &read, why, sizeof(why)) < 0)
+	if (job->nparams &&
+	    gpubpf_param_find(job->params, job->nparams, (const char *)HOST_PTR(c->arg[i]), &read, why, sizeof(why)) < 0)
 		return fail_argument(c, "asks for a parameter that the kernel does not have");
 	c->arg[i] = read.index;
 	c->more[i] = (u64)read.bits;
@@ -136,13 +143,21 @@ static bool read_arg(struct call *c, int i)
 	if (c->helper->arg[i] == GPUBPF_ARG_RECORD && !read_record_arg(c, i))
 		return false;
 	switch (row->pass) {
-	case GPUBPF_PASS_NOT: break;
-	case GPUBPF_PASS_NUMBER: c->arg[i] = reg(c, i); break;
-	case GPUBPF_PASS_IN: return read_memory_arg(c, i, bytes_of(c, i, row->size), false);
-	case GPUBPF_PASS_OUT: return read_memory_arg(c, i, bytes_of(c, i, row->size), true);
-	case GPUBPF_PASS_TEXT: return read_text_arg(c, i);
-	case GPUBPF_PASS_PARAM: return read_param_arg(c, i);
-	case GPUBPF_PASS_NAMED: return read_named_arg(c, i);
+	case GPUBPF_PASS_NOT:
+		break;
+	case GPUBPF_PASS_NUMBER:
+		c->arg[i] = reg(c, i);
+		break;
+	case GPUBPF_PASS_IN:
+		return read_memory_arg(c, i, bytes_of(c, i, row->size), false);
+	case GPUBPF_PASS_OUT:
+		return read_memory_arg(c, i, bytes_of(c, i, row->size), true);
+	case GPUBPF_PASS_TEXT:
+		return read_text_arg(c, i);
+	case GPUBPF_PASS_PARAM:
+		return read_param_arg(c, i);
+	case GPUBPF_PASS_NAMED:
+		return read_named_arg(c, i);
 	}
 	return true;
 }
@@ -223,7 +238,10 @@ static u64 call_loop(struct call *c)
 	if (target >= c->h->vm.ninsns)
 		return fail_argument(c, "needs a function of the program");
 	c->h->vm.rounds = (struct gpubpf_vm_rounds){
-		.n = n, .arg = reg(c, 2), .map = c->view.map ? reg(c, 0) : 0, .target = (u32)target,
+		.n = n,
+		.arg = reg(c, 2),
+		.map = c->view.map ? reg(c, 0) : 0,
+		.target = (u32)target,
 	};
 	return 0;
 }

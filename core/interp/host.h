@@ -12,20 +12,20 @@
 struct host {
 	struct gpubpf_vm vm;
 	const struct gpubpf_interp_job *job;
-	const char *why;      /* what is wrong with a helper's arguments; NULL: the helper is unknown */
+	const char *why; /* what is wrong with a helper's arguments; NULL: the helper is unknown */
 	struct gpubpf_env env;
 	struct gpubpf_host_thread thread;
-	u32 keys;             /* index of the first frame that holds a key (core/model/facts.h) */
+	u32 keys; /* index of the first frame that holds a key (core/model/facts.h) */
 	struct record {
 		u64 address, size;
 	} records[MAX_RECORDS]; /* records reserved in rings and not released yet */
 	u32 nrecords;
 	struct proof {
-		u64 address;          /* address of the instruction's last access */
-		u32 trips;            /* back edge: number of times taken so far */
-	} *proof;                     /* [instructions] state of the checks of facts; NULL: facts are not checked */
+		u64 address; /* address of the instruction's last access */
+		u32 trips;   /* back edge: number of times taken so far */
+	} *proof;            /* [instructions] state of the checks of facts; NULL: facts are not checked */
 	u32 proven_pc, broken_pc;
-	const char *violated;         /* the violated fact; NULL: none */
+	const char *violated;                                       /* the violated fact; NULL: none */
 	u8 no_arena[GPUBPF_ARENA_MAPS] __attribute__((aligned(8))); /* an empty arena header, for runs without maps */
 };
 
@@ -44,9 +44,18 @@ int gpubpf_interp_prove_begin(struct host *h);
 void gpubpf_interp_prove(struct host *h);
 void gpubpf_interp_prove_end(struct host *h);
 #else
-static inline int gpubpf_interp_prove_begin(struct host *h) { return (void)h, 0; }
-static inline void gpubpf_interp_prove(struct host *h) { (void)h; }
-static inline void gpubpf_interp_prove_end(struct host *h) { (void)h; }
+static inline int gpubpf_interp_prove_begin(struct host *h)
+{
+	return (void)h, 0;
+}
+static inline void gpubpf_interp_prove(struct host *h)
+{
+	(void)h;
+}
+static inline void gpubpf_interp_prove_end(struct host *h)
+{
+	(void)h;
+}
 #endif
 /* Returns the bytes at an address, or NULL with vm.status set (memory.c). */
 u8 *gpubpf_interp_memory(struct host *h, u64 address, u64 size, bool write);

@@ -75,16 +75,16 @@ static int refuse(const struct host *h, struct gpubpf_diag *diag)
 		snprintf(text, sizeof(text), "(no instruction)");
 	switch (vm->status) {
 	case GPUBPF_VM_ACCESS:
-		return gpubpf_diag_set(
-			diag, GPUBPF_E_MEM_BOUNDS, vm->pc, "%s: %s of %llu bytes at 0x%llx is out of bounds", text,
-			vm->write ? "write" : "read", (unsigned long long)vm->size, (unsigned long long)vm->address);
+		return gpubpf_diag_set(diag, GPUBPF_E_MEM_BOUNDS, vm->pc,
+				       "%s: %s of %llu bytes at 0x%llx is out of bounds", text,
+				       vm->write ? "write" : "read", (unsigned long long)vm->size,
+				       (unsigned long long)vm->address);
 	case GPUBPF_VM_MISALIGNED:
 		return gpubpf_diag_set(diag, GPUBPF_E_MISALIGNED, vm->pc, "%s: the address 0x%llx is misaligned", text,
 				       (unsigned long long)vm->address);
 	case GPUBPF_VM_HELPER:
-		return gpubpf_diag_set(diag, h->why ? GPUBPF_E_HELPER_ARG : GPUBPF_E_BAD_HELPER, vm->pc,
-				       "helper %llu %s", (unsigned long long)vm->address,
-				       h->why ? h->why : "does not exist here");
+		return gpubpf_diag_set(diag, h->why ? GPUBPF_E_HELPER_ARG : GPUBPF_E_BAD_HELPER, vm->pc, "helper %llu %s",
+				       (unsigned long long)vm->address, h->why ? h->why : "does not exist here");
 	case GPUBPF_VM_DEPTH:
 		return gpubpf_diag_set(diag, GPUBPF_E_CALL_DEPTH, vm->pc, "%s: calls nest deeper than %d frames", text,
 				       GPUBPF_MAX_FRAMES);
@@ -98,8 +98,7 @@ static int refuse(const struct host *h, struct gpubpf_diag *diag)
 /* Fills the environment and the host's thread that the device library reads. */
 static void fill_environment(struct host *h, const struct gpubpf_interp_job *job)
 {
-	static const struct gpubpf_ctx single_thread = { .work_dim = 1, .grid_dim = { 1, 1, 1 },
-							.block_dim = { 1, 1, 1 } };
+	static const struct gpubpf_ctx single_thread = { .work_dim = 1, .grid_dim = { 1, 1, 1 }, .block_dim = { 1, 1, 1 } };
 	const struct gpubpf_ctx *ctx = job->ctx ? job->ctx : &single_thread;
 	struct gpubpf_host_thread *t = &h->thread;
 
@@ -137,8 +136,7 @@ static void begin(struct host *h, const struct gpubpf_interp_job *job)
 	fill_environment(h, job);
 }
 
-int gpubpf_interp_run(const struct gpubpf_interp_job *job, struct gpubpf_interp_result *result,
-		      struct gpubpf_diag *diag)
+int gpubpf_interp_run(const struct gpubpf_interp_job *job, struct gpubpf_interp_result *result, struct gpubpf_diag *diag)
 {
 	struct host h;
 

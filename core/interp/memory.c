@@ -55,10 +55,12 @@ static bool in_key(const struct host *h, u64 address, u64 size)
 {
 	u64 frame = (address - GPUBPF_PTR_STACK) / GPUBPF_STACK_SIZE - h->keys, map;
 
-	if (address < GPUBPF_PTR_STACK || frame >= h->vm.depth || !h->vm.frame[frame].rounds.n || !h->vm.frame[frame].rounds.map)
+	if (address < GPUBPF_PTR_STACK || frame >= h->vm.depth || !h->vm.frame[frame].rounds.n ||
+	    !h->vm.frame[frame].rounds.map)
 		return false;
 	map = h->vm.frame[frame].rounds.map - GPUBPF_PTR_MAP;
-	return within(address, size, GPUBPF_PTR_STACK + (h->keys + frame) * GPUBPF_STACK_SIZE, h->job->unit->maps[map].key_size);
+	return within(address, size, GPUBPF_PTR_STACK + (h->keys + frame) * GPUBPF_STACK_SIZE,
+		      h->job->unit->maps[map].key_size);
 }
 
 static u8 *find(struct host *h, u64 address, u64 size, bool write)

@@ -73,12 +73,11 @@ static u32 proven_use(const struct host *h, int map)
  */
 static bool use_holds(struct host *h, const struct gpubpf_insn *insn, const struct gpubpf_insn_facts *f, u64 address)
 {
-	bool add = insn->kind == GPUBPF_INSN_ATOMIC &&
-		   (insn->op == GPUBPF_ATOMIC_ADD || (f->flags & GPUBPF_FACT_UNUSED));
-	u32 need = insn->kind == GPUBPF_INSN_LOAD    ? GPUBPF_USE_READ
-		   : insn->kind == GPUBPF_INSN_STORE ? GPUBPF_USE_WRITE
-		   : add			     ? GPUBPF_USE_ADD
-						     : GPUBPF_USE_ATOMIC;
+	bool add = insn->kind == GPUBPF_INSN_ATOMIC && (insn->op == GPUBPF_ATOMIC_ADD || (f->flags & GPUBPF_FACT_UNUSED));
+	u32 need = insn->kind == GPUBPF_INSN_LOAD  ? GPUBPF_USE_READ :
+		   insn->kind == GPUBPF_INSN_STORE ? GPUBPF_USE_WRITE :
+		   add                             ? GPUBPF_USE_ADD :
+						     GPUBPF_USE_ATOMIC;
 	s64 off;
 	int map = address < GPUBPF_PTR_LIMIT ? -1 : gpubpf_interp_where(h, address, &off);
 
@@ -137,8 +136,9 @@ static const char *check(struct host *h)
 	const struct gpubpf_prog *prog = h->job->prog;
 	const struct gpubpf_insn *insn = &prog->insns[h->vm.pc];
 	const struct gpubpf_insn_facts *f = &prog->facts->insn[h->vm.pc];
-	const char *wrong = h->proven_pc == UINT32_MAX ? NULL :
-			    result_holds(h, &prog->insns[h->proven_pc], &prog->facts->insn[h->proven_pc]);
+	const char *wrong = h->proven_pc == UINT32_MAX ?
+				    NULL :
+				    result_holds(h, &prog->insns[h->proven_pc], &prog->facts->insn[h->proven_pc]);
 
 	if (wrong)
 		return wrong;

@@ -46,9 +46,12 @@ static inline void gpubpf_vm_write(u8 *p, u32 width, u64 v)
 static inline u64 gpubpf_vm_acquire(const u8 *p, u32 width)
 {
 	switch (width) {
-	case 1: return __atomic_load_n(p, __ATOMIC_ACQUIRE);
-	case 2: return __atomic_load_n((const u16 *)p, __ATOMIC_ACQUIRE);
-	case 4: return __atomic_load_n((const u32 *)p, __ATOMIC_ACQUIRE);
+	case 1:
+		return __atomic_load_n(p, __ATOMIC_ACQUIRE);
+	case 2:
+		return __atomic_load_n((const u16 *)p, __ATOMIC_ACQUIRE);
+	case 4:
+		return __atomic_load_n((const u32 *)p, __ATOMIC_ACQUIRE);
 	}
 	return __atomic_load_n((const u64 *)p, __ATOMIC_ACQUIRE);
 }
@@ -56,9 +59,15 @@ static inline u64 gpubpf_vm_acquire(const u8 *p, u32 width)
 static inline void gpubpf_vm_release(u8 *p, u32 width, u64 v)
 {
 	switch (width) {
-	case 1: __atomic_store_n(p, (u8)v, __ATOMIC_RELEASE); return;
-	case 2: __atomic_store_n((u16 *)p, (u16)v, __ATOMIC_RELEASE); return;
-	case 4: __atomic_store_n((u32 *)p, (u32)v, __ATOMIC_RELEASE); return;
+	case 1:
+		__atomic_store_n(p, (u8)v, __ATOMIC_RELEASE);
+		return;
+	case 2:
+		__atomic_store_n((u16 *)p, (u16)v, __ATOMIC_RELEASE);
+		return;
+	case 4:
+		__atomic_store_n((u32 *)p, (u32)v, __ATOMIC_RELEASE);
+		return;
 	}
 	__atomic_store_n((u64 *)p, v, __ATOMIC_RELEASE);
 }
@@ -88,20 +97,34 @@ static inline u64 gpubpf_vm_end(const struct gpubpf_insn *insn, u64 d)
 static inline u64 gpubpf_vm_alu64(u32 op, u64 d, u64 s)
 {
 	switch (op) {
-	case GPUBPF_ADD: return d + s;
-	case GPUBPF_SUB: return d - s;
-	case GPUBPF_MUL: return d * s;
-	case GPUBPF_DIV: return s ? d / s : 0;
-	case GPUBPF_OR: return d | s;
-	case GPUBPF_AND: return d & s;
-	case GPUBPF_LSH: return d << (s & 63);
-	case GPUBPF_RSH: return d >> (s & 63);
-	case GPUBPF_NEG: return 0 - d;
-	case GPUBPF_MOD: return s ? d % s : d;
-	case GPUBPF_XOR: return d ^ s;
-	case GPUBPF_ARSH: return (u64)((s64)d >> (s & 63));
-	case GPUBPF_SDIV: return !s ? 0 : s + 1 == 0 ? 0 - d : (u64)((s64)d / (s64)s);
-	case GPUBPF_SMOD: return !s ? d : s + 1 == 0 ? 0 : (u64)((s64)d % (s64)s);
+	case GPUBPF_ADD:
+		return d + s;
+	case GPUBPF_SUB:
+		return d - s;
+	case GPUBPF_MUL:
+		return d * s;
+	case GPUBPF_DIV:
+		return s ? d / s : 0;
+	case GPUBPF_OR:
+		return d | s;
+	case GPUBPF_AND:
+		return d & s;
+	case GPUBPF_LSH:
+		return d << (s & 63);
+	case GPUBPF_RSH:
+		return d >> (s & 63);
+	case GPUBPF_NEG:
+		return 0 - d;
+	case GPUBPF_MOD:
+		return s ? d % s : d;
+	case GPUBPF_XOR:
+		return d ^ s;
+	case GPUBPF_ARSH:
+		return (u64)((s64)d >> (s & 63));
+	case GPUBPF_SDIV:
+		return !s ? 0 : s + 1 == 0 ? 0 - d : (u64)((s64)d / (s64)s);
+	case GPUBPF_SMOD:
+		return !s ? d : s + 1 == 0 ? 0 : (u64)((s64)d % (s64)s);
 	}
 	return s; /* MOV */
 }
@@ -109,11 +132,16 @@ static inline u64 gpubpf_vm_alu64(u32 op, u64 d, u64 s)
 static inline u32 gpubpf_vm_alu32(u32 op, u32 d, u32 s)
 {
 	switch (op) {
-	case GPUBPF_LSH: return d << (s & 31);
-	case GPUBPF_RSH: return d >> (s & 31);
-	case GPUBPF_ARSH: return (u32)((s32)d >> (s & 31));
-	case GPUBPF_SDIV: return !s ? 0 : s + 1 == 0 ? 0 - d : (u32)((s32)d / (s32)s);
-	case GPUBPF_SMOD: return !s ? d : s + 1 == 0 ? 0 : (u32)((s32)d % (s32)s);
+	case GPUBPF_LSH:
+		return d << (s & 31);
+	case GPUBPF_RSH:
+		return d >> (s & 31);
+	case GPUBPF_ARSH:
+		return (u32)((s32)d >> (s & 31));
+	case GPUBPF_SDIV:
+		return !s ? 0 : s + 1 == 0 ? 0 - d : (u32)((s32)d / (s32)s);
+	case GPUBPF_SMOD:
+		return !s ? d : s + 1 == 0 ? 0 : (u32)((s32)d % (s32)s);
 	}
 	return (u32)gpubpf_vm_alu64(op, d, s); /* the low half does not depend on the high halves */
 }
@@ -138,17 +166,28 @@ static inline int gpubpf_vm_taken(const struct gpubpf_insn *insn, u64 d, u64 s)
 		sd = (s32)d, ss = (s32)s;
 	}
 	switch (insn->op) {
-	case GPUBPF_JEQ: return d == s;
-	case GPUBPF_JNE: return d != s;
-	case GPUBPF_JGT: return d > s;
-	case GPUBPF_JGE: return d >= s;
-	case GPUBPF_JLT: return d < s;
-	case GPUBPF_JLE: return d <= s;
-	case GPUBPF_JSET: return (d & s) != 0;
-	case GPUBPF_JSGT: return sd > ss;
-	case GPUBPF_JSGE: return sd >= ss;
-	case GPUBPF_JSLT: return sd < ss;
-	case GPUBPF_JSLE: return sd <= ss;
+	case GPUBPF_JEQ:
+		return d == s;
+	case GPUBPF_JNE:
+		return d != s;
+	case GPUBPF_JGT:
+		return d > s;
+	case GPUBPF_JGE:
+		return d >= s;
+	case GPUBPF_JLT:
+		return d < s;
+	case GPUBPF_JLE:
+		return d <= s;
+	case GPUBPF_JSET:
+		return (d & s) != 0;
+	case GPUBPF_JSGT:
+		return sd > ss;
+	case GPUBPF_JSGE:
+		return sd >= ss;
+	case GPUBPF_JSLT:
+		return sd < ss;
+	case GPUBPF_JSLE:
+		return sd <= ss;
 	}
 	return 1;
 }
@@ -156,11 +195,20 @@ static inline int gpubpf_vm_taken(const struct gpubpf_insn *insn, u64 d, u64 s)
 static inline u64 gpubpf_vm_atomic_result(u32 op, u64 old, u64 s, u64 expected)
 {
 	switch (op) {
-	case GPUBPF_ATOMIC_ADD: case GPUBPF_ATOMIC_FETCH_ADD: return old + s;
-	case GPUBPF_ATOMIC_OR: case GPUBPF_ATOMIC_FETCH_OR: return old | s;
-	case GPUBPF_ATOMIC_AND: case GPUBPF_ATOMIC_FETCH_AND: return old & s;
-	case GPUBPF_ATOMIC_XOR: case GPUBPF_ATOMIC_FETCH_XOR: return old ^ s;
-	case GPUBPF_ATOMIC_CMPXCHG: return old == expected ? s : old;
+	case GPUBPF_ATOMIC_ADD:
+	case GPUBPF_ATOMIC_FETCH_ADD:
+		return old + s;
+	case GPUBPF_ATOMIC_OR:
+	case GPUBPF_ATOMIC_FETCH_OR:
+		return old | s;
+	case GPUBPF_ATOMIC_AND:
+	case GPUBPF_ATOMIC_FETCH_AND:
+		return old & s;
+	case GPUBPF_ATOMIC_XOR:
+	case GPUBPF_ATOMIC_FETCH_XOR:
+		return old ^ s;
+	case GPUBPF_ATOMIC_CMPXCHG:
+		return old == expected ? s : old;
 	}
 	return s; /* XCHG */
 }
@@ -171,17 +219,16 @@ static inline u64 gpubpf_vm_atomic_loop(const struct gpubpf_insn *insn, u8 *p, u
 	if (insn->width == 8) {
 		u64 old = __atomic_load_n((u64 *)p, __ATOMIC_RELAXED);
 
-		while (!__atomic_compare_exchange_n((u64 *)p, &old,
-						    gpubpf_vm_atomic_result(insn->op, old, s, expected), 0,
-						    __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+		while (!__atomic_compare_exchange_n((u64 *)p, &old, gpubpf_vm_atomic_result(insn->op, old, s, expected),
+						    0, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
 			;
 		return old;
 	}
 	u32 old = __atomic_load_n((u32 *)p, __ATOMIC_RELAXED);
 
 	while (!__atomic_compare_exchange_n((u32 *)p, &old,
-					    (u32)gpubpf_vm_atomic_result(insn->op, old, (u32)s, (u32)expected),
-					    0, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+					    (u32)gpubpf_vm_atomic_result(insn->op, old, (u32)s, (u32)expected), 0,
+					    __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
 		;
 	return old;
 }

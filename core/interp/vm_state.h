@@ -15,22 +15,22 @@ enum gpubpf_vm_status {
 	GPUBPF_VM_HELPER,     /* vm->address is a helper that does not exist, or its arguments are bad */
 	GPUBPF_VM_DEPTH,
 	GPUBPF_VM_LIMIT,
-	GPUBPF_VM_FELL_OFF,   /* control passed the program's end */
+	GPUBPF_VM_FELL_OFF, /* control passed the program's end */
 };
 
 /* The iterations of a helper that calls a function repeatedly. */
 struct gpubpf_vm_rounds {
-	u64 n, i;             /* n: maximum number of iterations, 0 if the program called the function directly; i:
+	u64 n, i;    /* n: maximum number of iterations, 0 if the program called the function directly; i:
 			       * current iteration */
-	u64 arg;              /* argument that the program passes to each iteration */
-	u64 map, at;          /* helper 164: the map, and the position of the next element in it; map is 0 for helper
+	u64 arg;     /* argument that the program passes to each iteration */
+	u64 map, at; /* helper 164: the map, and the position of the next element in it; map is 0 for helper
 			       * 181 */
 	u32 target;
 };
 
 struct gpubpf_vm_frame {
-	u32 ret;              /* pc to continue at after the return */
-	u64 saved[4];         /* enum gpubpf_vm_status: why the run ended */
+	u32 ret;      /* pc to continue at after the return */
+	u64 saved[4]; /* enum gpubpf_vm_status: why the run ended */
 	struct gpubpf_vm_rounds rounds;
 };
 
@@ -39,9 +39,9 @@ struct gpubpf_vm {
 	u32 ninsns;
 	u32 pc;
 	u32 depth;
-	u32 status;           /* enum gpubpf_vm_status */
+	u32 status; /* enum gpubpf_vm_status */
 	u64 executed, limit;
-	u64 address, size;    /* address and size of a failed access */
+	u64 address, size; /* address and size of a failed access */
 	int write;
 	u64 reg[GPUBPF_NREGS];
 	struct gpubpf_vm_rounds rounds; /* a helper requests calls of a function by filling this */

@@ -34,8 +34,8 @@
 /* How a register depends on the value that the program looked up. */
 enum part {
 	PART_NONE,
-	PART_POINTER,              /* the value's address, or NULL */
-	PART_VALUE,                /* the value, or its sum with other numbers */
+	PART_POINTER, /* the value's address, or NULL */
+	PART_VALUE,   /* the value, or its sum with other numbers */
 	PART_OTHER,
 };
 
@@ -45,7 +45,7 @@ struct addition {
 	uint32_t update, store, load, lookup; /* indices of instructions; load is 0 if the program does not read the
 					       * value */
 	int32_t map;
-	int16_t key, value;        /* offsets from r10 of the key and the new value */
+	int16_t key, value; /* offsets from r10 of the key and the new value */
 };
 
 static bool is_call(const struct bpf_insn *insn, int32_t helper)
@@ -67,8 +67,8 @@ static bool *targets_of(const struct bpf_insn *insns, uint32_t n)
 		uint8_t class = BPF_CLASS(insns[i].code), op = BPF_OP(insns[i].code);
 		int64_t to = (int64_t)i + 1 + insns[i].off;
 
-		if (!is_second_half(insns, i) && (class == BPF_JMP || class == BPF_JMP32) && op != BPF_CALL && op != BPF_EXIT &&
-		    to >= 0 && to <= n)
+		if (!is_second_half(insns, i) && (class == BPF_JMP || class == BPF_JMP32) && op != BPF_CALL &&
+		    op != BPF_EXIT && to >= 0 && to <= n)
 			target[to] = true;
 	}
 	return target;
@@ -86,7 +86,8 @@ static bool reads(const struct bpf_insn *insn, uint8_t reg)
 {
 	uint8_t class = BPF_CLASS(insn->code);
 	bool mov = (class == BPF_ALU || class == BPF_ALU64) && BPF_OP(insn->code) == BPF_MOV;
-	bool source = class == BPF_LDX || class == BPF_STX || (class != BPF_LD && class != BPF_ST && BPF_SRC(insn->code) == BPF_X);
+	bool source = class == BPF_LDX || class == BPF_STX ||
+		      (class != BPF_LD && class != BPF_ST && BPF_SRC(insn->code) == BPF_X);
 
 	return (source && insn->src_reg == reg) || (insn->dst_reg == reg && !mov && class != BPF_LDX && class != BPF_LD);
 }
@@ -121,7 +122,8 @@ static bool on_stack(const struct bpf_insn *insns, uint32_t n, const bool *targe
 		const struct bpf_insn *insn = &insns[at];
 
 		if (is_second_half(insns, at) || !writes(insn, reg)) {
-			if (!is_second_half(insns, at) && (BPF_CLASS(insn->code) == BPF_JMP || BPF_CLASS(insn->code) == BPF_JMP32))
+			if (!is_second_half(insns, at) &&
+			    (BPF_CLASS(insn->code) == BPF_JMP || BPF_CLASS(insn->code) == BPF_JMP32))
 				return false;
 			continue;
 		}
@@ -189,8 +191,8 @@ static bool find_lookup(struct addition *a, const bool *target)
 		if (BPF_CLASS(a->insns[at].code) == BPF_JMP && BPF_OP(a->insns[at].code) != BPF_JEQ)
 			return false;
 	a->lookup = at;
-	return at < a->store && map_in(a->insns, target, at, BPF_REG_1) == a->map && on_stack(a->insns, a->n, target, at, BPF_REG_2, &key) &&
-	       key == a->key;
+	return at < a->store && map_in(a->insns, target, at, BPF_REG_1) == a->map &&
+	       on_stack(a->insns, a->n, target, at, BPF_REG_2, &key) && key == a->key;
 }
 
 static enum part added(enum part a, enum part b)
@@ -234,8 +236,8 @@ static bool follow_jump(const struct addition *a, uint32_t at, const enum part *
 {
 	const struct bpf_insn *insn = &a->insns[at];
 
-	return insn->code == (BPF_JMP | BPF_JEQ | BPF_K) && !insn->imm && part[insn->dst_reg] == PART_POINTER && insn->off > 0 &&
-	       at + 1 + (uint32_t)insn->off <= a->store;
+	return insn->code == (BPF_JMP | BPF_JEQ | BPF_K) && !insn->imm && part[insn->dst_reg] == PART_POINTER &&
+	       insn->off > 0 && at + 1 + (uint32_t)insn->off <= a->store;
 }
 
 static bool follow(struct addition *a, uint32_t at, enum part *part)
@@ -251,8 +253,8 @@ static bool follow(struct addition *a, uint32_t at, enum part *part)
 	case BPF_ST:
 		return insn->dst_reg == BPF_REG_10 && insn->off != a->key;
 	case BPF_STX:
-		return insn->code != (BPF_STX | BPF_ATOMIC | BPF_DW) && insn->dst_reg == BPF_REG_10 && insn->off != a->key &&
-		       part[insn->src_reg] == PART_NONE;
+		return insn->code != (BPF_STX | BPF_ATOMIC | BPF_DW) && insn->dst_reg == BPF_REG_10 &&
+		       insn->off != a->key && part[insn->src_reg] == PART_NONE;
 	case BPF_JMP:
 		return follow_jump(a, at, part);
 	}
@@ -313,8 +315,8 @@ static bool reads_stack(const struct bpf_insn *insns, uint32_t n, int16_t off)
 	bool reads = false;
 
 	for (uint32_t i = 0; i < n; i++)
-		reads |= !is_second_half(insns, i) && BPF_CLASS(insns[i].code) == BPF_LDX && insns[i].src_reg == BPF_REG_10 &&
-			 insns[i].off == off;
+		reads |= !is_second_half(insns, i) && BPF_CLASS(insns[i].code) == BPF_LDX &&
+			 insns[i].src_reg == BPF_REG_10 && insns[i].off == off;
 	return reads;
 }
 
@@ -323,9 +325,9 @@ static bool is_addition(struct addition *a, const bool *target)
 	uint32_t at = a->update;
 
 	a->map = map_in(a->insns, target, at, BPF_REG_1);
-	return a->map >= 0 && on_stack(a->insns, a->n, target, at, BPF_REG_2, &a->key) && on_stack(a->insns, a->n, target, at, BPF_REG_3, &a->value) &&
-	       is_zero(a->insns, target, at, BPF_REG_4) && !reads_stack(a->insns, a->n, a->value) && find_store(a, target) &&
-	       find_lookup(a, target) && is_sum(a);
+	return a->map >= 0 && on_stack(a->insns, a->n, target, at, BPF_REG_2, &a->key) &&
+	       on_stack(a->insns, a->n, target, at, BPF_REG_3, &a->value) && is_zero(a->insns, target, at, BPF_REG_4) &&
+	       !reads_stack(a->insns, a->n, a->value) && find_store(a, target) && find_lookup(a, target) && is_sum(a);
 }
 
 /* -- the replacement -- */
@@ -334,7 +336,9 @@ static bool is_addition(struct addition *a, const bool *target)
 
 static struct bpf_insn *emit_map_key(struct bpf_insn *at, const struct addition *a)
 {
-	*at++ = (struct bpf_insn){ .code = BPF_LD | BPF_IMM | BPF_DW, .dst_reg = 1, .src_reg = BPF_PSEUDO_MAP_FD, .imm = a->map };
+	*at++ = (struct bpf_insn){
+		.code = BPF_LD | BPF_IMM | BPF_DW, .dst_reg = 1, .src_reg = BPF_PSEUDO_MAP_FD, .imm = a->map
+	};
 	*at++ = (struct bpf_insn){ 0 };
 	*at++ = (struct bpf_insn){ .code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 2, .src_reg = 10 };
 	*at++ = (struct bpf_insn){ .code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = 2, .imm = a->key };
@@ -357,16 +361,16 @@ static void emit_block(struct bpf_insn *insns, uint32_t from, const struct addit
 	struct bpf_insn *at = emit_map_key(&insns[from], a);
 
 	*at++ = emit_call(HELPER_LOOKUP);
-	*at++ = emit_jump(BPF_JNE, 15);             /* the value exists: add */
+	*at++ = emit_jump(BPF_JNE, 15); /* the value exists: add */
 	at = emit_map_key(at, a);
 	*at++ = (struct bpf_insn){ .code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 3, .src_reg = 10 };
 	*at++ = (struct bpf_insn){ .code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = 3, .imm = a->value };
 	*at++ = (struct bpf_insn){ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 4, .imm = BPF_NOEXIST };
 	*at++ = emit_call(HELPER_UPDATE);
-	*at++ = emit_jump(BPF_JEQ, 9);              /* inserted: done */
+	*at++ = emit_jump(BPF_JEQ, 9); /* inserted: done */
 	at = emit_map_key(at, a);
-	*at++ = emit_call(HELPER_LOOKUP);           /* another thread inserted it first */
-	*at++ = emit_jump(BPF_JEQ, 3);              /* the map is full: do not add */
+	*at++ = emit_call(HELPER_LOOKUP); /* another thread inserted it first */
+	*at++ = emit_jump(BPF_JEQ, 3);    /* the map is full: do not add */
 	*at++ = (struct bpf_insn){ .code = BPF_LDX | BPF_MEM | BPF_DW, .dst_reg = 1, .src_reg = 10, .off = a->value };
 	*at++ = (struct bpf_insn){ .code = BPF_STX | BPF_ATOMIC | BPF_DW, .dst_reg = 0, .src_reg = 1, .imm = BPF_ADD };
 	*at++ = (struct bpf_insn){ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 0 };
@@ -380,8 +384,9 @@ static bool has_functions(const struct bpf_insn *insns, uint32_t n)
 	bool has = false;
 
 	for (uint32_t i = 0; i < n; i++)
-		has |= !is_second_half(insns, i) && ((insns[i].code == (BPF_JMP | BPF_CALL) && insns[i].src_reg == BPF_PSEUDO_CALL) ||
-						     (insns[i].code == (BPF_LD | BPF_IMM | BPF_DW) && insns[i].src_reg == BPF_PSEUDO_FUNC));
+		has |= !is_second_half(insns, i) &&
+		       ((insns[i].code == (BPF_JMP | BPF_CALL) && insns[i].src_reg == BPF_PSEUDO_CALL) ||
+			(insns[i].code == (BPF_LD | BPF_IMM | BPF_DW) && insns[i].src_reg == BPF_PSEUDO_FUNC));
 	return has;
 }
 
@@ -390,7 +395,8 @@ static bool has_atomics(const struct bpf_insn *insns, uint32_t n)
 	bool has = false;
 
 	for (uint32_t i = 0; i < n; i++)
-		has |= !is_second_half(insns, i) && BPF_CLASS(insns[i].code) == BPF_STX && BPF_MODE(insns[i].code) == BPF_ATOMIC;
+		has |= !is_second_half(insns, i) && BPF_CLASS(insns[i].code) == BPF_STX &&
+		       BPF_MODE(insns[i].code) == BPF_ATOMIC;
 	return has;
 }
 
@@ -399,17 +405,19 @@ static bool is_lookup(const struct bpf_insn *insns, uint32_t n, const bool *targ
 	bool found = false;
 
 	for (uint32_t i = 0; i < n; i++)
-		found |= is_call(&insns[i], HELPER_LOOKUP) && !is_second_half(insns, i) && map_in(insns, target, i, BPF_REG_1) == map;
+		found |= is_call(&insns[i], HELPER_LOOKUP) && !is_second_half(insns, i) &&
+			 map_in(insns, target, i, BPF_REG_1) == map;
 	return found;
 }
 
 static int refuse(const struct gpubpf_map *map, uint32_t pc, struct gpubpf_diag *diag)
 {
 	gpubpf_diag_remedy(diag, "count(), sum(), avg(), stats(), hist() and lhist() add, and are exact; gpubpf -e has min() and max() "
-			   "that are atomic");
+				 "that are atomic");
 	return gpubpf_diag_set(diag, GPUBPF_E_SIMT_LOST, pc,
 			       "writes a value of map %s back after reading it, as min() and max() of bpftrace do: bpftrace has one value per CPU, but a "
-			       "multiprocessor runs many threads at once, and all of their updates except one would be lost", map->name);
+			       "multiprocessor runs many threads at once, and all of their updates except one would be lost",
+			       map->name);
 }
 
 struct rewriting {
@@ -420,7 +428,7 @@ struct rewriting {
 	uint32_t n;
 	bool *target;
 	bool rewrites;
-	bool explains;                 /* refuse an update that cannot become an add: the program's compiler emits no
+	bool explains; /* refuse an update that cannot become an add: the program's compiler emits no
 				        * atomics */
 };
 
@@ -436,8 +444,9 @@ static int rewrite_one(struct rewriting *r, uint32_t pc, struct gpubpf_diag *dia
 		return 0;
 	if (!r->rewrites || !is_addition(&a, r->target))
 		return r->explains && is_zero(r->original, r->target, pc, BPF_REG_4) &&
-		       is_lookup(r->original, r->n, r->target, map) ?
-		       refuse(&r->maps[map], pc, diag) : 0;
+				       is_lookup(r->original, r->n, r->target, map) ?
+			       refuse(&r->maps[map], pc, diag) :
+			       0;
 	insns[a.load] = (struct bpf_insn){ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = insns[a.load].dst_reg };
 	emit_block(insns, at, &a);
 	insns[pc] = emit_jump(BPF_JA, (int16_t)(at - pc - 1));
@@ -454,8 +463,8 @@ static uint32_t updates(const struct bpf_insn *insns, uint32_t n)
 	return found;
 }
 
-int gpubpf_additive_rewrite(const struct gpubpf_map *maps, uint32_t nmaps, const struct gpubpf_sys_prog *from, struct gpubpf_sys_prog *to,
-			    struct gpubpf_diag *diag)
+int gpubpf_additive_rewrite(const struct gpubpf_map *maps, uint32_t nmaps, const struct gpubpf_sys_prog *from,
+			    struct gpubpf_sys_prog *to, struct gpubpf_diag *diag)
 {
 	uint32_t room = from->ninsns + BLOCK * updates(from->insns, from->ninsns);
 	struct rewriting r = { .maps = maps, .nmaps = nmaps, .prog = to, .original = from->insns, .n = from->ninsns };

@@ -60,7 +60,8 @@ static int add_program(struct gpubpf_loading *l, const struct gpubpf_load_passed
 	prog->site = passed->site;
 	snprintf(prog->name, sizeof(prog->name), "%s", from->name);
 	snprintf(prog->pattern, sizeof(prog->pattern), "%s", passed->pattern);
-	snprintf(prog->section, sizeof(prog->section), "gpu/%s/%.100s", gpubpf_place_kind(passed->site)->name, passed->pattern);
+	snprintf(prog->section, sizeof(prog->section), "gpu/%s/%.100s", gpubpf_place_kind(passed->site)->name,
+		 passed->pattern);
 	err = gpubpf_additive_rewrite(passed->maps, passed->nmaps, from->prog, &rewritten, l->diag);
 	if (!err)
 		err = gpubpf_program_import(l, &rewritten, prog);

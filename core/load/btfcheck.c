@@ -182,8 +182,7 @@ static int check_datasec(struct gpubpf_btf_check *c, uint32_t id)
 	const struct btf_var_secinfo *v = (const void *)(t + 1);
 
 	for (uint32_t i = 0; i < BTF_INFO_VLEN(t->info); i++)
-		if (!gpubpf_btf_has_kind(c, v[i].type, BTF_KIND_VAR) &&
-		    !gpubpf_btf_has_kind(c, v[i].type, BTF_KIND_FUNC))
+		if (!gpubpf_btf_has_kind(c, v[i].type, BTF_KIND_VAR) && !gpubpf_btf_has_kind(c, v[i].type, BTF_KIND_FUNC))
 			return bad_type(c, id, "lists a type that is not a variable");
 	return 0;
 }
@@ -195,11 +194,13 @@ static int check_reference(struct gpubpf_btf_check *c, uint32_t id)
 
 	switch (kind_of(c, id)) {
 	case BTF_KIND_ARRAY:
-		return has_value(c, a->type) && has_value(c, a->index_type) ? 0 :
-		       bad_type(c, id, "is an array without an element type");
+		return has_value(c, a->type) && has_value(c, a->index_type) ?
+			       0 :
+			       bad_type(c, id, "is an array without an element type");
 	case BTF_KIND_FUNC:
 		return gpubpf_btf_has_kind(c, t->type, BTF_KIND_FUNC_PROTO) ?
-			       0 : bad_type(c, id, "is a function without a prototype");
+			       0 :
+			       bad_type(c, id, "is a function without a prototype");
 	case BTF_KIND_VAR:
 		return t->type && has_type(c, t->type) ? 0 : bad_type(c, id, "is a variable without a type");
 	case BTF_KIND_DECL_TAG:

@@ -35,7 +35,8 @@ static int refuse_section(struct gpubpf_loading *l, const struct bpf_program *pr
 	if (!gpubpf_section_parse(section, &known) && gpubpf_place_suggest(section, near, sizeof(near)))
 		snprintf(hint, sizeof(hint), ", did you mean %s?", near);
 	gpubpf_diag_where(l->diag, "%s: section '%s', program '%s'", l->path, section, bpf_program__name(prog));
-	return gpubpf_diag_set(l->diag, GPUBPF_E_BAD_SECTION, GPUBPF_NOPC, "%s%s; sections for a GPU are %s", why, hint, list);
+	return gpubpf_diag_set(l->diag, GPUBPF_E_BAD_SECTION, GPUBPF_NOPC, "%s%s; sections for a GPU are %s", why, hint,
+			       list);
 }
 
 /* Applies core/model/sections.def: returns 1 for a GPU program, 0 for a program of the Linux kernel. */
@@ -77,8 +78,7 @@ bool gpubpf_has_prog_array(const struct bpf_object *obj)
 	struct bpf_map *map;
 	bool found = false;
 
-	bpf_object__for_each_map(map, obj)
-		found |= gpubpf_map_type_has(bpf_map__type(map), GPUBPF_MAP_PROGS);
+	bpf_object__for_each_map(map, obj) found |= gpubpf_map_type_has(bpf_map__type(map), GPUBPF_MAP_PROGS);
 	return found;
 }
 
@@ -95,8 +95,9 @@ static int choose_program(struct gpubpf_loading *l, struct bpf_program *prog)
 		return refuse_section(l, prog, "the section is unknown");
 	if (attach && section.of == GPUBPF_SECTION_HOST && strncmp(bpf_program__section_name(prog), "uprobe", 6) &&
 	    strncmp(bpf_program__section_name(prog), "uretprobe", 9))
-		return refuse_section(l, prog,
-				      "--attach names a program of the Linux kernel, which attaches only where its section says");
+		return refuse_section(
+			l, prog,
+			"--attach names a program of the Linux kernel, which attaches only where its section says");
 	ours = is_ours(l, prog, &section);
 	l->mixed |= !ours;
 	bpf_program__set_autoload(prog, ours);
@@ -109,7 +110,8 @@ static int choose_program(struct gpubpf_loading *l, struct bpf_program *prog)
 	if ((attach || section.pattern[0]) && !gpubpf_pattern_store(attach ? attach->pattern : section.pattern, stored))
 		return refuse_section(l, prog, "a glob has at most 255 bytes, a kernel's whole name 4095");
 	if (!gpubpf_place_can_match(section.site, attach ? attach->pattern : section.pattern))
-		return refuse_section(l, prog, "a line is named FILE:NUMBER, as in gpu/line/add.cu:12, or by a glob of that");
+		return refuse_section(l, prog,
+				      "a line is named FILE:NUMBER, as in gpu/line/add.cu:12, or by a glob of that");
 	bpf_program__set_type(prog, BPF_PROG_TYPE_KPROBE);
 	return 0;
 }
@@ -119,8 +121,7 @@ static int record_types(struct gpubpf_loading *l)
 	struct bpf_map *map;
 	uint32_t n = 0;
 
-	bpf_object__for_each_map(map, l->obj)
-		n++;
+	bpf_object__for_each_map(map, l->obj) n++;
 	l->types = calloc(n + 1, sizeof(*l->types));
 	if (!l->types) {
 		gpubpf_diag_set(l->diag, GPUBPF_E_NO_MEMORY, GPUBPF_NOPC, "no memory for the types of maps");
@@ -141,12 +142,14 @@ int gpubpf_object_choose(struct gpubpf_loading *l)
 	if (err < 0)
 		return err;
 
-	bpf_object__for_each_program(prog, l->obj) {
+	bpf_object__for_each_program(prog, l->obj)
+	{
 		err = choose_program(l, prog);
 		if (err < 0)
 			return err;
 	}
-	bpf_object__for_each_map(map, l->obj) {
+	bpf_object__for_each_map(map, l->obj)
+	{
 		if (!bpf_map__pin_path(map))
 			continue;
 		gpubpf_load_note(l->out, "map %s is not pinned: maps of a GPU live in the session", bpf_map__name(map));

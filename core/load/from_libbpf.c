@@ -77,7 +77,8 @@ static int add_map(struct gpubpf_loading *l, const struct bpf_map *from, const s
 		return 0;
 	if (l->mixed && !is_for_gpu(l, def)) {
 		gpubpf_load_note(l->out, "map %s is of type %u, which no GPU has%s: it is left to the Linux kernel",
-				 bpf_map__name(from), def->type, gpubpf_map_type_find(def->type) ? " with such elements" : "");
+				 bpf_map__name(from), def->type,
+				 gpubpf_map_type_find(def->type) ? " with such elements" : "");
 		return 0;
 	}
 	err = gpubpf_map_define(def, bpf_map__name(from), bpf_map__is_internal(from), &map, diag);
@@ -139,8 +140,9 @@ static int add_elements(struct gpubpf_loading *l, const struct gpubpf_sys_map *d
 		if (map < 0 || !gpubpf_map_is_like(&maps[map], &maps[outer->inner - 1]))
 			return refuse_map(l, outer,
 					  "an element differs from the inner map: type, sizes, max_entries and flags must be as in "
-					    "the inner map of the definition");
-		if (outer->type->flags & GPUBPF_MAP_U32KEY ? def->elements[i].key >= outer->max_entries : i >= outer->max_entries)
+					  "the inner map of the definition");
+		if (outer->type->flags & GPUBPF_MAP_U32KEY ? def->elements[i].key >= outer->max_entries :
+							     i >= outer->max_entries)
 			return refuse_map(l, outer,
 					  "an element is past its end: raise max_entries, or define fewer values");
 		outer->elements[outer->nelements++] = (struct gpubpf_map_element){ def->elements[i].key, (uint32_t)map };
@@ -152,10 +154,9 @@ static const struct bpf_program *program_of(const struct gpubpf_loading *l, uint
 {
 	struct bpf_program *prog;
 
-	bpf_object__for_each_program(prog, l->obj)
-		if (bpf_program__autoload(prog) && sys != GPUBPF_SYS_NONE &&
-		    gpubpf_sys_prog(&l->sys, bpf_program__fd(prog)) == &l->sys.progs[sys])
-			return prog;
+	bpf_object__for_each_program(prog, l->obj) if (bpf_program__autoload(prog) && sys != GPUBPF_SYS_NONE &&
+						       gpubpf_sys_prog(&l->sys, bpf_program__fd(prog)) ==
+							       &l->sys.progs[sys]) return prog;
 	return NULL;
 }
 
@@ -165,7 +166,8 @@ static int add_targets(struct gpubpf_loading *l, const struct gpubpf_sys_map *de
 	struct bpf_program *prog;
 	uint32_t number = 0;
 
-	bpf_object__for_each_program(prog, l->obj) {
+	bpf_object__for_each_program(prog, l->obj)
+	{
 		const struct gpubpf_sys_prog *sys = gpubpf_sys_prog(&l->sys, bpf_program__fd(prog));
 		struct gpubpf_map_target *grown;
 		struct gpubpf_section section;
@@ -259,8 +261,7 @@ static int add_maps(struct gpubpf_loading *l)
 	void *maps;
 	int err;
 
-	bpf_object__for_each_map(map, l->obj)
-		n += 1 + gpubpf_map_type_has(bpf_map__type(map), GPUBPF_MAP_OF_MAPS);
+	bpf_object__for_each_map(map, l->obj) n += 1 + gpubpf_map_type_has(bpf_map__type(map), GPUBPF_MAP_OF_MAPS);
 	if (n > GPUBPF_MAX_MAPS)
 		return refuse_too_many(l, "maps", n, GPUBPF_MAX_MAPS);
 	l->unit_map = malloc((l->sys.nmaps + 1) * sizeof(*l->unit_map));
@@ -271,7 +272,8 @@ static int add_maps(struct gpubpf_loading *l)
 		return no_memory(l, "maps");
 	for (uint32_t left = 0; left < l->sys.nmaps; left++)
 		l->unit_map[left] = GPUBPF_MAP_UNUSED;
-	bpf_object__for_each_map(map, l->obj) {
+	bpf_object__for_each_map(map, l->obj)
+	{
 		err = add_map(l, map, &l->types[i++]);
 		if (err < 0)
 			return err;
@@ -326,7 +328,8 @@ static int add_programs(struct gpubpf_loading *l)
 	struct bpf_program *prog;
 	int err = 0;
 
-	bpf_object__for_each_program(prog, l->obj) {
+	bpf_object__for_each_program(prog, l->obj)
+	{
 		uint32_t have = l->out->unit.nprogs;
 
 		if (!bpf_program__autoload(prog))

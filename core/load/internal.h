@@ -25,23 +25,23 @@ struct gpubpf_loading {
 	const struct gpubpf_load_opts *opts;
 	struct gpubpf_loaded *out;
 	struct gpubpf_diag *diag;
-	int index;                /* index of the object in the session */
+	int index; /* index of the object in the session */
 	const char *path;
-	void *image;              /* the file's bytes */
+	void *image; /* the file's bytes */
 	size_t size;
 	struct bpf_object *obj;
-	struct btf *btf;          /* a copy that outlives obj, NULL if none */
-	struct gpubpf_sys sys;    /* the maps and programs that libbpf created */
-	int32_t *unit_map;        /* [sys.nmaps] index in the unit, or GPUBPF_MAP_UNUSED */
+	struct btf *btf;       /* a copy that outlives obj, NULL if none */
+	struct gpubpf_sys sys; /* the maps and programs that libbpf created */
+	int32_t *unit_map;     /* [sys.nmaps] index in the unit, or GPUBPF_MAP_UNUSED */
 	struct gpubpf_types {
 		uint32_t key, value;
-	} *types;                 /* [number of maps of obj, in its order] the key and value types of each; libbpf
+	} *types; /* [number of maps of obj, in its order] the key and value types of each; libbpf
 				   * drops types that the kernel would refuse */
 	struct gpubpf_kallsyms kallsyms;
-	char (*host)[64];         /* names of the programs left to the Linux kernel */
+	char (*host)[64]; /* names of the programs left to the Linux kernel */
 	uint32_t nhost;
-	bool mixed;               /* some programs of the object are left to the Linux kernel */
-	bool numbered;            /* instructions refer to maps by index in sys.maps, not by descriptor */
+	bool mixed;    /* some programs of the object are left to the Linux kernel */
+	bool numbered; /* instructions refer to maps by index in sys.maps, not by descriptor */
 };
 
 enum { GPUBPF_MAP_UNUSED = -1 };
@@ -72,8 +72,8 @@ int gpubpf_precheck(const void *image, size_t size, struct gpubpf_diag *diag);
 struct gpubpf_btf_check {
 	struct gpubpf_diag *diag;
 	const char *strings;
-	uint32_t nstrings;                /* bytes of all strings */
-	const struct btf_type **types;    /* [ntypes + 1] by type id; ids begin at 1 */
+	uint32_t nstrings;             /* bytes of all strings */
+	const struct btf_type **types; /* [ntypes + 1] by type id; ids begin at 1 */
 	uint32_t ntypes;
 };
 int gpubpf_btf_check(struct gpubpf_btf_check *c, const void *data, size_t size);
@@ -84,9 +84,9 @@ void gpubpf_btf_check_finish(struct gpubpf_btf_check *c);
 
 /* section.c: where the programs of a section run */
 enum gpubpf_section_of {
-	GPUBPF_SECTION_GPU,    /* on a GPU */
-	GPUBPF_SECTION_MAYBE,  /* on a GPU or in the Linux kernel: gpubpf_kernel_has_function() decides */
-	GPUBPF_SECTION_HOST,   /* in the Linux kernel */
+	GPUBPF_SECTION_GPU,   /* on a GPU */
+	GPUBPF_SECTION_MAYBE, /* on a GPU or in the Linux kernel: gpubpf_kernel_has_function() decides */
+	GPUBPF_SECTION_HOST,  /* in the Linux kernel */
 };
 struct gpubpf_section {
 	enum gpubpf_section_of of;
@@ -101,8 +101,8 @@ bool gpubpf_kernel_has_function(struct gpubpf_kallsyms *syms, const char *functi
 void gpubpf_kallsyms_finish(struct gpubpf_kallsyms *syms);
 
 /* mapdef.c: checks a map as libbpf defined it against the rules of its type. */
-int gpubpf_map_define(const struct gpubpf_sys_map *def, const char *name, bool global_data,
-		      struct gpubpf_map *map, struct gpubpf_diag *diag);
+int gpubpf_map_define(const struct gpubpf_sys_map *def, const char *name, bool global_data, struct gpubpf_map *map,
+		      struct gpubpf_diag *diag);
 
 /* May a map of maps have elements of this type? */
 bool gpubpf_map_may_be_inner(const struct gpubpf_map_type *type);
@@ -110,8 +110,7 @@ bool gpubpf_map_may_be_inner(const struct gpubpf_map_type *type);
 	"rings, whose readers find them by name: define these outside of the map"
 
 /* program.c: fills prog's insns, funcs and lines from the arguments of PROG_LOAD. */
-int gpubpf_program_import(const struct gpubpf_loading *l, const struct gpubpf_sys_prog *from,
-			struct gpubpf_prog *prog);
+int gpubpf_program_import(const struct gpubpf_loading *l, const struct gpubpf_sys_prog *from, struct gpubpf_prog *prog);
 /* Finds the functions of a program from the targets of its calls. */
 int gpubpf_program_funcs(struct gpubpf_prog *prog, struct gpubpf_diag *diag);
 /* Adds the source line of the refused instruction to the diagnostic. */
@@ -128,8 +127,8 @@ int gpubpf_tails_link(struct gpubpf_loading *l, uint32_t first, const uint32_t *
  * additive.c: sets *to to a copy of the program in which additions to per-CPU values are atomic. The caller frees its
  * instructions, also after an error.
  */
-int gpubpf_additive_rewrite(const struct gpubpf_map *maps, uint32_t nmaps, const struct gpubpf_sys_prog *from, struct gpubpf_sys_prog *to,
-			    struct gpubpf_diag *diag);
+int gpubpf_additive_rewrite(const struct gpubpf_map *maps, uint32_t nmaps, const struct gpubpf_sys_prog *from,
+			    struct gpubpf_sys_prog *to, struct gpubpf_diag *diag);
 
 /* load.c: gpubpf_libbpf_lock() gives this thread exclusive use of libbpf and records its messages. */
 void gpubpf_libbpf_lock(void);

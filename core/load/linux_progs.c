@@ -19,9 +19,9 @@
 
 struct gpubpf_linux {
 	struct bpf_object *obj;
-	struct bpf_link **links;       /* [nlinks] by index in object->host; NULL: not attached */
+	struct bpf_link **links; /* [nlinks] by index in object->host; NULL: not attached */
 	uint32_t nlinks;
-	uint32_t *used;                /* [nused] ids of the maps that loaded programs use */
+	uint32_t *used; /* [nused] ids of the maps that loaded programs use */
 	uint32_t nused;
 };
 
@@ -102,10 +102,8 @@ static void choose(struct bpf_object *obj, const struct gpubpf_loaded_object *ob
 	struct bpf_program *prog;
 	struct bpf_map *map;
 
-	bpf_object__for_each_program(prog, obj)
-		bpf_program__set_autoload(prog, is_ours(object, bpf_program__name(prog)));
-	bpf_object__for_each_map(map, obj)
-		choose_map(map, unit_map(unit, index, bpf_map__name(map)), unit);
+	bpf_object__for_each_program(prog, obj) bpf_program__set_autoload(prog, is_ours(object, bpf_program__name(prog)));
+	bpf_object__for_each_map(map, obj) choose_map(map, unit_map(unit, index, bpf_map__name(map)), unit);
 }
 
 static int add_used(struct gpubpf_linux *k, int fd)
@@ -131,14 +129,13 @@ static int find_used(struct gpubpf_linux *k)
 	struct bpf_program *prog;
 	int err = 0;
 
-	bpf_object__for_each_program(prog, k->obj)
-		if (!err && bpf_program__autoload(prog))
-			err = add_used(k, bpf_program__fd(prog));
+	bpf_object__for_each_program(prog, k->obj) if (!err && bpf_program__autoload(prog))
+		err = add_used(k, bpf_program__fd(prog));
 	return err;
 }
 
-static int load(struct gpubpf_linux *k, const struct gpubpf_loaded_object *object, const struct gpubpf_unit *unit, int index,
-		char *why, size_t size)
+static int load(struct gpubpf_linux *k, const struct gpubpf_loaded_object *object, const struct gpubpf_unit *unit,
+		int index, char *why, size_t size)
 {
 	char name[64];
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = name);
@@ -184,7 +181,8 @@ static const struct bpf_map *find_used_map(const struct gpubpf_linux *k, const c
 	struct bpf_map_info info;
 	uint32_t size;
 
-	bpf_object__for_each_map(map, k->obj) {
+	bpf_object__for_each_map(map, k->obj)
+	{
 		size = sizeof(info);
 		memset(&info, 0, sizeof(info));
 		if (strcmp(bpf_map__name(map), name) || bpf_map__fd(map) < 0 ||
@@ -236,9 +234,9 @@ bool gpubpf_linux_calls(const struct gpubpf_linux *k, const char *map, const int
 	struct bpf_program *prog;
 	bool any = false;
 
-	bpf_object__for_each_program(prog, k->obj)
-		for (uint32_t i = 0; bpf_program__autoload(prog) && fd >= 0 && i < n; i++)
-			any |= calls(bpf_program__insns(prog), bpf_program__insn_cnt(prog), fd, helpers[i]);
+	bpf_object__for_each_program(prog, k->obj) for (uint32_t i = 0; bpf_program__autoload(prog) && fd >= 0 && i < n;
+							i++)
+		any |= calls(bpf_program__insns(prog), bpf_program__insn_cnt(prog), fd, helpers[i]);
 	return any;
 }
 
@@ -298,8 +296,8 @@ static int attach(struct gpubpf_linux *k, const char *name, uint32_t i, const ch
 	return set_reason(-errno, "attaching it", why, size);
 }
 
-int gpubpf_linux_attach(struct gpubpf_linux *k, const struct gpubpf_loaded_object *object, uint32_t i, const char *target,
-			char *why, size_t size)
+int gpubpf_linux_attach(struct gpubpf_linux *k, const struct gpubpf_loaded_object *object, uint32_t i,
+			const char *target, char *why, size_t size)
 {
 	int err;
 

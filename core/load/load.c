@@ -41,11 +41,14 @@ void gpubpf_libbpf_unlock(void)
 	pthread_mutex_unlock(&libbpf_lock);
 }
 
-static int load_object(const struct gpubpf_load_opts *opts, uint32_t i, struct gpubpf_loaded *out,
-		       struct gpubpf_diag *diag)
+static int load_object(const struct gpubpf_load_opts *opts, uint32_t i, struct gpubpf_loaded *out, struct gpubpf_diag *diag)
 {
 	struct gpubpf_loading l = {
-		.opts = opts, .out = out, .diag = diag, .index = (int)i, .path = opts->paths[i],
+		.opts = opts,
+		.out = out,
+		.diag = diag,
+		.index = (int)i,
+		.path = opts->paths[i],
 	};
 	int err;
 
@@ -82,8 +85,7 @@ static int check_attach(const struct gpubpf_load_opts *opts, const struct gpubpf
 	return 0;
 }
 
-static int check_unit(const struct gpubpf_load_opts *opts, const struct gpubpf_loaded *out,
-		      struct gpubpf_diag *diag)
+static int check_unit(const struct gpubpf_load_opts *opts, const struct gpubpf_loaded *out, struct gpubpf_diag *diag)
 {
 	const struct gpubpf_unit *unit = &out->unit;
 	const char *note = out->nnotes ? out->notes[0] : NULL; /* the reason why the first program is not in the unit */

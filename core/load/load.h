@@ -14,24 +14,24 @@ struct gpubpf_diag;
 struct gpubpf_sys_prog;
 struct json_object;
 
-struct gpubpf_attach {         /* --attach PROG=PATTERN */
+struct gpubpf_attach { /* --attach PROG=PATTERN */
 	const char *prog;
 	const char *pattern;
 };
 
-struct gpubpf_load_image {     /* An object in memory. */
-	const void *data;              /* NULL: read the file at the object's path */
+struct gpubpf_load_image { /* An object in memory. */
+	const void *data;  /* NULL: read the file at the object's path */
 	size_t size;
 };
 
-struct gpubpf_load_value {     /* Global data that replaces the file's content. */
-	char *object, *map;            /* path of the object, and suffix of the map's name, such as ".rodata" */
+struct gpubpf_load_value {  /* Global data that replaces the file's content. */
+	char *object, *map; /* path of the object, and suffix of the map's name, such as ".rodata" */
 	void *data;
 	size_t size;
 };
 
 struct gpubpf_load_opts {
-	const char *const *paths;      /* paths of the objects; programs for one kernel run in the order of their
+	const char *const *paths; /* paths of the objects; programs for one kernel run in the order of their
 				        * objects */
 	uint32_t npaths;
 	const struct gpubpf_load_image *images; /* [npaths] contents of the objects; NULL: all are read from files */
@@ -39,22 +39,22 @@ struct gpubpf_load_opts {
 	uint32_t nattach;
 	const struct gpubpf_load_value *values;
 	uint32_t nvalues;
-	bool all_gpu;                  /* --gpu: kprobe/ and kretprobe/ programs are for a GPU */
+	bool all_gpu; /* --gpu: kprobe/ and kretprobe/ programs are for a GPU */
 };
 
 struct gpubpf_loaded {
-	struct gpubpf_unit unit;       /* maps and programs of all objects; facts NULL */
+	struct gpubpf_unit unit; /* maps and programs of all objects; facts NULL */
 	struct gpubpf_loaded_object {
 		char path[256];
 		char sha256[65];
-		struct btf *btf;       /* NULL if the object has no BTF */
-		char (*host)[64];      /* names of programs for the Linux kernel */
+		struct btf *btf;  /* NULL if the object has no BTF */
+		char (*host)[64]; /* names of programs for the Linux kernel */
 		uint32_t nhost;
-		void *image;           /* the file's bytes */
+		void *image; /* the file's bytes */
 		size_t size;
 	} *objects;
 	uint32_t nobjects;
-	char (*notes)[400];            /* decisions and warnings: programs left to the Linux kernel, ... */
+	char (*notes)[400]; /* decisions and warnings: programs left to the Linux kernel, ... */
 	uint32_t nnotes;
 };
 
@@ -66,18 +66,18 @@ void gpubpf_load_note(struct gpubpf_loaded *out, const char *text, ...) __attrib
 
 /* A program as passed to bpf(2). Its instructions refer to maps by index in struct gpubpf_load_passed. */
 struct gpubpf_load_passed_prog {
-	char name[64];                 /* name that no other program of the load has */
-	uint32_t number;               /* number of the program, from 1, by which maps of programs refer to it */
+	char name[64];                      /* name that no other program of the load has */
+	uint32_t number;                    /* number of the program, from 1, by which maps of programs refer to it */
 	const struct gpubpf_sys_prog *prog; /* core/load/linux/bpf_syscall.h */
 };
 struct gpubpf_load_passed {
-	const char *from;              /* the name under which reports list the object */
+	const char *from; /* the name under which reports list the object */
 	const char *pattern;
 	enum gpubpf_site site;
 	const struct gpubpf_load_passed_prog *progs; /* [nprogs]: the program, then the programs that it may
 						      * tail-call */
 	uint32_t nprogs;
-	const void *btf;               /* NULL: none */
+	const void *btf; /* NULL: none */
 	size_t btf_size;
 	const struct gpubpf_map *maps;
 	uint32_t nmaps;
@@ -106,7 +106,7 @@ void gpubpf_unit_finish(struct gpubpf_unit *unit);
 struct gpubpf_typed_names {
 	const char *(*kernel)(void *ctx, uint64_t id);
 	void *ctx;
-	bool wide_as_text;             /* JSON: integers beyond 2^53 as strings */
+	bool wide_as_text; /* JSON: integers beyond 2^53 as strings */
 	/* Returns the parameters of a kernel, *n of them; NULL: unknown. */
 	const struct gpubpf_typed_param *(*params)(void *ctx, uint64_t id, uint32_t *n);
 	const char *(*stack)(void *ctx, uint64_t id); /* describes the stack with an id of type gpubpf_stack; the
@@ -117,10 +117,14 @@ struct gpubpf_typed_names {
 };
 
 struct gpubpf_typed_param {
-	const char *name, *type;       /* "": unknown */
-	uint32_t size;                 /* bytes; 0: the parameter has no value to show */
+	const char *name, *type; /* "": unknown */
+	uint32_t size;           /* bytes; 0: the parameter has no value to show */
 	enum gpubpf_typed_how {
-		GPUBPF_TYPED_SIGNED, GPUBPF_TYPED_UNSIGNED, GPUBPF_TYPED_REAL, GPUBPF_TYPED_ADDRESS, GPUBPF_TYPED_BYTES,
+		GPUBPF_TYPED_SIGNED,
+		GPUBPF_TYPED_UNSIGNED,
+		GPUBPF_TYPED_REAL,
+		GPUBPF_TYPED_ADDRESS,
+		GPUBPF_TYPED_BYTES,
 	} how;
 };
 /* Writes the known part of parameter i's declaration, such as "float *a". */
@@ -138,11 +142,11 @@ struct json_object *gpubpf_typed_json(const struct btf *btf, uint32_t type, cons
  * core/load/typed/read.c: parses words of a command line as a key or value of `size` bytes, by their type (0: bytes).
  * -EINVAL and a reason.
  */
-int gpubpf_typed_read(const struct btf *btf, uint32_t type, const char *const *words, uint32_t n, void *data, size_t size,
-		      char *why, size_t why_size);
+int gpubpf_typed_read(const struct btf *btf, uint32_t type, const char *const *words, uint32_t n, void *data,
+		      size_t size, char *why, size_t why_size);
 /* Parses members or variables (.name=VALUE ...) of an existing value. The others stay unchanged. */
-int gpubpf_typed_change(const struct btf *btf, uint32_t type, const char *const *words, uint32_t n, void *data, size_t size,
-			char *why, size_t why_size);
+int gpubpf_typed_change(const struct btf *btf, uint32_t type, const char *const *words, uint32_t n, void *data,
+			size_t size, char *why, size_t why_size);
 /* Returns the bytes of a value of the type, -1 if it has no size. A ring's records may differ from its value's size. */
 int64_t gpubpf_typed_size(const struct btf *btf, uint32_t type);
 /* Is the type called `name`, or a typedef of a type called so? For example gpubpf_kernel of <gpubpf/probe.h>. */

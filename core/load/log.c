@@ -53,12 +53,9 @@ static enum gpubpf_error classify(const char *text)
 		const char *word;
 		enum gpubpf_error code;
 	} kinds[] = {
-		{ "map '", GPUBPF_E_BAD_MAP },
-		{ "map #", GPUBPF_E_BAD_MAP },
-		{ "map definitions", GPUBPF_E_BAD_MAP },
-		{ "BTF", GPUBPF_E_BAD_BTF },
-		{ "DATASEC", GPUBPF_E_BAD_BTF },
-		{ "CO-RE", GPUBPF_E_BAD_BTF },
+		{ "map '", GPUBPF_E_BAD_MAP },           { "map #", GPUBPF_E_BAD_MAP },
+		{ "map definitions", GPUBPF_E_BAD_MAP }, { "BTF", GPUBPF_E_BAD_BTF },
+		{ "DATASEC", GPUBPF_E_BAD_BTF },         { "CO-RE", GPUBPF_E_BAD_BTF },
 		{ "extern", GPUBPF_E_BAD_BTF },
 	};
 

@@ -32,8 +32,7 @@ static int unknown_type(uint32_t number, struct gpubpf_diag *diag)
 	for (size_t i = 0; (type = gpubpf_map_type_at(i)) && at < sizeof(list); i++)
 		at += snprintf(list + at, sizeof(list) - at, "%s%s (%u)", at ? ", " : "", type->name, type->number);
 	gpubpf_diag_remedy(diag, "use one of %s", list);
-	return gpubpf_diag_set(diag, GPUBPF_E_BAD_MAP, GPUBPF_NOPC, "map type %u is unknown; known are %s", number,
-			       list);
+	return gpubpf_diag_set(diag, GPUBPF_E_BAD_MAP, GPUBPF_NOPC, "map type %u is unknown; known are %s", number, list);
 }
 
 static int check_flags(const struct gpubpf_map *map, struct gpubpf_diag *diag)
@@ -43,7 +42,8 @@ static int check_flags(const struct gpubpf_map *map, struct gpubpf_diag *diag)
 	if (!extra && map->place > GPUBPF_PLACEMENTS)
 		return gpubpf_diag_set(diag, GPUBPF_E_BAD_MAP, GPUBPF_NOPC,
 				       "map_flags has 0x%x, which is a placement but none of GPUBPF_F_DEVICE, "
-				       "GPUBPF_F_PINNED, GPUBPF_F_SVM and GPUBPF_F_MANAGED", map->map_flags & GPUBPF_F_PLACE_MASK);
+				       "GPUBPF_F_PINNED, GPUBPF_F_SVM and GPUBPF_F_MANAGED",
+				       map->map_flags & GPUBPF_F_PLACE_MASK);
 	if (!extra)
 		return 0;
 	return gpubpf_diag_set(diag, GPUBPF_E_BAD_MAP, GPUBPF_NOPC,
@@ -56,18 +56,26 @@ bool gpubpf_map_may_be_inner(const struct gpubpf_map_type *type)
 	return !(type->flags & (GPUBPF_MAP_OF_MAPS | GPUBPF_MAP_RING));
 }
 
-int gpubpf_map_define(const struct gpubpf_sys_map *def, const char *name, bool global_data,
-		      struct gpubpf_map *map, struct gpubpf_diag *diag)
+int gpubpf_map_define(const struct gpubpf_sys_map *def, const char *name, bool global_data, struct gpubpf_map *map,
+		      struct gpubpf_diag *diag)
 {
 	const struct gpubpf_map_type *type = gpubpf_map_type_find(def->type);
 	struct gpubpf_map_fault fault;
 	int err;
 
 	*map = (struct gpubpf_map){
-		.type = type, .key_size = def->key_size, .value_size = def->value_size,
-		.max_entries = def->max_entries, .map_flags = def->flags, .map_extra = def->extra, .global_data = global_data,
-		.place = (def->flags & GPUBPF_F_PLACE_MASK) >> GPUBPF_PLACE_SHIFT, .rdonly = def->flags & BPF_F_RDONLY_PROG, .inner = def->inner,
-		.btf_key = def->btf_key, .btf_value = def->btf_value,
+		.type = type,
+		.key_size = def->key_size,
+		.value_size = def->value_size,
+		.max_entries = def->max_entries,
+		.map_flags = def->flags,
+		.map_extra = def->extra,
+		.global_data = global_data,
+		.place = (def->flags & GPUBPF_F_PLACE_MASK) >> GPUBPF_PLACE_SHIFT,
+		.rdonly = def->flags & BPF_F_RDONLY_PROG,
+		.inner = def->inner,
+		.btf_key = def->btf_key,
+		.btf_value = def->btf_value,
 	};
 	snprintf(map->name, sizeof(map->name), "%s", name);
 	if (def->flags & GPUBPF_F_ALLOCATIONS)

@@ -71,7 +71,8 @@ static int read_image(struct gpubpf_loading *l)
 	int fd = gpubpf_open_regular(AT_FDCWD, l->path, 0), err;
 
 	if (fd < 0)
-		return system_error(l, fd == -EISDIR || fd == -EINVAL ? "cannot read the file" : "cannot open the file", -fd);
+		return system_error(l, fd == -EISDIR || fd == -EINVAL ? "cannot read the file" : "cannot open the file",
+				    -fd);
 	err = read_all(l, fd);
 	close(fd);
 	return err;
@@ -145,9 +146,8 @@ static struct bpf_map *find_data(const struct gpubpf_loading *l, const char *end
 {
 	struct bpf_map *map;
 
-	bpf_object__for_each_map(map, l->obj)
-		if (end[0] == '.' && bpf_map__is_internal(map) && ends_in(bpf_map__name(map), end))
-			return map;
+	bpf_object__for_each_map(map, l->obj) if (end[0] == '.' && bpf_map__is_internal(map) &&
+						  ends_in(bpf_map__name(map), end)) return map;
 	return NULL;
 }
 
@@ -159,8 +159,8 @@ static int set_value(struct gpubpf_loading *l, const struct gpubpf_load_value *v
 		return gpubpf_diag_set(l->diag, GPUBPF_E_USAGE, GPUBPF_NOPC, "it has no global data in %s", value->map);
 	if (bpf_map__value_size(map) != value->size || bpf_map__set_initial_value(map, value->data, value->size))
 		return gpubpf_diag_set(l->diag, GPUBPF_E_USAGE, GPUBPF_NOPC,
-				       "%zu bytes were passed for its %s, which has %u", value->size,
-				       value->map, bpf_map__value_size(map));
+				       "%zu bytes were passed for its %s, which has %u", value->size, value->map,
+				       bpf_map__value_size(map));
 	return 0;
 }
 

@@ -90,8 +90,7 @@ static int resolve_map(const struct gpubpf_loading *l, struct gpubpf_insn *insn,
 	const struct gpubpf_map *map;
 
 	if (!def)
-		return gpubpf_diag_set(l->diag, GPUBPF_E_BAD_INSN, pc,
-				       "refers to a map that the object does not define");
+		return gpubpf_diag_set(l->diag, GPUBPF_E_BAD_INSN, pc, "refers to a map that the object does not define");
 	if (index < 0)
 		return gpubpf_diag_set(l->diag, GPUBPF_E_BAD_MAP, pc, "uses map '%.16s' of type %u, which no GPU has",
 				       def->name, def->type);
@@ -184,8 +183,7 @@ static void name_funcs(const struct gpubpf_loading *l, const struct gpubpf_sys_p
 	}
 }
 
-int gpubpf_program_import(const struct gpubpf_loading *l, const struct gpubpf_sys_prog *from,
-			struct gpubpf_prog *prog)
+int gpubpf_program_import(const struct gpubpf_loading *l, const struct gpubpf_sys_prog *from, struct gpubpf_prog *prog)
 {
 	int err = add_lines(l, from, prog);
 

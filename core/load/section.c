@@ -53,8 +53,9 @@ bool gpubpf_section_parse(const char *name, struct gpubpf_section *section)
 void gpubpf_section_list(char *buf, size_t size)
 {
 	static const char *const names[] = {
-		[GPUBPF_NAMES_KERNEL] = "KERNEL", [GPUBPF_NAMES_FUNCTION] = "FUNCTION", [GPUBPF_NAMES_OPCODE] = "OPCODE",
-		[GPUBPF_NAMES_MARK] = "NAME", [GPUBPF_NAMES_LINE] = "FILE:LINE",
+		[GPUBPF_NAMES_KERNEL] = "KERNEL",  [GPUBPF_NAMES_FUNCTION] = "FUNCTION",
+		[GPUBPF_NAMES_OPCODE] = "OPCODE",  [GPUBPF_NAMES_MARK] = "NAME",
+		[GPUBPF_NAMES_LINE] = "FILE:LINE",
 	};
 	size_t at = 0;
 

@@ -55,24 +55,24 @@
 /* One program of the merged result, which becomes a function of it. */
 struct member {
 	const struct gpubpf_prog *prog;
-	uint32_t number;             /* the program's number in its object, from 1 */
-	uint32_t first;              /* index in the result of its first instruction */
-	uint32_t more;               /* number of instructions inserted at the end of its first function */
-	bool *is_target;             /* [ninsns]: the instruction is a jump target */
-	bool may_call[NUMBERS];      /* by program number: some map that this program names may hold the program */
+	uint32_t number;        /* the program's number in its object, from 1 */
+	uint32_t first;         /* index in the result of its first instruction */
+	uint32_t more;          /* number of instructions inserted at the end of its first function */
+	bool *is_target;        /* [ninsns]: the instruction is a jump target */
+	bool may_call[NUMBERS]; /* by program number: some map that this program names may hold the program */
 };
 
 struct tails {
 	struct gpubpf_loading *l;
 	const struct gpubpf_prog *progs; /* [n] programs of the object, in the unit */
 	uint32_t n;
-	bool (*may_hold)[NUMBERS];   /* [maps of the unit] by program number: the map may hold the program */
-	struct member *member;       /* [nmembers]: the merged program, then the programs that it may tail-call; room
+	bool (*may_hold)[NUMBERS]; /* [maps of the unit] by program number: the map may hold the program */
+	struct member *member;     /* [nmembers]: the merged program, then the programs that it may tail-call; room
 				      * for n */
 	uint32_t nmembers;
 	struct gpubpf_prog *out;
-	uint32_t at, room;           /* instructions written so far, and room for instructions in out */
-	uint32_t total;              /* instructions of all results so far */
+	uint32_t at, room; /* instructions written so far, and room for instructions in out */
+	uint32_t total;    /* instructions of all results so far */
 };
 
 static bool is_tail_call(const struct gpubpf_insn *insn)
@@ -113,7 +113,8 @@ static int map_of(const struct tails *t, const struct member *m, uint32_t pc)
 			return named_map(t, insn);
 		if (((insn->kind == GPUBPF_INSN_ALU || insn->kind == GPUBPF_INSN_LOAD) && insn->dst == GPUBPF_R2) ||
 		    (insn->kind == GPUBPF_INSN_ATOMIC && insn->src == GPUBPF_R2) || insn->kind == GPUBPF_INSN_JUMP ||
-		    insn->kind == GPUBPF_INSN_EXIT || insn->kind == GPUBPF_INSN_CALL || insn->kind == GPUBPF_INSN_CALL_LOCAL)
+		    insn->kind == GPUBPF_INSN_EXIT || insn->kind == GPUBPF_INSN_CALL ||
+		    insn->kind == GPUBPF_INSN_CALL_LOCAL)
 			break;
 	}
 	return ANY_OF_ITS_MAPS;
@@ -136,11 +137,11 @@ static int add_target(struct tails *t, const struct gpubpf_prog *from, uint32_t 
 	if (!prog || (prog->site != from->site && !target->named))
 		return 0;
 	if (prog->site != from->site) {
-		gpubpf_diag_remedy(t->l->diag,
-				   "put both programs into sections of one place, or use one map per place");
-		return gpubpf_diag_set(t->l->diag, GPUBPF_E_BAD_MAP, pc,
-				       "makes tail calls through map %s, which holds program %s of section '%s', a section of another place", map->name,
-				       prog->name, prog->section);
+		gpubpf_diag_remedy(t->l->diag, "put both programs into sections of one place, or use one map per place");
+		return gpubpf_diag_set(
+			t->l->diag, GPUBPF_E_BAD_MAP, pc,
+			"makes tail calls through map %s, which holds program %s of section '%s', a section of another place",
+			map->name, prog->name, prog->section);
 	}
 	for (uint32_t i = 0; i < t->nmembers; i++)
 		if (t->member[i].number == target->number)
@@ -156,7 +157,8 @@ static int add_targets(struct tails *t, struct member *m, const int32_t *first_c
 
 	for (uint32_t map = 0; map < unit->nmaps; map++)
 		for (uint32_t i = 0; first_call[map] >= 0 && i < unit->maps[map].ntargets && !err; i++)
-			err = add_target(t, m->prog, (uint32_t)first_call[map], &unit->maps[map], &unit->maps[map].targets[i]);
+			err = add_target(t, m->prog, (uint32_t)first_call[map], &unit->maps[map],
+					 &unit->maps[map].targets[i]);
 	return err;
 }
 
@@ -219,7 +221,8 @@ static int gather(struct tails *t)
 			err = add_targets(t, &t->member[i], first_call);
 		if (err == -EINVAL) {
 			gpubpf_program_point_at(prog, t->l->diag);
-			gpubpf_diag_where(t->l->diag, "%s: section '%s', program '%s'", t->l->path, prog->section, prog->name);
+			gpubpf_diag_where(t->l->diag, "%s: section '%s', program '%s'", t->l->path, prog->section,
+					  prog->name);
 		}
 	}
 	return err;
@@ -236,7 +239,8 @@ static uint32_t emit(struct tails *t, struct gpubpf_insn insn)
 
 static void emit_mov(struct tails *t, uint8_t dst, uint8_t src)
 {
-	emit(t, (struct gpubpf_insn){ .kind = GPUBPF_INSN_ALU, .op = GPUBPF_MOV, .width = 8, .dst = dst, .src = src, .reg = true });
+	emit(t, (struct gpubpf_insn){
+			.kind = GPUBPF_INSN_ALU, .op = GPUBPF_MOV, .width = 8, .dst = dst, .src = src, .reg = true });
 }
 
 static void emit_alu(struct tails *t, uint8_t op, uint8_t dst, int32_t imm)
@@ -246,7 +250,11 @@ static void emit_alu(struct tails *t, uint8_t op, uint8_t dst, int32_t imm)
 
 static void emit_imm64(struct tails *t, uint8_t op, uint8_t dst, uint64_t imm64)
 {
-	emit(t, (struct gpubpf_insn){ .kind = GPUBPF_INSN_IMM64, .op = op, .width = 8, .dst = dst, .imm64 = (int64_t)imm64,
+	emit(t, (struct gpubpf_insn){ .kind = GPUBPF_INSN_IMM64,
+				      .op = op,
+				      .width = 8,
+				      .dst = dst,
+				      .imm64 = (int64_t)imm64,
 				      .imm = (int32_t)imm64 });
 	emit(t, (struct gpubpf_insn){ .kind = GPUBPF_INSN_HI, .imm = (int32_t)(imm64 >> 32) });
 }
@@ -293,8 +301,12 @@ static void emit_first(struct tails *t, uint32_t *ifs)
 	emit_mov(t, GPUBPF_R6, GPUBPF_R1);
 	emit_alu(t, GPUBPF_MOV, GPUBPF_R7, 0);
 	emit_alu(t, GPUBPF_MOV, GPUBPF_R8, (int32_t)t->member[0].number);
-	retry = emit(t, (struct gpubpf_insn){ .kind = GPUBPF_INSN_STORE, .width = 8, .dst = GPUBPF_R10,
-					      .src = GPUBPF_R7, .reg = true, .off = -8 });
+	retry = emit(t, (struct gpubpf_insn){ .kind = GPUBPF_INSN_STORE,
+					      .width = 8,
+					      .dst = GPUBPF_R10,
+					      .src = GPUBPF_R7,
+					      .reg = true,
+					      .off = -8 });
 	for (uint32_t i = 0; i < t->nmembers; i++)
 		ifs[i] = emit_if(t, GPUBPF_JEQ, GPUBPF_R8, (int32_t)t->member[i].number);
 	out = emit_jump(t, 0);
@@ -309,8 +321,8 @@ static void emit_first(struct tails *t, uint32_t *ifs)
 	emit_mov(t, GPUBPF_R8, GPUBPF_R0);
 	emit_alu(t, GPUBPF_RSH, GPUBPF_R8, 32);
 	emit_alu(t, GPUBPF_ADD, GPUBPF_R7, 1);
-	emit(t, (struct gpubpf_insn){ .kind = GPUBPF_INSN_JCOND, .op = GPUBPF_JNE, .width = 8, .dst = GPUBPF_R8,
-				     .target = retry });
+	emit(t, (struct gpubpf_insn){
+			.kind = GPUBPF_INSN_JCOND, .op = GPUBPF_JNE, .width = 8, .dst = GPUBPF_R8, .target = retry });
 	set_jump_target(t, out);
 	emit_exit(t);
 }
@@ -324,7 +336,8 @@ static void emit_tail(struct tails *t, const struct member *m, uint32_t pc, uint
 
 	emit_line(t, gpubpf_prog_line(m->prog, pc));
 	emit_imm64(t, GPUBPF_IMM_STACK, GPUBPF_R4, GPUBPF_PTR_STACK + GPUBPF_STACK_SIZE);
-	emit(t, (struct gpubpf_insn){ .kind = GPUBPF_INSN_LOAD, .width = 8, .dst = GPUBPF_R4, .src = GPUBPF_R4, .off = -8 });
+	emit(t,
+	     (struct gpubpf_insn){ .kind = GPUBPF_INSN_LOAD, .width = 8, .dst = GPUBPF_R4, .src = GPUBPF_R4, .off = -8 });
 	over_limit = emit_if(t, GPUBPF_JGT, GPUBPF_R4, MAX_TAIL_CALLS - 1);
 	emit(t, (struct gpubpf_insn){ .kind = GPUBPF_INSN_CALL, .imm = TAIL_SLOT });
 	for (uint32_t i = 0; i < t->nmembers; i++)
@@ -431,7 +444,8 @@ static int write_out(struct tails *t, uint32_t *ifs)
 		gpubpf_diag_where(t->l->diag, "%s: section '%s', program '%s'", t->l->path, t->out->section, t->out->name);
 		return gpubpf_diag_set(t->l->diag, GPUBPF_E_BAD_INSN, GPUBPF_NOPC,
 				       "with the programs that they may tail-call, the object's programs "
-				       "have %u instructions or more; the limit is %d", t->total, GPUBPF_MAX_INSNS);
+				       "have %u instructions or more; the limit is %d",
+				       t->total, GPUBPF_MAX_INSNS);
 	}
 	for (uint32_t i = 0; i < t->nmembers; i++)
 		lines += t->member[i].prog->nlines + t->member[i].prog->ninsns;

@@ -41,7 +41,8 @@ static void count_words(void)
 
 		for (uint32_t f = 0; f < ctx_nfields; f++) {
 			bool of_place = ctx_fields[f].source == PLACE || ctx_fields[f].source == LANES;
-			bool gives = of_place && gpubpf_place_kind(site)->operands >> gpubpf_operand_of(ctx_fields[f].name) & 1;
+			bool gives = of_place &&
+				     gpubpf_place_kind(site)->operands >> gpubpf_operand_of(ctx_fields[f].name) & 1;
 
 			words[site][f] = gives ? n : UINT32_MAX;
 			n += gives ? ctx_fields[f].count : 0;
@@ -87,7 +88,8 @@ uint32_t ctx_argument_word(uint32_t i, enum gpubpf_site site)
 {
 	static const char *const captured[] = { "mem.addr", "mem.bytes", "mem.access" };
 
-	return ctx_captures(site) && i < sizeof(captured) / sizeof(captured[0]) ? ctx_word_of(captured[i], site) : UINT32_MAX;
+	return ctx_captures(site) && i < sizeof(captured) / sizeof(captured[0]) ? ctx_word_of(captured[i], site) :
+										  UINT32_MAX;
 }
 
 uint64_t ctx_field_constant(const struct ctx_field *field, uint32_t i, const struct gpubpf_site_desc *site)

@@ -15,7 +15,7 @@ struct gpubpf_site_desc;
 
 struct ctx_field {
 	const char *name;
-	uint32_t off, count, size;   /* off: byte offset in the context; count elements of size bytes each */
+	uint32_t off, count, size; /* off: byte offset in the context; count elements of size bytes each */
 	/*
 	 * Where the value comes from. ARG: a kernel argument. ENV: a member of struct gpubpf_env. CONST: a constant of
 	 * the site. DEVICE: a function of the device library. PLACE: an operand of the place, a word after struct

@@ -19,22 +19,22 @@
 
 /* one parameter of an application's kernel */
 enum gpubpf_param_kind {
-	GPUBPF_PARAM_INT,        /* integers, bool, enums: size bytes */
-	GPUBPF_PARAM_FLOAT,      /* half, float, double */
-	GPUBPF_PARAM_POINTER,    /* global or constant memory */
-	GPUBPF_PARAM_LOCAL,      /* __local pointer (shared memory of a launch-time size) */
-	GPUBPF_PARAM_BYTES,      /* struct, union, vector by value */
-	GPUBPF_PARAM_OPAQUE,     /* image, sampler, queue, pipe, event */
+	GPUBPF_PARAM_INT,     /* integers, bool, enums: size bytes */
+	GPUBPF_PARAM_FLOAT,   /* half, float, double */
+	GPUBPF_PARAM_POINTER, /* global or constant memory */
+	GPUBPF_PARAM_LOCAL,   /* __local pointer (shared memory of a launch-time size) */
+	GPUBPF_PARAM_BYTES,   /* struct, union, vector by value */
+	GPUBPF_PARAM_OPAQUE,  /* image, sampler, queue, pipe, event */
 };
 #define GPUBPF_NPARAM_KINDS (GPUBPF_PARAM_OPAQUE + 1)
 
 struct gpubpf_param {
-	char name[64];           /* name; "": unknown */
-	char type[128];          /* type as in the source; "": unknown */
+	char name[64];  /* name; "": unknown */
+	char type[128]; /* type as in the source; "": unknown */
 	enum gpubpf_param_kind kind;
-	uint32_t size;           /* bytes; 0 for OPAQUE */
+	uint32_t size; /* bytes; 0 for OPAQUE */
 	uint32_t align;
-	uint32_t bytes_off;      /* offset of its bytes in env->arg_bytes; UINT32_MAX: none */
+	uint32_t bytes_off; /* offset of its bytes in env->arg_bytes; UINT32_MAX: none */
 };
 
 /*
@@ -44,29 +44,29 @@ struct gpubpf_param {
  */
 struct gpubpf_site_desc {
 	enum gpubpf_site site;
-	char kernel[256];        /* name as the runtime knows it */
-	char function[256];      /* for places in functions, the function's name in the image; else "" */
+	char kernel[256];   /* name as the runtime knows it */
+	char function[256]; /* for places in functions, the function's name in the image; else "" */
 	uint64_t kernel_id;
 	const struct gpubpf_param *params; /* the parameters of the kernel, or of the function */
 	uint32_t nparams;
-	const uint32_t *progs;   /* indices in the unit, in the order in which they run */
+	const uint32_t *progs; /* indices in the unit, in the order in which they run */
 	uint32_t nprogs;
-	bool may_end_thread;     /* programs may end the thread here: the thread would then skip no barrier */
+	bool may_end_thread; /* programs may end the thread here: the thread would then skip no barrier */
 };
 
 /* A place in the kernel that the site names, at which the site's body is inserted. */
 struct gpubpf_insertion {
 	struct gpubpf_place place; /* its kind is the site's; its line and operands are ignored */
-	uint32_t site;           /* index in the job */
+	uint32_t site;             /* index in the job */
 };
 
 struct gpubpf_lower_job {
-	const struct gpubpf_unit *unit;            /* contains all programs that sites name; each is verified */
-	const struct gpubpf_map_layout *layouts;   /* [unit->nmaps] */
+	const struct gpubpf_unit *unit;          /* contains all programs that sites name; each is verified */
+	const struct gpubpf_map_layout *layouts; /* [unit->nmaps] */
 	uint64_t layout_hash;
-	uint64_t granules;                         /* arena offset of the table of granules (maps/layout.h); 0:
+	uint64_t granules;   /* arena offset of the table of granules (maps/layout.h); 0:
 						    * unknown at compile time, the arena's header has it */
-	uint64_t print_ring;                       /* arena offset of the print ring's layout; 0: there is no print
+	uint64_t print_ring; /* arena offset of the print ring's layout; 0: there is no print
 						    * ring */
 	struct gpubpf_map_layout print_layout;
 	const struct gpubpf_site_desc *sites;
@@ -74,13 +74,13 @@ struct gpubpf_lower_job {
 	const struct gpubpf_insertion *insertions; /* inject only: at most one per place */
 	uint32_t ninsertions;
 	const struct gpubpf_device_caps *caps;
-	uint32_t registers;                        /* limit on the registers of a twin's thread; 0: unlimited */
+	uint32_t registers; /* limit on the registers of a twin's thread; 0: unlimited */
 	/*
 	 * Arena offset, 8-byte aligned, of the struct gpubpf_run that a kernel gpubpf_run_<site> reads and writes. 0:
 	 * none, and r0 is dropped.
 	 */
 	uint64_t run_off;
-	bool run_in_maps;                          /* overrides run_off: program i uses a struct gpubpf_run in the
+	bool run_in_maps; /* overrides run_off: program i uses a struct gpubpf_run in the
 						    * value of map i */
 	/* Conformance tool only. plain_mem: the programs were verified with opts.plain_mem; r1 is the
 	 * device address of MEM, arena + gpubpf_lower_run() + GPUBPF_RUN_MEM, and r2 its length, run.mem_size. */
@@ -97,21 +97,21 @@ struct gpubpf_lower_job {
 /* The struct below is read and written by gpubpf_run_<site>, at job->run_off. Only one lane should run the kernel. */
 enum gpubpf_run_status {
 	GPUBPF_RUN_OK,
-	GPUBPF_RUN_ACCESS,       /* run.address of run.pc is out of bounds */
-	GPUBPF_RUN_MISALIGNED,   /* run.address, of an atomic, is misaligned */
-	GPUBPF_RUN_HELPER,       /* run.address is the number of a helper that this program cannot call */
-	GPUBPF_RUN_DEPTH,        /* calls nest too deep */
-	GPUBPF_RUN_BUDGET,       /* the run exceeded its budget */
-	GPUBPF_RUN_END,          /* control passed the program's end */
+	GPUBPF_RUN_ACCESS,     /* run.address of run.pc is out of bounds */
+	GPUBPF_RUN_MISALIGNED, /* run.address, of an atomic, is misaligned */
+	GPUBPF_RUN_HELPER,     /* run.address is the number of a helper that this program cannot call */
+	GPUBPF_RUN_DEPTH,      /* calls nest too deep */
+	GPUBPF_RUN_BUDGET,     /* the run exceeded its budget */
+	GPUBPF_RUN_END,        /* control passed the program's end */
 };
 
 struct gpubpf_run {
-	uint64_t r0;             /* out: r0 of the site's last program */
-	uint64_t status;         /* out, checked: enum gpubpf_run_status */
-	uint64_t pc;             /* out, checked: instruction that failed */
-	uint64_t address;        /* out, checked: see enum gpubpf_run_status */
-	uint64_t mem_size;       /* in: bytes of MEM */
-	uint64_t budget;         /* in, checked: maximum taken branches and calls */
+	uint64_t r0;       /* out: r0 of the site's last program */
+	uint64_t status;   /* out, checked: enum gpubpf_run_status */
+	uint64_t pc;       /* out, checked: instruction that failed */
+	uint64_t address;  /* out, checked: see enum gpubpf_run_status */
+	uint64_t mem_size; /* in: bytes of MEM */
+	uint64_t budget;   /* in, checked: maximum taken branches and calls */
 	uint64_t pad[2];
 };
 
@@ -119,23 +119,23 @@ struct gpubpf_run {
 #define GPUBPF_RUN_MEM (GPUBPF_RUN_STACK + GPUBPF_MAX_FRAMES * GPUBPF_STACK_SIZE)
 
 struct gpubpf_target_opts {
-	int opt_level;           /* 0 to 3; default 2 */
-	bool kernels;            /* adds kernels gpubpf_run_<site>(arena, launch, pid_tgid) */
-	bool one_kernel;         /* instead adds one kernel, run by one lane, that runs any site: gpubpf_run(arena,
+	int opt_level;      /* 0 to 3; default 2 */
+	bool kernels;       /* adds kernels gpubpf_run_<site>(arena, launch, pid_tgid) */
+	bool one_kernel;    /* instead adds one kernel, run by one lane, that runs any site: gpubpf_run(arena,
 				  * launch, pid_tgid, uint32_t site) */
-	bool inlined;            /* each site becomes a function gpubpf_inline_<site>() without parameters, which
+	bool inlined;       /* each site becomes a function gpubpf_inline_<site>() without parameters, which
 				  * reads its environment from a location that the target defines; for injectors that
 				  * insert text */
-	bool keeps_sums;         /* inlined only: programs at single instructions accumulate write-only counters in
+	bool keeps_sums;    /* inlined only: programs at single instructions accumulate write-only counters in
 				  * registers of the place's function (low_accumulate()) */
-	bool combines_adds;        /* PTX: lanes of a warp share adds to adjacent words (low_defer_add()) */
-	bool text;               /* if the output is binary, emits its readable form (prog dump) */
-	bool validate;           /* checks the output by struct gpubpf_target's validate */
-	const char *cpu;         /* processor, such as "sm_90" or "gfx90a"; NULL: from the capabilities */
-	const void *probes;      /* inject for sass: the assembler's output for what emit returned for the same job;
+	bool combines_adds; /* PTX: lanes of a warp share adds to adjacent words (low_defer_add()) */
+	bool text;          /* if the output is binary, emits its readable form (prog dump) */
+	bool validate;      /* checks the output by struct gpubpf_target's validate */
+	const char *cpu;    /* processor, such as "sm_90" or "gfx90a"; NULL: from the capabilities */
+	const void *probes; /* inject for sass: the assembler's output for what emit returned for the same job;
 				  * else NULL */
 	size_t probes_size;
-	const uint8_t *alike;    /* inject: SHA-256 of the inputs of the job's probes, by which other kernels can
+	const uint8_t *alike; /* inject: SHA-256 of the inputs of the job's probes, by which other kernels can
 				  * share the result (core/worker/alike.h); NULL: not computed */
 };
 

@@ -11,7 +11,8 @@
  */
 static bool may_delay_adds(const struct gpubpf_prog *prog, uint32_t map)
 {
-	if (prog->facts->ends_thread || prog->facts->map_use[map] & (GPUBPF_USE_READ | GPUBPF_USE_UPDATE | GPUBPF_USE_DELETE))
+	if (prog->facts->ends_thread ||
+	    prog->facts->map_use[map] & (GPUBPF_USE_READ | GPUBPF_USE_UPDATE | GPUBPF_USE_DELETE))
 		return false;
 	for (uint32_t i = 0; i < prog->ninsns; i++) {
 		const struct gpubpf_insn *insn = &prog->insns[i];
@@ -29,8 +30,8 @@ uint32_t lower_counter_values(const struct gpubpf_lower_job *job, uint32_t map)
 	const struct gpubpf_unit *unit = job->unit;
 	const struct gpubpf_map *m = &unit->maps[map];
 
-	if (!(job->layouts[map].flags & (GPUBPF_LAYOUT_SUM8 | GPUBPF_LAYOUT_SUM4)) || job->layouts[map].flags & GPUBPF_LAYOUT_LIVE ||
-	    m->type->impl != &gpubpf_array_impl)
+	if (!(job->layouts[map].flags & (GPUBPF_LAYOUT_SUM8 | GPUBPF_LAYOUT_SUM4)) ||
+	    job->layouts[map].flags & GPUBPF_LAYOUT_LIVE || m->type->impl != &gpubpf_array_impl)
 		return 0;
 	for (uint32_t i = 0; i < unit->nprogs; i++)
 		if (unit->progs[i].facts && !may_delay_adds(&unit->progs[i], map))
@@ -80,7 +81,8 @@ bool lower_is_loop_free(const struct gpubpf_prog *prog)
 		const struct gpubpf_insn *insn = &prog->insns[pc];
 		const struct gpubpf_helper *helper = gpubpf_insn_helper(insn);
 
-		if (insn->kind == GPUBPF_INSN_CALL_LOCAL || (helper && (helper->class == GPUBPF_CLASS_LOOP || helper->op == GPUBPF_OP_TAIL_CALL)) ||
+		if (insn->kind == GPUBPF_INSN_CALL_LOCAL ||
+		    (helper && (helper->class == GPUBPF_CLASS_LOOP || helper->op == GPUBPF_OP_TAIL_CALL)) ||
 		    ((insn->kind == GPUBPF_INSN_JUMP || insn->kind == GPUBPF_INSN_JCOND) && insn->target <= pc))
 			return false;
 	}

@@ -72,9 +72,9 @@ int gpubpf_diag_format(const struct gpubpf_diag *diag, char *buf, size_t size)
 		snprintf(at, sizeof(at), "instruction %u: ", diag->pc);
 	if (diag->line)
 		snprintf(line, sizeof(line), "\n  at %s:%u: %s", diag->file, diag->line, diag->source);
-	return snprintf(buf, size, "%s%s%s%s%s%s%s\n  rule: %s\n  try: %s", diag->where,
-			diag->where[0] ? ": " : "", at, diag->what, line, diag->state[0] ? "\n  state: " : "",
-			diag->state, errors[diag->code].rule, diag->remedy);
+	return snprintf(buf, size, "%s%s%s%s%s%s%s\n  rule: %s\n  try: %s", diag->where, diag->where[0] ? ": " : "", at,
+			diag->what, line, diag->state[0] ? "\n  state: " : "", diag->state, errors[diag->code].rule,
+			diag->remedy);
 }
 
 int gpubpf_diag_brief(const struct gpubpf_diag *diag, char *buf, size_t size)

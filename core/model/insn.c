@@ -84,8 +84,7 @@ static int decode_alu(struct decoder *d, size_t pc, struct gpubpf_insn *insn)
 		return bad(d, pc, "reserved fields must be zero");
 	if (raw->off == 1 && (code == 0x30 || code == 0x90))
 		code |= 0x100;
-	else if (code == 0xb0 && raw->off && insn->reg &&
-		 (raw->off == 8 || raw->off == 16 || (raw->off == 32 && wide)))
+	else if (code == 0xb0 && raw->off && insn->reg && (raw->off == 8 || raw->off == 16 || (raw->off == 32 && wide)))
 		code |= 0x100;
 	else if (raw->off)
 		return bad(d, pc, "the offset must be zero");
@@ -211,8 +210,7 @@ static int decode_imm64(struct decoder *d, size_t pc, struct gpubpf_insn *insn)
 		insn->imm64 = (uint32_t)hi->imm;
 		return 0;
 	case GPUBPF_IMM_FUNC:
-		return hi->imm ? bad(d, pc, "a function has no offset") :
-				 decode_target(d, pc, raw->imm, &insn->target);
+		return hi->imm ? bad(d, pc, "a function has no offset") : decode_target(d, pc, raw->imm, &insn->target);
 	}
 	return bad(d, pc, "unknown kind of 64-bit immediate");
 }
@@ -223,10 +221,12 @@ static int decode_one(struct decoder *d, size_t pc)
 	struct gpubpf_insn *insn = &d->out[pc];
 
 	*insn = (struct gpubpf_insn){
-		.dst = raw->regs & 0xf, .src = raw->regs >> 4, .off = raw->off, .imm = raw->imm,
+		.dst = raw->regs & 0xf,
+		.src = raw->regs >> 4,
+		.off = raw->off,
+		.imm = raw->imm,
 	};
-	if (insn->dst > GPUBPF_R10 ||
-	    (insn->src > GPUBPF_R10 && raw->code != 0x18))
+	if (insn->dst > GPUBPF_R10 || (insn->src > GPUBPF_R10 && raw->code != 0x18))
 		return bad(d, pc, "registers are r0 to r10");
 	switch (raw->code & 7) {
 	case CLASS_ALU:
@@ -242,8 +242,7 @@ static int decode_one(struct decoder *d, size_t pc)
 	return decode_memory(d, pc, insn);
 }
 
-int gpubpf_insn_decode(const struct gpubpf_raw_insn *raw, size_t n, struct gpubpf_insn *out,
-		       struct gpubpf_diag *diag)
+int gpubpf_insn_decode(const struct gpubpf_raw_insn *raw, size_t n, struct gpubpf_insn *out, struct gpubpf_diag *diag)
 {
 	struct decoder d = { raw, n, out, diag };
 	int err;
@@ -297,8 +296,10 @@ static int format_alu(const struct gpubpf_insn *insn, char *buf, size_t size)
 		return snprintf(buf, size, "%c%u = -%c%u", r, insn->dst, r, insn->dst);
 	case GPUBPF_END:
 		return snprintf(buf, size, "r%u = %s%u r%u", insn->dst,
-				insn->ext == 's' ? "bswap" : insn->ext == 'b' ? "be" : "le", insn->width * 8,
-				insn->dst);
+				insn->ext == 's' ? "bswap" :
+				insn->ext == 'b' ? "be" :
+						   "le",
+				insn->width * 8, insn->dst);
 	case GPUBPF_MOVSX:
 		return snprintf(buf, size, "%c%u = (s%u)%s", r, insn->dst, insn->ext, src);
 	}
@@ -320,8 +321,7 @@ static int format_atomic(const struct gpubpf_insn *insn, char *buf, size_t size)
 	if (insn->op < GPUBPF_ATOMIC_FETCH_ADD)
 		return snprintf(buf, size, "lock *(%s *)(r%u %+d) %s r%u", t, insn->dst, insn->off, m + 5, insn->src);
 	if (insn->op == GPUBPF_ATOMIC_CMPXCHG)
-		return snprintf(buf, size, "r0 = cmpxchg((%s *)(r%u %+d), r0, r%u)", t, insn->dst, insn->off,
-				insn->src);
+		return snprintf(buf, size, "r0 = cmpxchg((%s *)(r%u %+d), r0, r%u)", t, insn->dst, insn->off, insn->src);
 	return snprintf(buf, size, "r%u = %s((%s *)(r%u %+d), r%u)", insn->src, m, t, insn->dst, insn->off, insn->src);
 }
 
@@ -357,8 +357,7 @@ int gpubpf_insn_format(const struct gpubpf_insn *insn, uint32_t pc, char *buf, s
 		case GPUBPF_IMM_MAP:
 			return snprintf(buf, size, "r%u = map[%d]", insn->dst, insn->imm);
 		case GPUBPF_IMM_MAP_VALUE:
-			return snprintf(buf, size, "r%u = map[%d][0]+%lld", insn->dst, insn->imm,
-					(long long)insn->imm64);
+			return snprintf(buf, size, "r%u = map[%d][0]+%lld", insn->dst, insn->imm, (long long)insn->imm64);
 		case GPUBPF_IMM_FUNC:
 			return snprintf(buf, size, "r%u = func[%u]", insn->dst, insn->target);
 		case GPUBPF_IMM_STACK:

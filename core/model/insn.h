@@ -15,8 +15,17 @@ struct gpubpf_arena;
 struct gpubpf_diag;
 
 enum gpubpf_reg {
-	GPUBPF_R0, GPUBPF_R1, GPUBPF_R2, GPUBPF_R3, GPUBPF_R4, GPUBPF_R5,
-	GPUBPF_R6, GPUBPF_R7, GPUBPF_R8, GPUBPF_R9, GPUBPF_R10,
+	GPUBPF_R0,
+	GPUBPF_R1,
+	GPUBPF_R2,
+	GPUBPF_R3,
+	GPUBPF_R4,
+	GPUBPF_R5,
+	GPUBPF_R6,
+	GPUBPF_R7,
+	GPUBPF_R8,
+	GPUBPF_R9,
+	GPUBPF_R10,
 	GPUBPF_NREGS,
 };
 
@@ -37,8 +46,8 @@ enum gpubpf_insn_kind {
 	GPUBPF_INSN_CALL,       /* call helper number imm */
 	GPUBPF_INSN_CALL_LOCAL, /* call the sub-program that begins at target */
 	GPUBPF_INSN_EXIT,
-	GPUBPF_INSN_IMM64,      /* dst = imm64, or the value that imm_kind specifies; takes two entries */
-	GPUBPF_INSN_HI,         /* second half of IMM64; never a target */
+	GPUBPF_INSN_IMM64, /* dst = imm64, or the value that imm_kind specifies; takes two entries */
+	GPUBPF_INSN_HI,    /* second half of IMM64; never a target */
 };
 
 /* op of ALU, JCOND and ATOMIC; the values are dense and begin at 0 in each list */
@@ -69,27 +78,27 @@ enum gpubpf_imm_kind {
 };
 
 struct gpubpf_insn {
-	uint8_t kind;     /* enum gpubpf_insn_kind */
-	uint8_t op;       /* enum gpubpf_{alu,jmp,atomic}_op by kind; imm_kind for IMM64 */
-	uint8_t width;    /* operand size in bytes. ALU and JCOND: 4 or 8; memory and atomics: 1, 2, 4, 8; END: bits
+	uint8_t kind;  /* enum gpubpf_insn_kind */
+	uint8_t op;    /* enum gpubpf_{alu,jmp,atomic}_op by kind; imm_kind for IMM64 */
+	uint8_t width; /* operand size in bytes. ALU and JCOND: 4 or 8; memory and atomics: 1, 2, 4, 8; END: bits
 			   * / 8 */
-	uint8_t dst;      /* enum gpubpf_reg */
-	uint8_t src;      /* enum gpubpf_reg */
-	bool reg;         /* the source is the register src, not imm */
-	bool sext;        /* LOAD: sign-extending */
-	uint8_t ext;      /* MOVSX: source width in bits. END: 'l' converts to little endian, 'b' to big endian, 's'
+	uint8_t dst;   /* enum gpubpf_reg */
+	uint8_t src;   /* enum gpubpf_reg */
+	bool reg;      /* the source is the register src, not imm */
+	bool sext;     /* LOAD: sign-extending */
+	uint8_t ext;   /* MOVSX: source width in bits. END: 'l' converts to little endian, 'b' to big endian, 's'
 			   * swaps (bswap) */
-	int16_t off;      /* LOAD, STORE, ATOMIC: displacement in bytes */
-	bool ordered;     /* a LOAD acquires, a STORE releases; aligned to its width */
+	int16_t off;   /* LOAD, STORE, ATOMIC: displacement in bytes */
+	bool ordered;  /* a LOAD acquires, a STORE releases; aligned to its width */
 	int32_t imm;
-	uint32_t target;  /* JUMP, JCOND, CALL_LOCAL, IMM_FUNC: target pc */
-	int64_t imm64;    /* IMM64; for a map value the byte offset into it */
+	uint32_t target; /* JUMP, JCOND, CALL_LOCAL, IMM_FUNC: target pc */
+	int64_t imm64;   /* IMM64; for a map value the byte offset into it */
 };
 
 /* the on-disk form. Equals struct bpf_insn of <linux/bpf.h>, little-endian */
 struct gpubpf_raw_insn {
 	uint8_t code;
-	uint8_t regs;     /* dst in bits 0-3, src in bits 4-7 */
+	uint8_t regs; /* dst in bits 0-3, src in bits 4-7 */
 	int16_t off;
 	int32_t imm;
 };
@@ -100,8 +109,7 @@ struct gpubpf_raw_insn {
  * load. Maps stay as in the file: imm holds the src==1/2 immediate, and the caller resolves it to an index. Returns 0,
  * or -EINVAL with the pc and the rule in diag.
  */
-int gpubpf_insn_decode(const struct gpubpf_raw_insn *raw, size_t n, struct gpubpf_insn *out,
-		       struct gpubpf_diag *diag);
+int gpubpf_insn_decode(const struct gpubpf_raw_insn *raw, size_t n, struct gpubpf_insn *out, struct gpubpf_diag *diag);
 
 /*
  * Formats one instruction as the kernel's verifier log does, for example "r1 = *(u32 *)(r10 -4)". Returns as

@@ -10,8 +10,8 @@
 
 bool gpubpf_param_is_signed(const struct gpubpf_param *param)
 {
-	static const char *const names[] = { "int", "long", "short", "char", "signed", "ptrdiff_t", "intptr_t", "int8_t", "int16_t",
-					     "int32_t", "int64_t" };
+	static const char *const names[] = { "int",      "long",   "short",   "char",    "signed", "ptrdiff_t",
+					     "intptr_t", "int8_t", "int16_t", "int32_t", "int64_t" };
 	const char *first = strncmp(param->type, "const ", 6) ? param->type : param->type + 6;
 	size_t n = strcspn(first, " ");
 
@@ -36,8 +36,8 @@ static void list(const struct gpubpf_param *params, uint32_t n, char *buf, size_
 	}
 }
 
-int gpubpf_param_find(const struct gpubpf_param *params, uint32_t n, const char *name, struct gpubpf_param_read *read, char *why,
-		      size_t size)
+int gpubpf_param_find(const struct gpubpf_param *params, uint32_t n, const char *name, struct gpubpf_param_read *read,
+		      char *why, size_t size)
 {
 	const struct gpubpf_param *p = params;
 	char all[120];

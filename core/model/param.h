@@ -27,8 +27,8 @@ bool gpubpf_param_is_signed(const struct gpubpf_param *param);
  * Finds a parameter by name. 0, or -ENOENT and a reason: there is none, it is not a number, or the context has no room
  * for it.
  */
-int gpubpf_param_find(const struct gpubpf_param *params, uint32_t n, const char *name, struct gpubpf_param_read *read, char *why,
-		      size_t size);
+int gpubpf_param_find(const struct gpubpf_param *params, uint32_t n, const char *name, struct gpubpf_param_read *read,
+		      char *why, size_t size);
 /*
  * Returns the parameter name that a call passes as an argument of kind GPUBPF_ARG_NAME. NULL: it is not one constant
  * string.

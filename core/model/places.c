@@ -87,8 +87,9 @@ bool gpubpf_place_suggest(const char *name, char *buf, size_t size)
 
 struct gpubpf_place gpubpf_place_of(enum gpubpf_site kind, uint32_t id, uint32_t line)
 {
-	return (struct gpubpf_place){ .kind = kind, .id = id, .line = line, .name = "",
-				      .operands = gpubpf_place_kind(kind)->operands };
+	return (struct gpubpf_place){
+		.kind = kind, .id = id, .line = line, .name = "", .operands = gpubpf_place_kind(kind)->operands
+	};
 }
 
 bool gpubpf_place_has_name(enum gpubpf_site kind)

@@ -36,7 +36,7 @@ enum gpubpf_names {
 	GPUBPF_NAMES_NONE,
 	GPUBPF_NAMES_KERNEL,
 	GPUBPF_NAMES_FUNCTION,
-	GPUBPF_NAMES_OPCODE,       /* names of this kind and of the next two belong to single places, not to kernels */
+	GPUBPF_NAMES_OPCODE, /* names of this kind and of the next two belong to single places, not to kernels */
 	GPUBPF_NAMES_MARK,
 	GPUBPF_NAMES_LINE,
 };
@@ -54,27 +54,27 @@ enum gpubpf_names {
 enum gpubpf_when { GPUBPF_WHEN_BEFORE, GPUBPF_WHEN_AFTER };
 
 struct gpubpf_place_kind {
-	const char *name;          /* "entry" */
-	enum gpubpf_where where;   /* where in a kernel such places are */
-	enum gpubpf_names names;   /* the kind of name that a program's pattern is matched with */
-	uint32_t operands;         /* the operands that it provides: set of enum gpubpf_gives */
+	const char *name;        /* "entry" */
+	enum gpubpf_where where; /* where in a kernel such places are */
+	enum gpubpf_names names; /* the kind of name that a program's pattern is matched with */
+	uint32_t operands;       /* the operands that it provides: set of enum gpubpf_gives */
 	const char *meaning;
-	uint32_t spaces;           /* for a memory access, the address spaces: a set of GPUBPF_IN; else 0 */
-	uint32_t accesses;         /* for a memory access, the kinds of access: a set of GPUBPF_DOES; else 0 */
-	enum gpubpf_when when;     /* whether the program runs before or after the instruction */
+	uint32_t spaces;       /* for a memory access, the address spaces: a set of GPUBPF_IN; else 0 */
+	uint32_t accesses;     /* for a memory access, the kinds of access: a set of GPUBPF_DOES; else 0 */
+	enum gpubpf_when when; /* whether the program runs before or after the instruction */
 };
 
 /* One place in a kernel's code. */
 struct gpubpf_place {
 	enum gpubpf_site kind;
-	const char *function;      /* the called function that contains the place; "": the kernel itself */
-	uint32_t id;               /* index among the places of its kind in that kernel or function, from 0 in code
+	const char *function; /* the called function that contains the place; "": the kernel itself */
+	uint32_t id;          /* index among the places of its kind in that kernel or function, from 0 in code
 				    * order; constant for an image */
-	uint32_t line;             /* source line; 0: the image does not have it */
-	const char *name;          /* opcode, mark or FILE:LINE, at most 255 bytes; "" for kinds of places without
+	uint32_t line;        /* source line; 0: the image does not have it */
+	const char *name;     /* opcode, mark or FILE:LINE, at most 255 bytes; "" for kinds of places without
 				    * names */
-	uint32_t operands;         /* enum gpubpf_gives */
-	uint32_t free;             /* machine code: registers per thread that the kernel does not use at this place,
+	uint32_t operands;    /* enum gpubpf_gives */
+	uint32_t free;        /* machine code: registers per thread that the kernel does not use at this place,
 				    * so a probe may use them at no cost. Else 0 */
 };
 

@@ -11,9 +11,9 @@
 #define GPUBPF_PRINT_ARGS 3    /* maximum arguments of a format */
 
 struct gpubpf_print_spec {
-	char flags[24];        /* the text from % up to the conversion: flags, width, precision, in printf(3)'s form */
+	char flags[24]; /* the text from % up to the conversion: flags, width, precision, in printf(3)'s form */
 	unsigned int longs;
-	char conv;             /* conversion character; 0: unknown conversion */
+	char conv; /* conversion character; 0: unknown conversion */
 };
 
 /* Parses one conversion. *fmt points to its %, and afterwards to the character after it. */

@@ -46,11 +46,11 @@ enum {
 };
 
 struct gpubpf_map_type {
-	uint32_t number;      /* BPF_MAP_TYPE_* or 1501.. */
-	const char *name;     /* "HASH" */
+	uint32_t number;                    /* BPF_MAP_TYPE_* or 1501.. */
+	const char *name;                   /* "HASH" */
 	const struct gpubpf_map_impl *impl; /* maps/impl.h; never NULL in the table */
-	uint32_t ops;         /* GPUBPF_OP_BIT() of the operations that programs may use */
-	uint32_t flags;       /* GPUBPF_MAP_* */
+	uint32_t ops;                       /* GPUBPF_OP_BIT() of the operations that programs may use */
+	uint32_t flags;                     /* GPUBPF_MAP_* */
 	const char *meaning;
 };
 
@@ -76,8 +76,8 @@ enum gpubpf_helper_class {
 /* how widely the result of a helper is the same: in a lane, a warp, a block, ... */
 enum gpubpf_level {
 	GPUBPF_LEVEL_VARY,
-	GPUBPF_LEVEL_LANE,    /* the number of the lane or thread */
-	GPUBPF_LEVEL_KEY,     /* as uniform as the key argument, provided that an element has the same address in all
+	GPUBPF_LEVEL_LANE, /* the number of the lane or thread */
+	GPUBPF_LEVEL_KEY,  /* as uniform as the key argument, provided that an element has the same address in all
 			       * lanes */
 	GPUBPF_LEVEL_WARP,
 	GPUBPF_LEVEL_BLOCK,
@@ -87,7 +87,7 @@ enum gpubpf_ret {
 	GPUBPF_RET_VOID,
 	GPUBPF_RET_INT,
 	GPUBPF_RET_MAP_VALUE_OR_NULL,
-	GPUBPF_RET_RECORD_OR_NULL,    /* ring-buffer record of the constant size argument, which the program must
+	GPUBPF_RET_RECORD_OR_NULL, /* ring-buffer record of the constant size argument, which the program must
 				       * release; or NULL */
 };
 
@@ -102,11 +102,11 @@ enum gpubpf_arg {
 enum gpubpf_pass {
 	GPUBPF_PASS_NOT,
 	GPUBPF_PASS_NUMBER,
-	GPUBPF_PASS_IN,       /* a pointer to private bytes, which the function reads */
-	GPUBPF_PASS_OUT,      /* a pointer to private bytes, which the function writes */
-	GPUBPF_PASS_TEXT,     /* a pointer as with IN, then the number of bytes */
-	GPUBPF_PASS_PARAM,    /* two numbers: offset of the parameter's bytes (gpubpf_param.bytes_off), and count */
-	GPUBPF_PASS_NAMED,    /* two numbers: struct gpubpf_param_read of the parameter (core/model/param.h) */
+	GPUBPF_PASS_IN,    /* a pointer to private bytes, which the function reads */
+	GPUBPF_PASS_OUT,   /* a pointer to private bytes, which the function writes */
+	GPUBPF_PASS_TEXT,  /* a pointer as with IN, then the number of bytes */
+	GPUBPF_PASS_PARAM, /* two numbers: offset of the parameter's bytes (gpubpf_param.bytes_off), and count */
+	GPUBPF_PASS_NAMED, /* two numbers: struct gpubpf_param_read of the parameter (core/model/param.h) */
 };
 
 /* size of the memory of a pointer argument */
@@ -114,9 +114,9 @@ enum gpubpf_arg_size {
 	GPUBPF_SIZE_NONE,
 	GPUBPF_SIZE_KEY,
 	GPUBPF_SIZE_VALUE,
-	GPUBPF_SIZE_NEXT,     /* the number in the next argument */
-	GPUBPF_SIZE_WORD,     /* 8 bytes */
-	GPUBPF_SIZE_KNOWN,    /* proven by the verifier: size_max of its facts */
+	GPUBPF_SIZE_NEXT,  /* the number in the next argument */
+	GPUBPF_SIZE_WORD,  /* 8 bytes */
+	GPUBPF_SIZE_KNOWN, /* proven by the verifier: size_max of its facts */
 };
 
 struct gpubpf_arg_row {
@@ -127,7 +127,7 @@ const struct gpubpf_arg_row *gpubpf_arg_row(enum gpubpf_arg arg);
 
 struct gpubpf_helper {
 	uint32_t id;
-	const char *name;         /* "map_lookup_elem" */
+	const char *name; /* "map_lookup_elem" */
 	enum gpubpf_helper_class class;
 	enum gpubpf_op op;
 	enum gpubpf_level level;
@@ -168,14 +168,14 @@ void gpubpf_helper_list(char *buf, size_t size);
 
 /* an initial element of a map of maps or of programs */
 struct gpubpf_map_element {
-	uint32_t key, map;              /* index in the unit of the map that is the element; for a map of programs,
+	uint32_t key, map; /* index in the unit of the map that is the element; for a map of programs,
 					 * the program's number - 1 */
 };
 
 /* a program that a PROG_ARRAY may contain */
 struct gpubpf_map_target {
-	uint32_t number;                /* the program's position in its object, from 1 */
-	bool named;                     /* the map's definition names it */
+	uint32_t number; /* the program's position in its object, from 1 */
+	bool named;      /* the map's definition names it */
 	char name[64];
 };
 
@@ -183,31 +183,31 @@ struct gpubpf_map_target {
 struct gpubpf_map {
 	char name[64];
 	const struct gpubpf_map_type *type;
-	uint32_t key_size, value_size;  /* bytes. A ring's key size is 0. Map type 1527: value_size is the maximum
+	uint32_t key_size, value_size; /* bytes. A ring's key size is 0. Map type 1527: value_size is the maximum
 					 * size of a record */
 	uint32_t max_entries;
-	uint32_t map_flags;             /* BPF_F_*, from the definition */
-	uint64_t map_extra;             /* from the definition. For a BLOOM_FILTER the number of hash functions */
-	uint32_t place;                 /* enum gpubpf_placement + 1, from map_flags; 0: none specified */
-	bool rdonly;                    /* frozen .rodata: the program can only read it, `init` is its content */
-	bool scratch;                   /* GPUBPF_SCRATCH: only this unit's programs use its values */
-	bool few;                       /* GPUBPF_FEW: only few threads write to this ring */
-	bool global_data;               /* .data, .bss, .rodata: one value, addressed directly */
-	bool prototype;                 /* the prototype of a map of maps' elements: it has no memory, and users do not
+	uint32_t map_flags; /* BPF_F_*, from the definition */
+	uint64_t map_extra; /* from the definition. For a BLOOM_FILTER the number of hash functions */
+	uint32_t place;     /* enum gpubpf_placement + 1, from map_flags; 0: none specified */
+	bool rdonly;        /* frozen .rodata: the program can only read it, `init` is its content */
+	bool scratch;       /* GPUBPF_SCRATCH: only this unit's programs use its values */
+	bool few;           /* GPUBPF_FEW: only few threads write to this ring */
+	bool global_data;   /* .data, .bss, .rodata: one value, addressed directly */
+	bool prototype;     /* the prototype of a map of maps' elements: it has no memory, and users do not
 					 * see it */
-	uint32_t inner;                 /* map of maps: 1 + the index of its elements' prototype in the unit; else 0 */
+	uint32_t inner;     /* map of maps: 1 + the index of its elements' prototype in the unit; else 0 */
 	struct gpubpf_map_element *elements; /* [nelements] initial elements of a map of maps or programs, owned;
 					      * NULL: none */
 	uint32_t nelements;
 	struct gpubpf_map_target *targets; /* [ntargets] programs that a map of programs may hold, owned. NULL: none */
 	uint32_t ntargets;
-	const void *init;               /* initial content: value_size bytes for global data, else NULL */
-	uint32_t btf_key, btf_value;    /* BTF type ids in the object's BTF, 0 if none */
+	const void *init;                   /* initial content: value_size bytes for global data, else NULL */
+	uint32_t btf_key, btf_value;        /* BTF type ids in the object's BTF, 0 if none */
 	const struct gpubpf_stacks *stacks; /* for a STACK_TRACE: its known stacks (maps/host/stacks.h). NULL: none */
-	int kernel;                     /* 1 + the descriptor of the Linux kernel's array that holds its values; 0:
+	int kernel;                         /* 1 + the descriptor of the Linux kernel's array that holds its values; 0:
 					 * none */
-	int object;                     /* index in the session of the object that defines it */
-	struct gpubpf_session *session; /* the session that holds its values (libgpubpf); NULL: none */
+	int object;                         /* index in the session of the object that defines it */
+	struct gpubpf_session *session;     /* the session that holds its values (libgpubpf); NULL: none */
 };
 
 struct gpubpf_line {
@@ -218,21 +218,21 @@ struct gpubpf_line {
 
 /* a function of a program: the program itself is func[0]; sub-programs follow in address order */
 struct gpubpf_func {
-	uint32_t first, count;          /* instructions */
+	uint32_t first, count; /* instructions */
 	char name[64];
 };
 
 struct gpubpf_prog {
-	char name[64];                  /* C name of the function */
+	char name[64]; /* C name of the function */
 	char section[128];
-	char pattern[256];              /* name or glob that it matches places with; --attach may have replaced the
+	char pattern[256]; /* name or glob that it matches places with; --attach may have replaced the
 					 * section's */
 	enum gpubpf_site site;
 	struct gpubpf_insn *insns;
 	uint32_t ninsns;
 	struct gpubpf_func *funcs;
 	uint32_t nfuncs;
-	struct gpubpf_line *lines;      /* sorted by pc; may be empty */
+	struct gpubpf_line *lines; /* sorted by pc; may be empty */
 	uint32_t nlines;
 	int object;
 	struct gpubpf_facts *facts;     /* NULL until verified */

@@ -11,8 +11,8 @@
 enum { GPUBPF_FRAME_NONE, GPUBPF_FRAME_VALID, GPUBPF_FRAME_ADDRESS };
 struct gpubpf_stack_frame {
 	int32_t status;
-	uint8_t build_id[20];      /* a shorter build id is padded with zeros */
-	uint64_t offset;           /* offset in the file; with GPUBPF_FRAME_ADDRESS, the address */
+	uint8_t build_id[20]; /* a shorter build id is padded with zeros */
+	uint64_t offset;      /* offset in the file; with GPUBPF_FRAME_ADDRESS, the address */
 };
 
 /* Returns the size of a frame in bytes, by the map's flags. */

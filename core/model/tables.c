@@ -39,9 +39,10 @@ const struct gpubpf_arg_row *gpubpf_arg_row(enum gpubpf_arg arg)
 
 bool gpubpf_map_is_like(const struct gpubpf_map *map, const struct gpubpf_map *prototype)
 {
-	return map->type == prototype->type && map->key_size == prototype->key_size && map->value_size == prototype->value_size &&
-	       map->max_entries == prototype->max_entries && map->map_flags == prototype->map_flags &&
-	       map->map_extra == prototype->map_extra && !map->global_data && !map->kernel;
+	return map->type == prototype->type && map->key_size == prototype->key_size &&
+	       map->value_size == prototype->value_size && map->max_entries == prototype->max_entries &&
+	       map->map_flags == prototype->map_flags && map->map_extra == prototype->map_extra && !map->global_data &&
+	       !map->kernel;
 }
 
 const struct gpubpf_helper *gpubpf_helper_at(size_t i)
@@ -110,8 +111,11 @@ void gpubpf_helper_list(char *buf, size_t size)
 			continue;
 		while (runs(last + 1))
 			last++;
-		at += snprintf(buf + at, size - at, last == first ? "%s%u" : last == first + 1 ? "%s%u, %u" :
-			       "%s%u to %u", at ? ", " : "", first, last);
+		at += snprintf(buf + at, size - at,
+			       last == first     ? "%s%u" :
+			       last == first + 1 ? "%s%u, %u" :
+						   "%s%u to %u",
+			       at ? ", " : "", first, last);
 	}
 }
 

@@ -14,9 +14,9 @@
 
 struct variable {
 	const char *name;
-	const char *value;     /* the session's value */
-	bool list;             /* a list, to which the session adds its value */
-	bool prepend;         /* the session's value precedes the existing ones */
+	const char *value; /* the session's value */
+	bool list;         /* a list, to which the session adds its value */
+	bool prepend;      /* the session's value precedes the existing ones */
 };
 
 static const char *find_value(char *const *base, const char *name)
@@ -47,8 +47,7 @@ static int format_variable(const struct variable *v, const char *old, char *buf,
 {
 	if (!v->list || !old || !old[0])
 		return snprintf(buf, size, "%s=%s", v->name, v->value);
-	return snprintf(buf, size, "%s=%s:%s", v->name, v->prepend ? v->value : old,
-			v->prepend ? old : v->value);
+	return snprintf(buf, size, "%s=%s:%s", v->name, v->prepend ? v->value : old, v->prepend ? old : v->value);
 }
 
 static char **build_environ(char *const *base, const struct variable *vars, size_t nvars)
@@ -79,7 +78,8 @@ static int check_readable(char *why, size_t size, const char *what, const char *
 {
 	if (!access(path, R_OK))
 		return 0;
-	snprintf(why, size, "%s: the %s cannot be read: %s; build or install gpubpf completely", path, what, strerror(errno));
+	snprintf(why, size, "%s: the %s cannot be read: %s; build or install gpubpf completely", path, what,
+		 strerror(errno));
 	return -ENOENT;
 }
 
@@ -121,7 +121,11 @@ int gpubpf_environ(const struct gpubpf_environ_opts *o, char *const *base, char 
 int gpubpf_session__environ(struct gpubpf_session *s, char *const *base, char ***env)
 {
 	struct gpubpf_environ_opts o = {
-		.session = s->path, .agent = s->opts.agent, .backend = s->opts.backend, .loaders = s->loaders, .supervised = s->supervised,
+		.session = s->path,
+		.agent = s->opts.agent,
+		.backend = s->opts.backend,
+		.loaders = s->loaders,
+		.supervised = s->supervised,
 	};
 
 	if (s->state != GPUBPF_SESSION_STARTED)

@@ -55,8 +55,10 @@ int gpubpf_session__start(struct gpubpf_session *s)
 	}
 	cache = s->opts.cache_dir ? gpubpf_result_cache_check(s->opts.cache_dir) : 0;
 	if (cache == -EPERM || cache == -ENOTDIR || cache == -ELOOP)
-		gpubpf_session_note(s, "%s: twins are not stored there: it must be a folder of your own with mode "
-				       "0700; remove it or set XDG_CACHE_HOME", s->opts.cache_dir);
+		gpubpf_session_note(s,
+				    "%s: twins are not stored there: it must be a folder of your own with mode "
+				    "0700; remove it or set XDG_CACHE_HOME",
+				    s->opts.cache_dir);
 	else if (cache < 0)
 		gpubpf_session_note(s, "%s: twins are not stored there: %s", s->opts.cache_dir, strerror(-cache));
 	gpubpf_links_publish(s);

@@ -66,18 +66,18 @@ enum gpubpf_session_state {
 /* An arena and its user: one that all devices on host memory share, or one per device. */
 struct gpubpf_session_arena {
 	struct gpubpf_layout layout;
-	uint32_t nactive_maps;            /* number of maps in the segments that devices can use; later maps are laid
+	uint32_t nactive_maps; /* number of maps in the segments that devices can use; later maps are laid
 					   * out but not activated */
 	void *base;
 	int fd;
 	bool shared;
-	bool used;                 /* a device was assigned to it */
-	void *initial;               /* values of summed maps when the device joined, in the same layout, which readers
+	bool used;                /* a device was assigned to it */
+	void *initial;            /* values of summed maps when the device joined, in the same layout, which readers
 				    * subtract; NULL: all zeros */
-	uint32_t process, device;  /* the device's process and number, unless shared */
-	char backend[16];          /* the device's runtime */
-	char name[96];             /* the device's name */
-	uint64_t caps;             /* the device's GPUBPF_CAP_*; of a shared arena: only the bits that all devices
+	uint32_t process, device; /* the device's process and number, unless shared */
+	char backend[16];         /* the device's runtime */
+	char name[96];            /* the device's name */
+	uint64_t caps;            /* the device's GPUBPF_CAP_*; of a shared arena: only the bits that all devices
 				    * have */
 	uint32_t places[GPUBPF_MAX_MAPS]; /* the memory of each map: bits of GPUBPF_LAYOUT_PLACED, and
 					   * GPUBPF_LAYOUT_LIVE */
@@ -85,8 +85,8 @@ struct gpubpf_session_arena {
 
 /* the user's choice of memory for a map */
 struct gpubpf_placement_request {
-	char *map;                 /* name or glob, owned */
-	int where;                 /* enum gpubpf_placement */
+	char *map; /* name or glob, owned */
+	int where; /* enum gpubpf_placement */
 };
 
 /* A device in the report: listed once, even if a process opens several contexts on it. */
@@ -96,19 +96,19 @@ struct gpubpf_listed_device {
 };
 
 struct gpubpf_session_device {
-	uint32_t number;           /* the agent's number for the device */
+	uint32_t number; /* the agent's number for the device */
 	struct gpubpf_device_caps caps;
-	int arena;                 /* index in arenas[], or -1: the device cannot be probed */
-	uint64_t pull_until_ns;    /* deadline of the agent's answer to our last GPUBPF_MSG_PULL; 0: no answer is due */
-	uint32_t pulls;            /* number of the last GPUBPF_MSG_PULL */
-	bool rescued;              /* gpubpf-rescue has copied its maps or has failed, so it does not run again */
-	int memory_fd;               /* device memory of its maps, from which the session rescues them if the process
+	int arena;              /* index in arenas[], or -1: the device cannot be probed */
+	uint64_t pull_until_ns; /* deadline of the agent's answer to our last GPUBPF_MSG_PULL; 0: no answer is due */
+	uint32_t pulls;         /* number of the last GPUBPF_MSG_PULL */
+	bool rescued;           /* gpubpf-rescue has copied its maps or has failed, so it does not run again */
+	int memory_fd;          /* device memory of its maps, from which the session rescues them if the process
 				      * cannot copy them; or -1 */
-	bool had_memory_fd;                 /* memory_fd was set once: the session refuses another from the agent */
+	bool had_memory_fd;     /* memory_fd was set once: the session refuses another from the agent */
 };
 
 enum gpubpf_peer_kind {
-	GPUBPF_PEER_NEW,           /* has not sent HELLO */
+	GPUBPF_PEER_NEW, /* has not sent HELLO */
 	GPUBPF_PEER_AGENT,
 	GPUBPF_PEER_TOOL,
 	GPUBPF_PEER_LOADER,
@@ -116,10 +116,10 @@ enum gpubpf_peer_kind {
 
 struct gpubpf_peer {
 	struct gpubpf_peer *next;
-	uint64_t id;               /* never reused */
+	uint64_t id; /* never reused */
 	int sock;
 	enum gpubpf_peer_kind kind;
-	uint32_t process;          /* index in the session */
+	uint32_t process; /* index in the session */
 	uint32_t pid;
 	char exe[256], backend[32];
 	struct gpubpf_session_device *devices;
@@ -128,25 +128,25 @@ struct gpubpf_peer {
 		uint64_t identity; /* the peer's key for the image */
 		uint8_t digest[32];
 		struct gpubpf_image_copy *copy; /* NULL: the peer sends the image with each request */
-	} *known;                  /* [nknown] images that the peer has sent, at most GPUBPF_MAX_KNOWN */
+	} *known;                               /* [nknown] images that the peer has sent, at most GPUBPF_MAX_KNOWN */
 	uint32_t nknown;
 	struct gpubpf_code_map *code; /* [ncode], sorted: mapped code of the process (core/session/stacks/stacks.c) */
 	uint32_t ncode;
-	uint64_t code_generation;         /* the agent's generation of loaded code files (GPUBPF_MSG_STACK) when the
+	uint64_t code_generation; /* the agent's generation of loaded code files (GPUBPF_MSG_STACK) when the
 					   * session read `code` */
-	enum gpubpf_held held;     /* an agent's answer to the last GPUBPF_MSG_HOLD */
-	struct {                   /* a loader's request that waits for mirrors */
-		void *data;                /* NULL: none */
+	enum gpubpf_held held;    /* an agent's answer to the last GPUBPF_MSG_HOLD */
+	struct {                  /* a loader's request that waits for mirrors */
+		void *data;       /* NULL: none */
 		size_t size;
 		uint32_t seq;
 		uint64_t until_ns;
 	} parked;
-	struct {                   /* a tool's query that waits for mirrors */
-		bool open, mirrors_requested;          /* asked: the session has requested mirrors */
-		bool holds_launches;                /* launches wait until the query is answered */
+	struct {                              /* a tool's query that waits for mirrors */
+		bool open, mirrors_requested; /* asked: the session has requested mirrors */
+		bool holds_launches;          /* launches wait until the query is answered */
 		uint32_t what, flags, seq;
 		char map[64];
-		char **words;              /* words of the command line for an element, in one owned block */
+		char **words; /* words of the command line for an element, in one owned block */
 		uint32_t nwords;
 		uint64_t deadline_ns;
 	} query;
@@ -154,18 +154,18 @@ struct gpubpf_peer {
 
 struct gpubpf_link {
 	struct gpubpf_session *session;
-	uint32_t id;               /* also the index of its program in the unit */
+	uint32_t id; /* also the index of its program in the unit */
 	bool attached;
-	bool was_attached;         /* it was attached at some time */
-	bool borrowed;             /* another link's program owns the data that this link's program points to */
+	bool was_attached; /* it was attached at some time */
+	bool borrowed;     /* another link's program owns the data that this link's program points to */
 };
 
 /* A record stored for the report. */
 struct gpubpf_stored_record {
-	int map;                   /* index of the ring in the unit; -1: the print ring */
-	const char *backend;       /* runtime of the device; "" if several runtimes share its arena */
+	int map;             /* index of the ring in the unit; -1: the print ring */
+	const char *backend; /* runtime of the device; "" if several runtimes share its arena */
 	uint32_t process, device, copy, size;
-	uint64_t time_ns;          /* the record's time, if its ring is synchronized with the Linux kernel's; 0: not
+	uint64_t time_ns; /* the record's time, if its ring is synchronized with the Linux kernel's; 0: not
 				    * known */
 	struct gpubpf_print *print;
 	void *data;
@@ -173,18 +173,18 @@ struct gpubpf_stored_record {
 
 struct gpubpf_session {
 	enum gpubpf_session_state state;
-	struct gpubpf_session_opts opts;   /* strings owned */
+	struct gpubpf_session_opts opts; /* strings owned */
 	char error[4096];
-	struct gpubpf_diag refusal;        /* why gpubpf_session__load() failed; code GPUBPF_OK: it did not */
+	struct gpubpf_diag refusal; /* why gpubpf_session__load() failed; code GPUBPF_OK: it did not */
 
 	char **paths;
-	struct gpubpf_load_image *images;  /* [npaths], data owned; NULL: read from the path */
-	struct gpubpf_load_value *values;  /* all owned */
+	struct gpubpf_load_image *images; /* [npaths], data owned; NULL: read from the path */
+	struct gpubpf_load_value *values; /* all owned */
 	uint32_t nvalues;
 	struct gpubpf_attach *attach;
 	struct gpubpf_placement_request *places;
 	uint32_t npaths, nattach, nplaces;
-	char *assembler;                   /* The user's assembler, which builds machine code from the text of twins.
+	char *assembler; /* The user's assembler, which builds machine code from the text of twins.
 					    * Line 1 is its path; line 2 identifies its build, since results depend
 					    * on it. NULL: no assembler, or it is disabled. */
 	struct gpubpf_loaded *loaded;
@@ -195,95 +195,95 @@ struct gpubpf_session {
 	struct gpubpf_linux **linux_progs; /* [nlinux_progs], by object; NULL: the object has no program in the
 					    * kernel */
 	uint32_t nlinux_progs;
-	struct gpubpf_linux_maps *linux_maps; /* NULL: none */
+	struct gpubpf_linux_maps *linux_maps;       /* NULL: none */
 	const struct gpubpf_synced_ops *synced_ops; /* core/session/maps/synced.h; NULL: no map is synchronized */
-	struct gpubpf_link *links;         /* [unit.nprogs]. links and unit.progs have room for GPUBPF_PLAN_LINKS;
+	struct gpubpf_link *links; /* [unit.nprogs]. links and unit.progs have room for GPUBPF_PLAN_LINKS;
 					    * unit.maps and the arrays per map below have room for GPUBPF_MAX_MAPS */
-	uint64_t plan;                     /* generation of the attached links, even */
-	uint32_t *map_use;                 /* union over all programs */
+	uint64_t plan;             /* generation of the attached links, even */
+	uint32_t *map_use;         /* union over all programs */
 	bool has_rings;
 	bool print_ring;
-	bool allocations;              /* a program reads the application's allocations, or a map receives them */
+	bool allocations; /* a program reads the application's allocations, or a map receives them */
 
 	struct gpubpf_session_arena arenas[GPUBPF_MAX_ARENAS];
 	uint32_t narenas;
 
 	char dir[256], path[280];
-	int listener, epoll, wake, timer;  /* wake: an eventfd that a builder writes when it has finished a request */
-	int spare;                         /* an open descriptor: the session closes it to accept a connection when the
+	int listener, epoll, wake, timer; /* wake: an eventfd that a builder writes when it has finished a request */
+	int spare;                        /* an open descriptor: the session closes it to accept a connection when the
 					    * process has no free descriptor */
-	uint64_t interval_ns;              /* period of the timer that reads rings; 0: off */
+	uint64_t interval_ns;             /* period of the timer that reads rings; 0: off */
 	struct gpubpf_peer *peers;
 	uint32_t npeers, nprocesses, ndevices;
 	struct gpubpf_listed_device *listed; /* [nlisted] */
 	uint32_t nlisted;
-	struct gpubpf_rescue *rescues;     /* queue of rescues; only the first one runs */
+	struct gpubpf_rescue *rescues; /* queue of rescues; only the first one runs */
 	uint64_t next_peer;
-	uint64_t mirrored_ns;                 /* time when mirrors last arrived for loaders */
-	uint64_t hold_start_ns;                  /* time since which launches wait until a reader has read the maps; 0:
+	uint64_t mirrored_ns;   /* time when mirrors last arrived for loaders */
+	uint64_t hold_start_ns; /* time since which launches wait until a reader has read the maps; 0:
 						  * they do not wait */
 	enum gpubpf_moment {
-		GPUBPF_MOMENT_UNKNOWN,      /* in reports other than dumps */
-		GPUBPF_MOMENT_LIVE,        /* kernels may have run during the read */
+		GPUBPF_MOMENT_UNKNOWN, /* in reports other than dumps */
+		GPUBPF_MOMENT_LIVE,    /* kernels may have run during the read */
 		GPUBPF_MOMENT_SNAPSHOT,
-	} moment;                          /* does the current dump show the maps at one moment? */
+	} moment; /* does the current dump show the maps at one moment? */
 	bool enabled;
-	bool loaders;                      /* programs that join may be loaders: libgpubpf-bpf.so is preloaded,
+	bool loaders;    /* programs that join may be loaders: libgpubpf-bpf.so is preloaded,
 					    * unless supervised */
-	bool supervised;                   /* a supervisor sees all system calls of programs that join */
-	void *buffer;                      /* receive buffer of GPUBPF_MSG_BUF bytes */
+	bool supervised; /* a supervisor sees all system calls of programs that join */
+	void *buffer;    /* receive buffer of GPUBPF_MSG_BUF bytes */
 
 	struct gpubpf_kernel_table *table;
 	int table_fd;
 	struct gpubpf_kernel_name {
 		uint32_t id;
-		char text[256];            /* the short name, under which agents count launches */
-		char *whole, *plain;       /* whole: the whole name, if it is longer than the short one. plain: the
+		char text[256];      /* the short name, under which agents count launches */
+		char *whole, *plain; /* whole: the whole name, if it is longer than the short one. plain: the
 					    * demangled name, once a report has requested it */
-		const char *route;         /* the target that built its twin; NULL: none */
-		char assembler[32];        /* the assembler that built machine code from the twin's text; "": none */
+		const char *route;   /* the target that built its twin; NULL: none */
+		char assembler[32];  /* the assembler that built machine code from the twin's text; "": none */
 		struct gpubpf_signature *signature; /* NULL: not known */
-	} **kernel_ids;                    /* [nkernel_ids], indexed by id */
+	} **kernel_ids;                             /* [nkernel_ids], indexed by id */
 	uint32_t nkernel_ids;
-	void *kernel_names;                /* the same names as a tree for tsearch(3) */
-	char shared_backend[16];           /* the runtime of all devices on host memory; "" if there are several */
+	void *kernel_names;      /* the same names as a tree for tsearch(3) */
+	char shared_backend[16]; /* the runtime of all devices on host memory; "" if there are several */
 	bool shared_mixed;
 	struct gpubpf_kernel_stats *stats; /* cache of gpubpf_session__kernel() */
 	struct gpubpf_missed *missed;      /* core/session/report/missed.h: one per element of stats */
 	uint32_t nstats;
 
-	struct gpubpf_bpf *bpf;            /* objects that loaders created; NULL: none */
+	struct gpubpf_bpf *bpf;                     /* objects that loaders created; NULL: none */
 	const struct gpubpf_loader_ops *loader_ops; /* core/session/base/loader_ops.h; NULL: no loader reads records */
 	struct gpubpf_builders *builders;
 	uint32_t pending;
-	uint64_t retained_bytes;               /* bytes of images that the session keeps, so that peers need not send
+	uint64_t retained_bytes; /* bytes of images that the session keeps, so that peers need not send
 						* them again */
 	struct gpubpf_cost_stats cost;
-	struct gpubpf_verdict {            /* facts about a kernel from its image */
+	struct gpubpf_verdict { /* facts about a kernel from its image */
 		char name[256];
-		char reason[240];          /* inspect: why it cannot be probed, or "" */
-		bool entry_only;           /* the reason concerns only its exit: its entry can be probed */
-		const char *route;         /* the target that accepts it; NULL: none */
-		char instead[240];         /* why a preferred target does not accept it; "": no reason */
-		char *functions;           /* functions that it calls (core/session/twins/called_functions.h); NULL: not known */
+		char reason[240];  /* inspect: why it cannot be probed, or "" */
+		bool entry_only;   /* the reason concerns only its exit: its entry can be probed */
+		const char *route; /* the target that accepts it; NULL: none */
+		char instead[240]; /* why a preferred target does not accept it; "": no reason */
+		char *functions; /* functions that it calls (core/session/twins/called_functions.h); NULL: not known */
 		uint8_t named[GPUBPF_PLAN_LINKS / 8]; /* bitmap of programs (by index in the unit) that have a place in
 						       * the kernel */
-		struct gpubpf_twin *twin;  /* inspect: the twin that owns places[], or NULL */
+		struct gpubpf_twin *twin;             /* inspect: the twin that owns places[], or NULL */
 		const struct gpubpf_place *places;
 		uint32_t nplaces;
 	} *verdicts;
 	uint32_t nverdicts;
-	size_t function_bytes;             /* of all verdicts */
+	size_t function_bytes; /* of all verdicts */
 
-	struct gpubpf_stacks *stacks;      /* host stacks of kernel launches */
+	struct gpubpf_stacks *stacks;        /* host stacks of kernel launches */
 	struct gpubpf_code_file *code_files; /* [ncode_files]: files that contain addresses of these stacks */
 	uint32_t ncode_files;
-	char stack_text[1024];             /* the last stack that gpubpf_session_names() formatted */
+	char stack_text[1024]; /* the last stack that gpubpf_session_names() formatted */
 
 	struct gpubpf_stored_record *stored;
-	uint64_t nstored, nrecords;          /* nrecords also counts records after the limit */
-	uint64_t *map_records;             /* [nmaps]: records read from rings */
-	bool *map_set;                     /* [nmaps]: an update has changed the map */
+	uint64_t nstored, nrecords; /* nrecords also counts records after the limit */
+	uint64_t *map_records;      /* [nmaps]: records read from rings */
+	bool *map_set;              /* [nmaps]: an update has changed the map */
 	char **notes;
 	uint32_t nnotes;
 };
@@ -297,8 +297,7 @@ void gpubpf_session_destroy(struct gpubpf_session *s);
 
 /* core/session/base/status.c */
 uint32_t gpubpf_session_build_ms(const struct gpubpf_session *s);
-int gpubpf_session_fail(struct gpubpf_session *s, int err, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
+int gpubpf_session_fail(struct gpubpf_session *s, int err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 int gpubpf_session_refuse(struct gpubpf_session *s, int err, const struct gpubpf_diag *diag);
 /* Report a note to the user: each text once, and at most GPUBPF_MAX_NOTES notes. */
 void gpubpf_session_note(struct gpubpf_session *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -360,8 +359,8 @@ struct gpubpf_peer *gpubpf_peer_find(struct gpubpf_session *s, uint64_t id);
 #define GPUBPF_MAX_KNOWN 4096
 #define GPUBPF_MAX_RETAINED_BYTES (64u << 20) /* limit on the bytes of images that the session keeps */
 const struct gpubpf_known_image *gpubpf_peer_known(const struct gpubpf_peer *peer, uint64_t identity);
-int gpubpf_peer_send(struct gpubpf_peer *peer, uint16_t type, uint32_t seq, struct gpubpf_writer *w,
-		     const int *fds, uint32_t nfds);
+int gpubpf_peer_send(struct gpubpf_peer *peer, uint16_t type, uint32_t seq, struct gpubpf_writer *w, const int *fds,
+		     uint32_t nfds);
 
 /* core/session/base/mirrors.c. Does any device have a mirror? Does the session wait for mirrors? Request new copies of
  * all mirrors. */
@@ -402,20 +401,22 @@ int gpubpf_server_watch_rescue(struct gpubpf_session *s, int pidfd);
  * or the map's definition requests a memory that the device lacks.
  */
 enum gpubpf_placement gpubpf_map_placement(const struct gpubpf_session *s, uint32_t arena, uint32_t map);
-int gpubpf_placements_choose(const struct gpubpf_session *s, const struct gpubpf_unit *unit, uint32_t first, const uint32_t *map_use,
-			 uint64_t caps, const char *device, uint32_t *places, struct gpubpf_diag *diag);
-int gpubpf_placements_shared(const struct gpubpf_session *s, const struct gpubpf_unit *unit, uint32_t first, const uint32_t *map_use,
-			 uint32_t *places, struct gpubpf_diag *diag);
+int gpubpf_placements_choose(const struct gpubpf_session *s, const struct gpubpf_unit *unit, uint32_t first,
+			     const uint32_t *map_use, uint64_t caps, const char *device, uint32_t *places,
+			     struct gpubpf_diag *diag);
+int gpubpf_placements_shared(const struct gpubpf_session *s, const struct gpubpf_unit *unit, uint32_t first,
+			     const uint32_t *map_use, uint32_t *places, struct gpubpf_diag *diag);
 /* Does the device have all kinds of memory that the maps need? */
-int gpubpf_placements_check(const struct gpubpf_session *s, const struct gpubpf_device_caps *caps, struct gpubpf_diag *diag);
+int gpubpf_placements_check(const struct gpubpf_session *s, const struct gpubpf_device_caps *caps,
+			    struct gpubpf_diag *diag);
 /* Does the session have a map for each name that the user specified? -EINVAL and the name that matches no map. */
 int gpubpf_placements_check_names(const struct gpubpf_session *s, const struct gpubpf_unit *unit, struct gpubpf_diag *diag);
 /* Iterate over the memories of a map, one per device or arena. The caller sets *at to 0 first. False after the last. */
 struct gpubpf_map_memory {
-	const char *device, *backend;  /* backend "": all devices on host memory */
+	const char *device, *backend; /* backend "": all devices on host memory */
 	uint32_t process, ordinal;
 	enum gpubpf_placement where;
-	bool live;                     /* host and kernels see each other's writes at once */
+	bool live; /* host and kernels see each other's writes at once */
 	uint64_t bytes;
 };
 bool gpubpf_map_memory_next(const struct gpubpf_session *s, uint32_t map, uint32_t *at, struct gpubpf_map_memory *place);
@@ -431,10 +432,10 @@ void gpubpf_placements_free(struct gpubpf_session *s);
 
 /* core/session/maps/arena.c: opens the arena of a device, or (caps NULL) the arena of all devices on host memory.
  * `memory`: bytes of that memory. Returns the arena's index or -errno. */
-int gpubpf_arena_open(struct gpubpf_session *s, uint32_t replicas, const struct gpubpf_device_caps *caps, uint64_t memory,
-		      uint32_t process, struct gpubpf_diag *diag);
+int gpubpf_arena_open(struct gpubpf_session *s, uint32_t replicas, const struct gpubpf_device_caps *caps,
+		      uint64_t memory, uint32_t process, struct gpubpf_diag *diag);
 int gpubpf_arena_assign(struct gpubpf_session *s, struct gpubpf_peer *peer, struct gpubpf_session_device *dev,
-		     struct gpubpf_diag *diag);
+			struct gpubpf_diag *diag);
 void gpubpf_arenas_close(struct gpubpf_session *s);
 /* Lay out the maps of the unit that *layout does not have yet, with gpubpf_layout_extend(). No arena changes. */
 int gpubpf_arena_lay_out(struct gpubpf_session *s, uint32_t arena, const struct gpubpf_unit *unit, const uint32_t *map_use,
@@ -467,8 +468,8 @@ size_t gpubpf_map_scratch_size(const struct gpubpf_map *map);
 int gpubpf_map_user_error(int err);
 
 /* core/session/objects/attach.c: links */
-int gpubpf_links_open(struct gpubpf_session *s);    /* for a unit that was just loaded. 0 or -ENOMEM */
-void gpubpf_links_close(struct gpubpf_session *s);  /* before the unit is freed */
+int gpubpf_links_open(struct gpubpf_session *s);   /* for a unit that was just loaded. 0 or -ENOMEM */
+void gpubpf_links_close(struct gpubpf_session *s); /* before the unit is freed */
 /* Publish the attached links to the agents, which use them from their next launch on. */
 void gpubpf_links_publish(struct gpubpf_session *s);
 /* List, attach or detach links for other tools: 0 or -errno with the reason in s->error. `pattern` "": the pattern of
@@ -526,8 +527,7 @@ void gpubpf_kernel_ids_free(struct gpubpf_session *s);
 int gpubpf_twins_answer(struct gpubpf_session *s);
 
 /* core/session/server/query.c */
-int gpubpf_query_start(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t seq,
-		       struct gpubpf_reader *r);
+int gpubpf_query_start(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t seq, struct gpubpf_reader *r);
 /* Answer the peer's query if the mirrors that it waits for have arrived, or its deadline has passed. */
 void gpubpf_query_try_answer(struct gpubpf_session *s, struct gpubpf_peer *peer);
 /* Let launches continue if they wait for the peer's query, and free the query. */
@@ -554,6 +554,6 @@ int gpubpf_keyed_query(struct gpubpf_session *s, uint32_t what, uint32_t flags, 
  * or "", to `why`. 0, or -errno with the reason in `why`. `more` has the query's further arguments; the function frees
  * it. */
 int gpubpf_query_request(const char *path, uint32_t what, uint32_t flags, struct gpubpf_writer *more, FILE *out,
-		     char *why, size_t why_size);
+			 char *why, size_t why_size);
 
 #endif

@@ -13,9 +13,9 @@
 const char *type_name(const struct reg *r)
 {
 	static const char *const names[] = {
-		[R_UNINIT] = "nothing", [R_SCALAR] = "a number", [R_CTX] = "the context", [R_MAP] = "a map",
+		[R_UNINIT] = "nothing",    [R_SCALAR] = "a number", [R_CTX] = "the context", [R_MAP] = "a map",
 		[R_VALUE] = "a map value", [R_STACK] = "the stack", [R_RECORD] = "a record", [R_KEY] = "a map key",
-		[R_MEM] = "the memory", [R_FUNC] = "a function",
+		[R_MEM] = "the memory",    [R_FUNC] = "a function",
 	};
 
 	return names[r->type];
@@ -152,8 +152,7 @@ static int do_mov(struct verifier *v, const struct gpubpf_insn *insn)
 		return 0;
 	}
 	if (reg_is_ptr(src) && !whole) {
-		int err =
-			leak(v, GPUBPF_E_PTR_LEAK, "copies a part of r%u, a pointer to %s", insn->src, type_name(src));
+		int err = leak(v, GPUBPF_E_PTR_LEAK, "copies a part of r%u, a pointer to %s", insn->src, type_name(src));
 
 		if (err < 0)
 			return err;
@@ -369,8 +368,8 @@ int do_alu(struct verifier *v, const struct gpubpf_insn *insn)
 	bool mov = insn->op == GPUBPF_MOV || insn->op == GPUBPF_MOVSX;
 	int err = check_operand(v, insn);
 
-	if (err < 0 || (err = write_reg(v, insn->dst)) < 0 ||
-	    (insn->reg && (err = read_reg(v, insn->src)) < 0) || (!mov && (err = read_reg(v, insn->dst)) < 0))
+	if (err < 0 || (err = write_reg(v, insn->dst)) < 0 || (insn->reg && (err = read_reg(v, insn->src)) < 0) ||
+	    (!mov && (err = read_reg(v, insn->dst)) < 0))
 		return err;
 	if (mov)
 		return do_mov(v, insn);

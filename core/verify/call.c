@@ -17,10 +17,10 @@ struct call {
 	const struct gpubpf_helper *h;
 	const struct gpubpf_map *map;
 	int map_index;
-	struct reg *ref;            /* the register with the record that the call releases */
-	uint64_t alloc;             /* size of the record that the call reserves */
-	uint64_t out_bytes;         /* maximum of the size argument */
-	uint32_t callback;          /* pc of the callback; 0 for helpers without one */
+	struct reg *ref;    /* the register with the record that the call releases */
+	uint64_t alloc;     /* size of the record that the call reserves */
+	uint64_t out_bytes; /* maximum of the size argument */
+	uint32_t callback;  /* pc of the callback; 0 for helpers without one */
 };
 
 static int bad_arg(struct verifier *v, const struct call *c, int i, const char *want)
@@ -87,8 +87,7 @@ static int check_sized(struct verifier *v, struct call *c, int i, bool write)
 	if (size->type != R_SCALAR)
 		return size->type == R_UNINIT ? read_reg(v, GPUBPF_R1 + i + 1) : bad_arg(v, c, i + 1, "a size");
 	if (b->smin < 0)
-		return refuse(v, GPUBPF_E_HELPER_ARG, "the size in r%d may be negative (%lld)", i + 2,
-			      (long long)b->smin);
+		return refuse(v, GPUBPF_E_HELPER_ARG, "the size in r%d may be negative (%lld)", i + 2, (long long)b->smin);
 	if (b->umax >= MAX_OFFSET)
 		return refuse(v, GPUBPF_E_HELPER_ARG, "the size in r%d has no upper bound", i + 2);
 	if (!b->umin && c->h->arg[i + 1] == GPUBPF_ARG_SIZE)
@@ -101,7 +100,8 @@ static int check_sized(struct verifier *v, struct call *c, int i, bool write)
 
 static int refuse_format(struct verifier *v, const char *what, int size, const char *text)
 {
-	gpubpf_diag_remedy(v->diag, "use %%d %%i %%u %%x %%X %%c %%s %%p, with l or ll, and %%f %%e %%g; at most %d values",
+	gpubpf_diag_remedy(v->diag,
+			   "use %%d %%i %%u %%x %%X %%c %%s %%p, with l or ll, and %%f %%e %%g; at most %d values",
 			   GPUBPF_PRINT_ARGS);
 	return refuse(v, GPUBPF_E_HELPER_ARG, "%s: '%.*s'", what, size, text);
 }
@@ -179,7 +179,8 @@ static int check_map(struct verifier *v, struct call *c, int i)
 	const struct reg *r = &cur_regs(v)[GPUBPF_R1 + i];
 
 	if (r->type == R_MAP && r->or_null)
-		return refuse(v, GPUBPF_E_NULL_DEREF, "passes %s that may be NULL as argument %d of %s", type_name(r), i + 1, c->h->name);
+		return refuse(v, GPUBPF_E_NULL_DEREF, "passes %s that may be NULL as argument %d of %s", type_name(r),
+			      i + 1, c->h->name);
 	if (r->type != R_MAP)
 		return bad_arg(v, c, i, "a map");
 	c->map_index = r->map;
@@ -200,8 +201,9 @@ static int check_number(struct verifier *v, const struct call *c, int i)
 	if (r->type == R_VALUE && c->h->arg[0] == GPUBPF_ARG_FMT && prints_text(v, i - 2))
 		return check_text(v, c, i);
 	if (reg_is_ptr(r) && c->h->arg[0] == GPUBPF_ARG_FMT && !v->opts.allow_ptr_leaks)
-		gpubpf_diag_remedy(v->diag, "print numbers, and text of constants and maps by %%s of a constant format; other text "
-					    "can be emitted as a record of a ring");
+		gpubpf_diag_remedy(v->diag,
+				   "print numbers, and text of constants and maps by %%s of a constant format; other text "
+				   "can be emitted as a record of a ring");
 	if (reg_is_ptr(r))
 		return leak(v, GPUBPF_E_PTR_LEAK, "passes r%d, a pointer to %s, as a number to %s", i + 1, type_name(r),
 			    c->h->name);
@@ -229,7 +231,8 @@ static int check_cost(struct verifier *v, const struct call *c, int i)
 	if (r->type != R_SCALAR)
 		return bad_arg(v, c, i, "a number");
 	if (r->s.w64.umax > GPUBPF_MAX_INSNS) {
-		gpubpf_diag_remedy(v->diag, "bound it, as by if (ns > 1000) ns = 1000; the call counts as that many instructions");
+		gpubpf_diag_remedy(v->diag,
+				   "bound it, as by if (ns > 1000) ns = 1000; the call counts as that many instructions");
 		return refuse(v, GPUBPF_E_HELPER_ARG,
 			      "the number in r%d, which determines the cost of %s, has no bound below %d", i + 1,
 			      c->h->name, GPUBPF_MAX_INSNS);
@@ -262,8 +265,9 @@ static int check_ctx(struct verifier *v, const struct call *c, int i)
 static int check_record(struct verifier *v, struct call *c, int i)
 {
 	struct reg *r = &cur_regs(v)[GPUBPF_R1 + i];
-	struct gpubpf_access a = { .spaces = GPUBPF_SPACE_RECORD, .align = 8, .map = r->map, .size_min = r->size,
-				   .size_max = r->size };
+	struct gpubpf_access a = {
+		.spaces = GPUBPF_SPACE_RECORD, .align = 8, .map = r->map, .size_min = r->size, .size_max = r->size
+	};
 
 	if (r->type != R_RECORD || r->or_null || r->off || !scalar_is_zero(&r->s) || !r->ref)
 		return bad_arg(v, c, i, "what bpf_ringbuf_reserve returned, checked for NULL");
@@ -411,16 +415,17 @@ static int no_helper(struct verifier *v, const struct gpubpf_insn *insn, const s
 static int find_helper(struct verifier *v, const struct gpubpf_insn *insn, const struct gpubpf_helper **h)
 {
 	if (insn->imm == GPUBPF_CORE_POISON)
-		return refuse(v, GPUBPF_E_NO_FIELD, "uses a field or type that the context does not have: its CO-RE "
+		return refuse(v, GPUBPF_E_NO_FIELD,
+			      "uses a field or type that the context does not have: its CO-RE "
 			      "relocation found nothing");
 	*h = gpubpf_helper_find((uint32_t)insn->imm);
-	if (!*h || (!gpubpf_helper_runs(*h) && !v->opts.allow_kernel_helpers) ||
-	    (v->opts.any_ctx && (*h)->id >= 500))
+	if (!*h || (!gpubpf_helper_runs(*h) && !v->opts.allow_kernel_helpers) || (v->opts.any_ctx && (*h)->id >= 500))
 		return no_helper(v, insn, *h);
 	if ((*h)->class == GPUBPF_CLASS_TAIL && !v->opts.allow_kernel_helpers)
 		return refuse(v, GPUBPF_E_BAD_HELPER,
 			      "calls helper %d %s, but the programs that it may tail-call are unknown: they must be in "
-			      "its object", insn->imm, (*h)->name);
+			      "its object",
+			      insn->imm, (*h)->name);
 	if ((*h)->op == GPUBPF_OP_TAIL_CALL && v->cur->nrefs)
 		return refuse(v, GPUBPF_E_REF_LEAK, "makes a tail call while it holds a reserved record");
 	if ((*h)->class == GPUBPF_CLASS_ENDS && !v->opts.allow_exit_thread)
@@ -449,8 +454,8 @@ static int check_stack_id(struct verifier *v, const struct call *c)
 		gpubpf_diag_remedy(v->diag,
 				   "skip the same number of frames in all calls, and use maps with one value size");
 		return refuse(v, GPUBPF_E_HELPER_ARG,
-			      "requests stacks of %u frames without the first %u here, and a different form in another call", depth,
-			      skip);
+			      "requests stacks of %u frames without the first %u here, and a different form in another call",
+			      depth, skip);
 	}
 	f->stack_ids = true;
 	f->stack_skip = skip;

@@ -47,8 +47,15 @@ static void note_key(struct verifier *v, int map)
 {
 	uint32_t size = v->unit->maps[map].key_size;
 	const struct gpubpf_access a = {
-		.spaces = GPUBPF_SPACE_STACK, .align = 8, .frame = key_frame(v), .write = true, .map = GPUBPF_NO_MAP,
-		.off_min = -GPUBPF_STACK_SIZE, .off_max = -GPUBPF_STACK_SIZE, .size_min = size, .size_max = size,
+		.spaces = GPUBPF_SPACE_STACK,
+		.align = 8,
+		.frame = key_frame(v),
+		.write = true,
+		.map = GPUBPF_NO_MAP,
+		.off_min = -GPUBPF_STACK_SIZE,
+		.off_max = -GPUBPF_STACK_SIZE,
+		.size_min = size,
+		.size_max = size,
 	};
 
 	access_merge(&v->facts->insn[v->pc].call->key, &a);
@@ -107,7 +114,8 @@ static bool is_named_here(const struct verifier *v, uint32_t target)
 	const struct func_info *fn = &v->funcs[v->aux[v->pc].func];
 
 	for (uint32_t pc = fn->first; pc < fn->end; pc++)
-		if (v->insns[pc].kind == GPUBPF_INSN_IMM64 && v->insns[pc].op == GPUBPF_IMM_FUNC && v->insns[pc].target == target)
+		if (v->insns[pc].kind == GPUBPF_INSN_IMM64 && v->insns[pc].op == GPUBPF_IMM_FUNC &&
+		    v->insns[pc].target == target)
 			return true;
 	return false;
 }

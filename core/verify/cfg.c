@@ -41,8 +41,7 @@ static int find_functions(struct verifier *v)
 			count++;
 		}
 	if (count > UINT16_MAX)
-		return gpubpf_diag_set(v->diag, GPUBPF_E_TOO_COMPLEX, GPUBPF_NOPC, "the program has %u functions",
-				       count);
+		return gpubpf_diag_set(v->diag, GPUBPF_E_TOO_COMPLEX, GPUBPF_NOPC, "the program has %u functions", count);
 	v->funcs = calloc(count, sizeof(*v->funcs));
 	if (!v->funcs)
 		return -ENOMEM;

@@ -96,16 +96,21 @@ int check_region(struct verifier *v, const struct reg *p, int64_t off, uint64_t 
 		return refuse(v, code, "%s of %llu bytes may begin before %s: the offset can be as low as %lld", who,
 			      (unsigned long long)size, type_name(p), (long long)(p->s.w64.smin + p->off + off));
 	/* the kernel requires that the variable part of the offset alone is not negative */
-	if (ptr_offset(p, off, &lo, &hi) < 0 || (v->opts.any_ctx && p->s.w64.umax >= MAX_OFFSET &&
-						 !scalar_is_const(&p->s)))
+	if (ptr_offset(p, off, &lo, &hi) < 0 ||
+	    (v->opts.any_ctx && p->s.w64.umax >= MAX_OFFSET && !scalar_is_const(&p->s)))
 		return refuse(v, code, "%s of %llu bytes in %s has no upper bound", who, (unsigned long long)size,
 			      type_name(p));
 	if (lo < 0 || hi + (int64_t)size > room)
 		return refuse(v, code, "%s of %llu bytes at offset %lld to %lld leaves %s of %u bytes", who,
 			      (unsigned long long)size, (long long)lo, (long long)hi, type_name(p), room);
 	*a = (struct gpubpf_access){ .spaces = p->type == R_RECORD ? GPUBPF_SPACE_RECORD : GPUBPF_SPACE_MAP_VALUE,
-				     .align = a->align, .write = write, .map = p->map, .off_min = (int32_t)lo,
-				     .off_max = (int32_t)hi, .size_min = (uint32_t)size, .size_max = (uint32_t)size };
+				     .align = a->align,
+				     .write = write,
+				     .map = p->map,
+				     .off_min = (int32_t)lo,
+				     .off_max = (int32_t)hi,
+				     .size_min = (uint32_t)size,
+				     .size_max = (uint32_t)size };
 	if (p->type == R_KEY)
 		key_access(p, a);
 	return 0;
@@ -141,8 +146,8 @@ static void note_ctx(struct verifier *v, const struct ctx_field *f, uint32_t off
 		offsetof(struct gpubpf_ctx, cx), offsetof(struct gpubpf_ctx, r8), offsetof(struct gpubpf_ctx, r9),
 	};
 
-	if (f->off == offsetof(struct gpubpf_ctx, kernel_name) || f->off == offsetof(struct gpubpf_ctx, function_name) ||
-	    f->off == offsetof(struct gpubpf_ctx, nargs))
+	if (f->off == offsetof(struct gpubpf_ctx, kernel_name) ||
+	    f->off == offsetof(struct gpubpf_ctx, function_name) || f->off == offsetof(struct gpubpf_ctx, nargs))
 		v->facts->ctx_constants = true;
 	if (f->off == offsetof(struct gpubpf_ctx, launch))
 		v->facts->ctx_launch = true;
@@ -196,7 +201,8 @@ static int load_gpu_ctx(struct verifier *v, uint32_t off, unsigned int size, str
 	for (size_t i = 0; i < sizeof(ctx_fields) / sizeof(ctx_fields[0]); i++) {
 		const struct ctx_field *f = &ctx_fields[i];
 		uint32_t at = off - f->off;
-		bool name = f->off >= offsetof(struct gpubpf_ctx, kernel_name) && f->off < offsetof(struct gpubpf_ctx, result);
+		bool name = f->off >= offsetof(struct gpubpf_ctx, kernel_name) &&
+			    f->off < offsetof(struct gpubpf_ctx, result);
 
 		if (off < f->off || at >= (uint32_t)f->count * f->size)
 			continue;
@@ -224,10 +230,14 @@ static int load_ctx(struct verifier *v, const struct reg *p, int off, unsigned i
 		return refuse(v, GPUBPF_E_CTX_ACCESS, "reads the context through a pointer that was moved by %lld",
 			      (long long)(at - off));
 	if (at < 0 || (v->opts.any_ctx && at + size > KPROBE_CTX_SIZE))
-		return refuse(v, GPUBPF_E_CTX_ACCESS, "reads %u bytes at offset %lld of the context", size,
-			      (long long)at);
-	*a = (struct gpubpf_access){ .spaces = GPUBPF_SPACE_CTX, .align = a->align, .map = GPUBPF_NO_MAP,
-				     .off_min = (int32_t)at, .off_max = (int32_t)at, .size_min = size, .size_max = size };
+		return refuse(v, GPUBPF_E_CTX_ACCESS, "reads %u bytes at offset %lld of the context", size, (long long)at);
+	*a = (struct gpubpf_access){ .spaces = GPUBPF_SPACE_CTX,
+				     .align = a->align,
+				     .map = GPUBPF_NO_MAP,
+				     .off_min = (int32_t)at,
+				     .off_max = (int32_t)at,
+				     .size_min = size,
+				     .size_max = size };
 	if (!v->opts.any_ctx)
 		return load_gpu_ctx(v, (uint32_t)at, size, dst);
 	reg_unknown(dst);

@@ -130,7 +130,8 @@ static bool byte_covers(struct compare *c, const struct stack_slot *old, const s
  */
 static bool spill_covers(struct compare *c, const struct stack_slot *old, const struct stack_slot *now, uint8_t kind)
 {
-	const struct reg *before = kind == B_UPPER ? &old->upper : &old->reg, *reg = kind == B_UPPER ? &now->upper : &now->reg;
+	const struct reg *before = kind == B_UPPER ? &old->upper : &old->reg,
+			 *reg = kind == B_UPPER ? &now->upper : &now->reg;
 
 	for (unsigned int k = 0; k < 8; k++)
 		if ((old->kind[k] == kind) != (now->kind[k] == kind))
@@ -188,8 +189,7 @@ static bool frame_covers(struct compare *c, const struct frame *old, const struc
 	return true;
 }
 
-static bool state_covers(struct verifier *v, const struct state *old, const struct state *now, uint32_t pc,
-			 enum mode mode)
+static bool state_covers(struct verifier *v, const struct state *old, const struct state *now, uint32_t pc, enum mode mode)
 {
 	struct compare c; /* struct compare has 2 KiB of ids; it is not cleared, because this runs for each stored
 			   * state at each visit */
@@ -249,8 +249,12 @@ static int save(struct verifier *v, uint32_t pc)
 	for (uint32_t i = 0; i < v->cur->nframes; i++)
 		for (uint32_t k = 0; k < v->cur->frame[i]->nslots; k++)
 			v->cur->frame[i]->slots[k].read = mark_new(v, v->cur->frame[i]->slots[k].read, 0);
-	*c = (struct checkpoint){ .next = v->aux[pc].saved, .all = v->checkpoints, .parent = v->cur->parent,
-				  .from_parent = v->cur->tally, .pc = pc, .branches = 1 };
+	*c = (struct checkpoint){ .next = v->aux[pc].saved,
+				  .all = v->checkpoints,
+				  .parent = v->cur->parent,
+				  .from_parent = v->cur->tally,
+				  .pc = pc,
+				  .branches = 1 };
 	c->state = state_copy(v, v->cur);
 	v->aux[pc].saved = v->checkpoints = c;
 	if (!c->state)

@@ -197,8 +197,7 @@ static bool bounds_within(const struct bounds *in, const struct bounds *out)
 
 bool scalar_within(const struct scalar *in, const struct scalar *out)
 {
-	return tnum_within(in->var, out->var) && bounds_within(&in->w64, &out->w64) &&
-	       bounds_within(&in->w32, &out->w32);
+	return tnum_within(in->var, out->var) && bounds_within(&in->w64, &out->w64) && bounds_within(&in->w32, &out->w32);
 }
 
 void scalar_zext(struct scalar *s, unsigned int bytes)

@@ -65,8 +65,7 @@ int scalar_taken(enum gpubpf_jmp_op op, const struct scalar *a, const struct sca
  * Tightens a and b, which may be the same object, by assuming that `a op b` is true (`holds`) or false. `kernel`: with
  * the precision losses of the Linux kernel's verifier (range_linux.c). False: the assumption is impossible.
  */
-bool scalar_assume(enum gpubpf_jmp_op op, bool holds, struct scalar *a, struct scalar *b, unsigned int width,
-		   bool kernel);
+bool scalar_assume(enum gpubpf_jmp_op op, bool holds, struct scalar *a, struct scalar *b, unsigned int width, bool kernel);
 /* scalar_sync() with the precision losses of the Linux kernel's verifier (range_linux.c). */
 bool scalar_sync_kernel(struct scalar *s);
 /* Reduces the operands' known properties to those that the kernel uses for op. Call it before scalar_alu(). */

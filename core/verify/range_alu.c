@@ -42,8 +42,7 @@ static void bounds_mul(struct bounds *out, const struct bounds *a, const struct 
 	set_unsigned(out, (unsigned __int128)a->umin * b->umin, (unsigned __int128)a->umax * b->umax, bits);
 }
 
-void bounds_alu(enum gpubpf_alu_op op, struct bounds *out, const struct bounds *a, const struct bounds *b,
-		unsigned int bits)
+void bounds_alu(enum gpubpf_alu_op op, struct bounds *out, const struct bounds *a, const struct bounds *b, unsigned int bits)
 {
 	const unsigned __int128 turn = (unsigned __int128)1 << bits; /* 2^bits; added below so that differences are
 								      * positive */
@@ -95,22 +94,53 @@ uint64_t alu_concrete(enum gpubpf_alu_op op, uint64_t d, uint64_t s, unsigned in
 		s = (uint32_t)s;
 	}
 	switch (op) {
-	case GPUBPF_ADD: r = d + s; break;
-	case GPUBPF_SUB: r = d - s; break;
-	case GPUBPF_MUL: r = d * s; break;
-	case GPUBPF_OR: r = d | s; break;
-	case GPUBPF_AND: r = d & s; break;
-	case GPUBPF_XOR: r = d ^ s; break;
-	case GPUBPF_LSH: r = d << n; break;
-	case GPUBPF_RSH: r = d >> n; break;
-	case GPUBPF_ARSH: r = width == 4 ? (uint64_t)((int32_t)d >> n) : (uint64_t)((int64_t)d >> n); break;
-	case GPUBPF_NEG: r = -d; break;
-	case GPUBPF_MOV: r = s; break;
-	case GPUBPF_DIV: r = divide(false, false, d, s, width); break;
-	case GPUBPF_MOD: r = divide(false, true, d, s, width); break;
-	case GPUBPF_SDIV: r = divide(true, false, d, s, width); break;
-	case GPUBPF_SMOD: r = divide(true, true, d, s, width); break;
-	default: return 0;
+	case GPUBPF_ADD:
+		r = d + s;
+		break;
+	case GPUBPF_SUB:
+		r = d - s;
+		break;
+	case GPUBPF_MUL:
+		r = d * s;
+		break;
+	case GPUBPF_OR:
+		r = d | s;
+		break;
+	case GPUBPF_AND:
+		r = d & s;
+		break;
+	case GPUBPF_XOR:
+		r = d ^ s;
+		break;
+	case GPUBPF_LSH:
+		r = d << n;
+		break;
+	case GPUBPF_RSH:
+		r = d >> n;
+		break;
+	case GPUBPF_ARSH:
+		r = width == 4 ? (uint64_t)((int32_t)d >> n) : (uint64_t)((int64_t)d >> n);
+		break;
+	case GPUBPF_NEG:
+		r = -d;
+		break;
+	case GPUBPF_MOV:
+		r = s;
+		break;
+	case GPUBPF_DIV:
+		r = divide(false, false, d, s, width);
+		break;
+	case GPUBPF_MOD:
+		r = divide(false, true, d, s, width);
+		break;
+	case GPUBPF_SDIV:
+		r = divide(true, false, d, s, width);
+		break;
+	case GPUBPF_SMOD:
+		r = divide(true, true, d, s, width);
+		break;
+	default:
+		return 0;
 	}
 	return width == 4 ? (uint32_t)r : r;
 }
@@ -200,13 +230,20 @@ static bool divide_range(enum gpubpf_alu_op op, struct scalar *d, uint64_t s, un
 static struct tnum tnum_alu(enum gpubpf_alu_op op, struct tnum a, struct tnum b)
 {
 	switch (op) {
-	case GPUBPF_ADD: return tnum_add(a, b);
-	case GPUBPF_SUB: return tnum_sub(a, b);
-	case GPUBPF_MUL: return tnum_mul(a, b);
-	case GPUBPF_AND: return tnum_and(a, b);
-	case GPUBPF_OR: return tnum_or(a, b);
-	case GPUBPF_XOR: return tnum_xor(a, b);
-	default: return TNUM_UNKNOWN;
+	case GPUBPF_ADD:
+		return tnum_add(a, b);
+	case GPUBPF_SUB:
+		return tnum_sub(a, b);
+	case GPUBPF_MUL:
+		return tnum_mul(a, b);
+	case GPUBPF_AND:
+		return tnum_and(a, b);
+	case GPUBPF_OR:
+		return tnum_or(a, b);
+	case GPUBPF_XOR:
+		return tnum_xor(a, b);
+	default:
+		return TNUM_UNKNOWN;
 	}
 }
 

@@ -3,16 +3,17 @@
 #include "range.h"
 
 static const uint8_t opposite[GPUBPF_NJMP] = {
-	[GPUBPF_JEQ] = GPUBPF_JNE, [GPUBPF_JNE] = GPUBPF_JEQ,
-	[GPUBPF_JGT] = GPUBPF_JLE, [GPUBPF_JLE] = GPUBPF_JGT,
-	[GPUBPF_JGE] = GPUBPF_JLT, [GPUBPF_JLT] = GPUBPF_JGE,
-	[GPUBPF_JSGT] = GPUBPF_JSLE, [GPUBPF_JSLE] = GPUBPF_JSGT,
-	[GPUBPF_JSGE] = GPUBPF_JSLT, [GPUBPF_JSLT] = GPUBPF_JSGE,
+	[GPUBPF_JEQ] = GPUBPF_JNE,   [GPUBPF_JNE] = GPUBPF_JEQ,   [GPUBPF_JGT] = GPUBPF_JLE,
+	[GPUBPF_JLE] = GPUBPF_JGT,   [GPUBPF_JGE] = GPUBPF_JLT,   [GPUBPF_JLT] = GPUBPF_JGE,
+	[GPUBPF_JSGT] = GPUBPF_JSLE, [GPUBPF_JSLE] = GPUBPF_JSGT, [GPUBPF_JSGE] = GPUBPF_JSLT,
+	[GPUBPF_JSLT] = GPUBPF_JSGE,
 };
 
 static const uint8_t mirrored[GPUBPF_NJMP] = {
-	[GPUBPF_JGT] = GPUBPF_JLT, [GPUBPF_JGE] = GPUBPF_JLE,
-	[GPUBPF_JSGT] = GPUBPF_JSLT, [GPUBPF_JSGE] = GPUBPF_JSLE,
+	[GPUBPF_JGT] = GPUBPF_JLT,
+	[GPUBPF_JGE] = GPUBPF_JLE,
+	[GPUBPF_JSGT] = GPUBPF_JSLT,
+	[GPUBPF_JSGE] = GPUBPF_JSLE,
 };
 
 static bool disjoint(const struct bounds *a, const struct bounds *b)
@@ -186,8 +187,7 @@ static bool assume_one(enum gpubpf_jmp_op op, struct scalar *a, struct scalar *b
 	}
 }
 
-bool scalar_assume(enum gpubpf_jmp_op op, bool holds, struct scalar *a, struct scalar *b, unsigned int width,
-		   bool kernel)
+bool scalar_assume(enum gpubpf_jmp_op op, bool holds, struct scalar *a, struct scalar *b, unsigned int width, bool kernel)
 {
 	bool (*sync)(struct scalar *s) = kernel ? scalar_sync_kernel : scalar_sync;
 	bool ok = true;

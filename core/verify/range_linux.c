@@ -150,10 +150,8 @@ static void kernel_mul(struct scalar *d, const struct scalar *s)
 		drop_unsigned(&d->w64, true);
 	if (d->w32.umax * s->w32.umax > UINT32_MAX)
 		d->w32.umin = 0, d->w32.umax = UINT32_MAX;
-	if (__builtin_mul_overflow(d->w64.smin, s->w64.smin, &a) ||
-	    __builtin_mul_overflow(d->w64.smin, s->w64.smax, &b) ||
-	    __builtin_mul_overflow(d->w64.smax, s->w64.smin, &c) ||
-	    __builtin_mul_overflow(d->w64.smax, s->w64.smax, &e))
+	if (__builtin_mul_overflow(d->w64.smin, s->w64.smin, &a) || __builtin_mul_overflow(d->w64.smin, s->w64.smax, &b) ||
+	    __builtin_mul_overflow(d->w64.smax, s->w64.smin, &c) || __builtin_mul_overflow(d->w64.smax, s->w64.smax, &e))
 		d->w64.smin = INT64_MIN, d->w64.smax = INT64_MAX;
 	a = d->w32.smin * s->w32.smin, b = d->w32.smin * s->w32.smax;
 	c = d->w32.smax * s->w32.smin, e = d->w32.smax * s->w32.smax;

@@ -12,8 +12,7 @@ static int scalar_format(const struct scalar *s, char *buf, size_t size)
 
 	if (scalar_is_const(s))
 		return snprintf(buf, size, "%lld", (long long)w->smin);
-	if (!w->umin && w->umax == UINT64_MAX && w->smin == INT64_MIN && w->smax == INT64_MAX &&
-	    s->var.mask == UINT64_MAX)
+	if (!w->umin && w->umax == UINT64_MAX && w->smin == INT64_MIN && w->smax == INT64_MAX && s->var.mask == UINT64_MAX)
 		return snprintf(buf, size, "any");
 	if (s->var.mask != UINT64_MAX)
 		snprintf(bits, sizeof(bits), ", bits 0x%llx/0x%llx", (unsigned long long)s->var.value,
@@ -26,8 +25,8 @@ static int scalar_format(const struct scalar *s, char *buf, size_t size)
 int reg_format(const struct verifier *v, const struct reg *r, char *buf, size_t size)
 {
 	static const char *const names[] = {
-		[R_UNINIT] = "unset", [R_SCALAR] = "", [R_CTX] = "ctx", [R_MAP] = "map", [R_VALUE] = "value",
-		[R_STACK] = "fp", [R_RECORD] = "record", [R_KEY] = "key", [R_MEM] = "mem", [R_FUNC] = "func",
+		[R_UNINIT] = "unset", [R_SCALAR] = "",       [R_CTX] = "ctx", [R_MAP] = "map", [R_VALUE] = "value",
+		[R_STACK] = "fp",     [R_RECORD] = "record", [R_KEY] = "key", [R_MEM] = "mem", [R_FUNC] = "func",
 	};
 	const struct gpubpf_map *map = reg_map(v, r);
 	char var[160] = "", of[80] = "";

@@ -71,8 +71,9 @@ static int harmless(const struct verifier *v, int err)
 
 static int warn_private_add(struct simt *s, uint32_t pc, const struct gpubpf_map *map)
 {
-	return harmless(s->v, warn(s->v, pc, "adds to a value of map %s without an atomic: harmless, each thread has its own",
-				name_of(map)));
+	return harmless(s->v,
+			warn(s->v, pc, "adds to a value of map %s without an atomic: harmless, each thread has its own",
+			     name_of(map)));
 }
 
 static int check_store(struct simt *s, uint32_t pc)
@@ -115,11 +116,10 @@ static int check_delete(struct simt *s, uint32_t pc)
 	int err;
 
 	if (map && (map->map_flags & F_NO_PREALLOC))
-		return gpubpf_diag_set(
-			s->v->diag, GPUBPF_E_SIMT_FREE, pc,
-			"deletes from map %s, whose elements are freed (BPF_F_NO_PREALLOC) while other lanes use "
-			"them",
-			map->name);
+		return gpubpf_diag_set(s->v->diag, GPUBPF_E_SIMT_FREE, pc,
+				       "deletes from map %s, whose elements are freed (BPF_F_NO_PREALLOC) while other lanes use "
+				       "them",
+				       map->name);
 	if (map && (map->type->flags & GPUBPF_MAP_U32KEY))
 		return warn(s->v, pc, "elements of map %s, an array, cannot be deleted: the call fails", map->name);
 	err = warn(s->v, pc,
@@ -134,9 +134,10 @@ static int warn_outside(struct simt *s, uint32_t pc)
 
 	if (!map)
 		return 0; /* paths disagree about the map */
-	return warn(s->v, pc, "index %u is outside of map %s, whose last one is %u: the call fails, and nothing is counted; use an "
-		    "index below %u, or raise max_entries", s->v->aux[pc].index, name_of(map), map->max_entries - 1,
-		    map->max_entries);
+	return warn(s->v, pc,
+		    "index %u is outside of map %s, whose last one is %u: the call fails, and nothing is counted; use an "
+		    "index below %u, or raise max_entries",
+		    s->v->aux[pc].index, name_of(map), map->max_entries - 1, map->max_entries);
 }
 
 static int check_call(struct simt *s, uint32_t pc)

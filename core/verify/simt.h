@@ -6,21 +6,21 @@
 #include "verify.h"
 
 enum level {
-	VARYING,        /* results of the lanes of a warp may differ */
+	VARYING, /* results of the lanes of a warp may differ */
 	SAME_WARP,
 	SAME_BLOCK,
-	LEVEL = 3,      /* mask of the level in a byte */
-	LANE_ID = 4,    /* flag in a byte: the value is computed from a thread's number */
+	LEVEL = 3,   /* mask of the level in a byte */
+	LANE_ID = 4, /* flag in a byte: the value is computed from a thread's number */
 };
 
 struct simt {
 	struct verifier *v;
-	uint8_t *in;            /* [n][registers]: level of each register before the instruction */
-	uint8_t *control;       /* [n]: level of control flow at the instruction */
-	uint8_t *branch;        /* [n]: JCOND: level of its condition, if both successors are possible */
-	uint8_t *result;        /* [functions]: level of each function's r0 */
+	uint8_t *in;      /* [n][registers]: level of each register before the instruction */
+	uint8_t *control; /* [n]: level of control flow at the instruction */
+	uint8_t *branch;  /* [n]: JCOND: level of its condition, if both successors are possible */
+	uint8_t *result;  /* [functions]: level of each function's r0 */
 	uint8_t slot[GPUBPF_STACK_ROWS][MAX_SLOTS];
-	uint32_t *join;         /* [n]: immediate post-dominator of the instruction; UINT32_MAX: the exit */
+	uint32_t *join; /* [n]: immediate post-dominator of the instruction; UINT32_MAX: the exit */
 	uint32_t *order, *work, *mark, stamp;
 	uint8_t *seen;
 	int64_t budget;

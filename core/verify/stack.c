@@ -71,8 +71,14 @@ static int touch(struct verifier *v, const struct reg *p, int lo, int hi, uint64
 
 	if (fn->stack < (uint32_t)-lo)
 		fn->stack = (uint32_t)-lo;
-	*a = (struct gpubpf_access){ .spaces = GPUBPF_SPACE_STACK, .align = a->align, .frame = p->frame, .write = write,
-				     .map = GPUBPF_NO_MAP, .off_min = lo, .off_max = hi, .size_min = (uint32_t)size,
+	*a = (struct gpubpf_access){ .spaces = GPUBPF_SPACE_STACK,
+				     .align = a->align,
+				     .frame = p->frame,
+				     .write = write,
+				     .map = GPUBPF_NO_MAP,
+				     .off_min = lo,
+				     .off_max = hi,
+				     .size_min = (uint32_t)size,
 				     .size_max = (uint32_t)size };
 	return frame_reserve(v, frame_of(v, p), (uint32_t)(-lo + 7) / 8);
 }
@@ -252,8 +258,7 @@ static int write_unknown(struct verifier *v, struct frame *f, int lo, int end, b
 		uint8_t *kind = &s->kind[b & 7];
 
 		if (has_ptr(s)) {
-			int err = leak(v, GPUBPF_E_PTR_LEAK, "overwrites a part of the pointer spilled at r10%+d",
-				       b & ~7);
+			int err = leak(v, GPUBPF_E_PTR_LEAK, "overwrites a part of the pointer spilled at r10%+d", b & ~7);
 
 			if (err < 0)
 				return err;
@@ -300,8 +305,7 @@ static int store_fixed(struct verifier *v, struct frame *f, int off, unsigned in
 int stack_store(struct verifier *v, const struct reg *p, int off, unsigned int size, const struct reg *src,
 		struct gpubpf_access *a)
 {
-	struct reg *live = src >= cur_regs(v) && src < cur_regs(v) + GPUBPF_NREGS ?
-				   &cur_regs(v)[src - cur_regs(v)] : NULL;
+	struct reg *live = src >= cur_regs(v) && src < cur_regs(v) + GPUBPF_NREGS ? &cur_regs(v)[src - cur_regs(v)] : NULL;
 	int lo, hi, err = check_bounds(v, p, off, size, &lo, &hi);
 	bool zero = reg_is_zero(src);
 

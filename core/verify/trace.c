@@ -55,8 +55,7 @@ static size_t add_regs(struct verifier *v, char *text, size_t used, size_t size,
 	char name[8], value[256];
 
 	for (int r = 0; r < GPUBPF_R10; r++) {
-		if (insn ? !writes_reg(insn, r) && !reg_differs(&regs[r], &v->trace->regs[r]) :
-		    regs[r].type == R_UNINIT)
+		if (insn ? !writes_reg(insn, r) && !reg_differs(&regs[r], &v->trace->regs[r]) : regs[r].type == R_UNINIT)
 			continue;
 		snprintf(name, sizeof(name), "r%d", r);
 		reg_format(v, &regs[r], value, sizeof(value));

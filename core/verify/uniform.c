@@ -293,11 +293,16 @@ static uint8_t lookup_level(struct simt *s, const struct gpubpf_call_facts *c)
 static uint8_t output_level(struct simt *s, const struct gpubpf_helper *h, const struct gpubpf_call_facts *c)
 {
 	switch (h->level) {
-	case GPUBPF_LEVEL_VARY: break;
-	case GPUBPF_LEVEL_LANE: return VARYING | LANE_ID;
-	case GPUBPF_LEVEL_KEY: return lookup_level(s, c);
-	case GPUBPF_LEVEL_WARP: return SAME_WARP;
-	case GPUBPF_LEVEL_BLOCK: return SAME_BLOCK;
+	case GPUBPF_LEVEL_VARY:
+		break;
+	case GPUBPF_LEVEL_LANE:
+		return VARYING | LANE_ID;
+	case GPUBPF_LEVEL_KEY:
+		return lookup_level(s, c);
+	case GPUBPF_LEVEL_WARP:
+		return SAME_WARP;
+	case GPUBPF_LEVEL_BLOCK:
+		return SAME_BLOCK;
 	}
 	return VARYING;
 }

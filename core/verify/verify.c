@@ -151,10 +151,9 @@ static int check_cost(struct verifier *v)
 		return 0;
 	if (line)
 		snprintf(at, sizeof(at), " (line %u)", line->line);
-	return gpubpf_diag_set(
-		v->diag, GPUBPF_E_COST, c->hot_pc,
-		"a lane may run %llu instructions, %llu are allowed; most are spent around instruction %u%s",
-		(unsigned long long)c->insns, (unsigned long long)v->opts.max_cost, c->hot_pc, at);
+	return gpubpf_diag_set(v->diag, GPUBPF_E_COST, c->hot_pc,
+			       "a lane may run %llu instructions, %llu are allowed; most are spent around instruction %u%s",
+			       (unsigned long long)c->insns, (unsigned long long)v->opts.max_cost, c->hot_pc, at);
 }
 
 static int run(struct verifier *v)
@@ -207,8 +206,13 @@ int verify_watched(const struct gpubpf_unit *unit, struct gpubpf_prog *prog, con
 {
 	static const struct gpubpf_verify_opts defaults;
 	struct verifier v = {
-		.unit = unit, .prog = prog, .insns = prog->insns, .n = prog->ninsns,
-		.opts = opts ? *opts : defaults, .diag = diag, .watch = watch,
+		.unit = unit,
+		.prog = prog,
+		.insns = prog->insns,
+		.n = prog->ninsns,
+		.opts = opts ? *opts : defaults,
+		.diag = diag,
+		.watch = watch,
 		.compare_all = watch && watch->compare_all,
 	};
 	int err;

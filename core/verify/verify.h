@@ -37,13 +37,13 @@ enum reg_type {
 	R_UNINIT,
 	R_SCALAR,
 	R_CTX,
-	R_MAP,      /* a map itself */
-	R_VALUE,    /* a pointer into a map value */
+	R_MAP,   /* a map itself */
+	R_VALUE, /* a pointer into a map value */
 	R_STACK,
-	R_RECORD,   /* a pointer into a reserved ring-buffer record */
-	R_KEY,      /* a pointer into the key that for_each_map_elem passes to its callback; read-only */
-	R_MEM,      /* a pointer into the memory block of the conformance tool */
-	R_FUNC,     /* the address of a callback */
+	R_RECORD, /* a pointer into a reserved ring-buffer record */
+	R_KEY,    /* a pointer into the key that for_each_map_elem passes to its callback; read-only */
+	R_MEM,    /* a pointer into the memory block of the conformance tool */
+	R_FUNC,   /* the address of a callback */
 };
 
 /*
@@ -51,47 +51,47 @@ enum reg_type {
  * states are compared without numbers that nothing depends on (state.c).
  */
 struct reg {
-	uint8_t type;       /* enum reg_type */
-	bool or_null;       /* the pointer may be NULL */
-	uint8_t frame;      /* STACK: depth of the frame it points into */
-	uint8_t linked;     /* SCALAR: if not 0, this number differs by `off` from others with its id, by a sum of 4
+	uint8_t type;   /* enum reg_type */
+	bool or_null;   /* the pointer may be NULL */
+	uint8_t frame;  /* STACK: depth of the frame it points into */
+	uint8_t linked; /* SCALAR: if not 0, this number differs by `off` from others with its id, by a sum of 4
 			     * or 8 bytes */
-	int16_t map;        /* VALUE, MAP, RECORD, KEY: index of the map in the unit */
-	uint32_t id;        /* SCALAR: registers with equal ids hold equal numbers. or_null: pointers with equal ids
+	int16_t map;    /* VALUE, MAP, RECORD, KEY: index of the map in the unit */
+	uint32_t id;    /* SCALAR: registers with equal ids hold equal numbers. or_null: pointers with equal ids
 			     * are NULL together */
-	uint32_t ref;       /* RECORD: the reference to release. UNINIT: the released reference, or 0 */
-	int32_t off;        /* pointers: known part of the offset; the unknown part is s */
-	uint32_t size;      /* RECORD, MEM: bytes; FUNC: pc of its first instruction */
-	uint32_t mark;      /* SCALAR: precision mark, 0 none */
+	uint32_t ref;   /* RECORD: the reference to release. UNINIT: the released reference, or 0 */
+	int32_t off;    /* pointers: known part of the offset; the unknown part is s */
+	uint32_t size;  /* RECORD, MEM: bytes; FUNC: pc of its first instruction */
+	uint32_t mark;  /* SCALAR: precision mark, 0 none */
 	struct scalar s;
 };
 
 enum byte_kind {
-	B_INVALID,  /* never written */
-	B_MISC,     /* an unknown number */
+	B_INVALID, /* never written */
+	B_MISC,    /* an unknown number */
 	B_ZERO,
-	B_SPILL,    /* a byte of slot.reg */
-	B_UPPER,    /* a byte of slot.upper */
+	B_SPILL, /* a byte of slot.reg */
+	B_UPPER, /* a byte of slot.upper */
 };
 
 #define UPPER 4 /* the first byte of a slot's upper half */
 
-struct stack_slot {         /* 8 bytes of the stack */
-	uint8_t kind[8];    /* enum byte_kind of each byte, lowest address first */
-	uint32_t read;      /* liveness mark; 0: fully written since the last checkpoint */
+struct stack_slot {      /* 8 bytes of the stack */
+	uint8_t kind[8]; /* enum byte_kind of each byte, lowest address first */
+	uint32_t read;   /* liveness mark; 0: fully written since the last checkpoint */
 	struct reg reg;
-	struct reg upper;   /* a number of up to 4 bytes that was spilled to the slot's upper half */
+	struct reg upper; /* a number of up to 4 bytes that was spilled to the slot's upper half */
 };
 
 struct frame {
 	struct reg regs[GPUBPF_NREGS];
-	uint32_t callsite;  /* pc of the call in the caller */
+	uint32_t callsite; /* pc of the call in the caller */
 	uint16_t func;
-	uint16_t nslots;    /* number of slots, from r10 downwards; bytes below them are B_INVALID */
+	uint16_t nslots;          /* number of slots, from r10 downwards; bytes below them are B_INVALID */
 	struct stack_slot *slots; /* slot i covers [-8 (i + 1), -8 i) from r10 */
-	bool called_back;   /* the helper called at callsite calls this frame */
-	uint32_t nrefs;     /* called_back: number of records reserved when the callback began */
-	uint32_t rounds;    /* iterations so far of the helper that this frame calls */
+	bool called_back;         /* the helper called at callsite calls this frame */
+	uint32_t nrefs;           /* called_back: number of records reserved when the callback began */
+	uint32_t rounds;          /* iterations so far of the helper that this frame calls */
 };
 
 /*
@@ -115,22 +115,22 @@ struct state {
 	struct frame *frame[GPUBPF_MAX_FRAMES];
 	uint32_t refs[MAX_REFS];
 	uint32_t nrefs;
-	struct checkpoint *parent;   /* the path's last checkpoint */
-	struct tally tally;          /* cost since that checkpoint */
+	struct checkpoint *parent; /* the path's last checkpoint */
+	struct tally tally;        /* cost since that checkpoint */
 };
 
 /* A state stored where paths merge. */
 struct checkpoint {
-	struct checkpoint *next;     /* next checkpoint at the same pc */
-	struct checkpoint *all;      /* list of all checkpoints of the program, to free them */
+	struct checkpoint *next; /* next checkpoint at the same pc */
+	struct checkpoint *all;  /* list of all checkpoints of the program, to free them */
 	struct checkpoint *parent;
-	struct state *state;         /* NULL after the state was discarded */
-	struct tally rest;           /* worst case from here to the end of the program */
-	struct tally *round;         /* by frame: worst case from here to the end of the frame's current iteration;
+	struct state *state; /* NULL after the state was discarded */
+	struct tally rest;   /* worst case from here to the end of the program */
+	struct tally *round; /* by frame: worst case from here to the end of the frame's current iteration;
 				      * NULL: no iteration has ended yet */
 	struct tally from_parent;
 	uint32_t pc;
-	uint32_t branches;           /* number of unfinished paths from here; 0: complete */
+	uint32_t branches; /* number of unfinished paths from here; 0: complete */
 	uint32_t hits, misses;
 };
 
@@ -140,38 +140,38 @@ struct pending {
 };
 
 struct mark {
-	uint32_t from[2];            /* marks of the inputs; 0: none */
+	uint32_t from[2]; /* marks of the inputs; 0: none */
 	bool on;
 };
 
-struct value_note {                  /* A result known on this visit, to be confirmed when all marks are final. */
+struct value_note { /* A result known on this visit, to be confirmed when all marks are final. */
 	uint32_t pc, mark;
-	int8_t arg;                  /* index of a call's argument; -1: the result */
+	int8_t arg; /* index of a call's argument; -1: the result */
 };
 
 struct insn_aux {
-	bool prune;                  /* a place for checkpoints: paths merge here */
-	bool leader;                 /* first instruction of a basic block */
-	uint8_t seen;                /* JCOND: bit 0: the walk fell through, bit 1: it took the jump */
-	bool calls_back;             /* a call of a helper that calls back: */
-	uint8_t calling;             /* 1 + its index among these calls; 0: there are more than MAX_CALLING */
-	uint8_t ptr_kind;            /* kind of memory that it accessed, 1 = the context, 2 = other */
-	uint8_t value_state;         /* its result: 0 = none yet, 1 = always the same number so far, 2 = varies */
+	bool prune;          /* a place for checkpoints: paths merge here */
+	bool leader;         /* first instruction of a basic block */
+	uint8_t seen;        /* JCOND: bit 0: the walk fell through, bit 1: it took the jump */
+	bool calls_back;     /* a call of a helper that calls back: */
+	uint8_t calling;     /* 1 + its index among these calls; 0: there are more than MAX_CALLING */
+	uint8_t ptr_kind;    /* kind of memory that it accessed, 1 = the context, 2 = other */
+	uint8_t value_state; /* its result: 0 = none yet, 1 = always the same number so far, 2 = varies */
 	uint8_t arg_state[5];
-	uint16_t live;               /* registers that are live before it */
-	uint8_t loop;                /* back edge: 1 + its index; 0: no back edge, or more than MAX_LOOPS */
+	uint16_t live; /* registers that are live before it */
+	uint8_t loop;  /* back edge: 1 + its index; 0: no back edge, or more than MAX_LOOPS */
 	uint16_t func;
 	uint32_t walked;
-	bool outside;                /* a call with a constant index outside of its array: */
-	uint32_t index;              /* that index */
+	bool outside;   /* a call with a constant index outside of its array: */
+	uint32_t index; /* that index */
 	struct checkpoint *saved;
 };
 
 struct func_info {
 	uint32_t first, end;
-	uint32_t stack;              /* bytes of the frame that it touches */
+	uint32_t stack; /* bytes of the frame that it touches */
 	bool called_back;
-	uint32_t height_stack;       /* stack of the deepest call chain from here, in bytes; below, in frames */
+	uint32_t height_stack; /* stack of the deepest call chain from here, in bytes; below, in frames */
 	uint32_t height;
 	uint8_t colour;
 };
@@ -181,7 +181,7 @@ struct verifier;
 struct watch {
 	void (*fn)(void *arg, const struct verifier *v);
 	void *arg;
-	bool compare_all;            /* compares all numbers as if their marks were set, so that each state of a path
+	bool compare_all; /* compares all numbers as if their marks were set, so that each state of a path
 				      * is included in an observed state */
 };
 
@@ -216,10 +216,10 @@ struct verifier {
 	uint64_t walked;
 	uint32_t insns_since, jumps_since;
 	size_t state_bytes;
-	bool compare_all;            /* some helper calls back, so comparisons ignore marks: prune.c */
+	bool compare_all; /* some helper calls back, so comparisons ignore marks: prune.c */
 	bool no_memory;
-	const struct watch *watch;   /* NULL except in tests */
-	struct trace *trace;         /* NULL without opts.trace */
+	const struct watch *watch; /* NULL except in tests */
+	struct trace *trace;       /* NULL without opts.trace */
 };
 
 /* every step function returns 0, or -EINVAL with v->diag filled */

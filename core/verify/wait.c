@@ -23,10 +23,10 @@ enum {
 struct loop {
 	const struct simt *s;
 	uint32_t head, tail;
-	uint32_t first, last;       /* first and last instruction of the loop's body */
-	uint8_t *body;              /* [n]: the instruction is in the body */
-	uint8_t *regs;              /* [n][registers]: FROM_* before each instruction */
-	uint32_t *work;             /* [n]: instructions to visit */
+	uint32_t first, last; /* first and last instruction of the loop's body */
+	uint8_t *body;        /* [n]: the instruction is in the body */
+	uint8_t *regs;        /* [n][registers]: FROM_* before each instruction */
+	uint32_t *work;       /* [n]: instructions to visit */
 };
 
 static bool shared(const struct simt *s, const struct gpubpf_access *a)
@@ -242,8 +242,7 @@ static int check_loop(struct loop *l)
 		if ((regs[insn->dst] | (insn->reg ? regs[insn->src] : 0)) == FROM_SHARED)
 			return gpubpf_diag_set(v->diag, GPUBPF_E_SIMT_WAIT, pc,
 					       "the loop at %u to %u ends only when another lane changes a value",
-					       l->first,
-					       l->last);
+					       l->first, l->last);
 	}
 	return 0;
 }

@@ -14,9 +14,9 @@
 struct gpubpf_pool;
 
 struct gpubpf_codec {
-	struct gpubpf_writer *w;   /* writing; NULL: reading */
+	struct gpubpf_writer *w; /* writing; NULL: reading */
 	struct gpubpf_reader r;
-	struct gpubpf_pool *pool;  /* reading: allocates arrays and strings of any length. NULL: the structure contains
+	struct gpubpf_pool *pool; /* reading: allocates arrays and strings of any length. NULL: the structure contains
 				    * neither */
 	bool failed;
 };

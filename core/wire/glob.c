@@ -14,8 +14,9 @@ static const struct {
 	const char *name;
 	int (*has)(int c);
 } classes[] = {
-	{ "alnum", isalnum }, { "alpha", isalpha }, { "blank", isblank }, { "cntrl", iscntrl }, { "digit", isdigit }, { "graph", isgraph },
-	{ "lower", islower }, { "print", isprint }, { "punct", ispunct }, { "space", isspace }, { "upper", isupper }, { "xdigit", isxdigit },
+	{ "alnum", isalnum }, { "alpha", isalpha }, { "blank", isblank }, { "cntrl", iscntrl },
+	{ "digit", isdigit }, { "graph", isgraph }, { "lower", islower }, { "print", isprint },
+	{ "punct", ispunct }, { "space", isspace }, { "upper", isupper }, { "xdigit", isxdigit },
 };
 
 /* Is c in the class that `at` names, after its "[:"? *end is after its ":]", or NULL if it is not a class. */

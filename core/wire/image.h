@@ -26,21 +26,21 @@ struct gpubpf_header {
 };
 
 struct gpubpf_image {
-	const void *data;          /* as the application passed it to the runtime */
+	const void *data; /* as the application passed it to the runtime */
 	size_t size;
 	enum gpubpf_image_kind kind;
-	const char *options;       /* build options, "" if none */
+	const char *options;                 /* build options, "" if none */
 	const struct gpubpf_header *headers; /* headers passed to clCompileProgram() */
 	uint32_t nheaders;
-	const char *cwd;           /* the application's working folder at the build, for relative -I; "": unknown */
-	uint64_t built_ns;         /* time of the build in ns, by CLOCK_REALTIME; 0: the source includes no files */
-	const char *kernel;        /* short name of the only requested kernel: inspect() may omit the others; "": all
+	const char *cwd;       /* the application's working folder at the build, for relative -I; "": unknown */
+	uint64_t built_ns;     /* time of the build in ns, by CLOCK_REALTIME; 0: the source includes no files */
+	const char *kernel;    /* short name of the only requested kernel: inspect() may omit the others; "": all
 				    * are requested */
-	uint32_t places;           /* requested kinds of block and instruction places, which inspect() lists: a set of
+	uint32_t places;       /* requested kinds of block and instruction places, which inspect() lists: a set of
 				    * GPUBPF_SITE_BIT (core/model/places.h) */
-	const char *answer;        /* the device compiler's answer to the target's query; NULL: none. An answer that
+	const char *answer;    /* the device compiler's answer to the target's query; NULL: none. An answer that
 				    * begins with '!' is the reason for a missing answer */
-	const uint8_t *digest;     /* SHA-256 of the data, by which jobs recognize an image; NULL: not computed */
+	const uint8_t *digest; /* SHA-256 of the data, by which jobs recognize an image; NULL: not computed */
 };
 
 #endif

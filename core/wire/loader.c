@@ -16,11 +16,11 @@ void gpubpf_bpf_pins(const char *session, char out[GPUBPF_BPF_PINS_SIZE])
 	snprintf(out, GPUBPF_BPF_PINS_SIZE, "%.*s-pin", end ? (int)(end - session) : (int)strlen(session), session);
 }
 
-enum { IN_PACKET, IN_MEMFD };            /* location of the payload: in the packet, or in its first descriptor */
+enum { IN_PACKET, IN_MEMFD }; /* location of the payload: in the packet, or in its first descriptor */
 
 static int send_in_memfd(int sock, int flags, uint16_t type, uint32_t seq, const struct gpubpf_writer *w, int fd)
 {
-	struct gpubpf_writer head = {0};
+	struct gpubpf_writer head = { 0 };
 	int fds[2] = { gpubpf_memfd_image("gpubpf-payload", w->data, w->size), fd }, err = fds[0];
 
 	gpubpf_put_u8(&head, IN_MEMFD);
@@ -34,7 +34,7 @@ static int send_in_memfd(int sock, int flags, uint16_t type, uint32_t seq, const
 
 int gpubpf_payload_send(int sock, int flags, uint16_t type, uint32_t seq, const struct gpubpf_writer *w, int fd)
 {
-	struct gpubpf_writer whole = {0};
+	struct gpubpf_writer whole = { 0 };
 	int err;
 
 	if (w->failed)

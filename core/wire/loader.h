@@ -28,8 +28,8 @@ enum gpubpf_bpf_kind {
 	GPUBPF_BPF_PROG,
 	GPUBPF_BPF_LINK,
 	GPUBPF_BPF_BTF,
-	GPUBPF_BPF_PERF,           /* a descriptor of perf_event_open(2) for a kprobe or uprobe */
-	GPUBPF_BPF_BUFFER,         /* a descriptor of perf_event_open(2) for PERF_COUNT_SW_BPF_OUTPUT */
+	GPUBPF_BPF_PERF,   /* a descriptor of perf_event_open(2) for a kprobe or uprobe */
+	GPUBPF_BPF_BUFFER, /* a descriptor of perf_event_open(2) for PERF_COUNT_SW_BPF_OUTPUT */
 	GPUBPF_BPF_KINDS,
 };
 extern const char *const gpubpf_bpf_kinds[GPUBPF_BPF_KINDS]; /* "map", ... */
@@ -54,32 +54,32 @@ enum gpubpf_bpf_op {
 	 * count, u32 position, bytes keys, bytes values, also after an error
 	 */
 	GPUBPF_BPF_MAP_BATCH = 4,
-	GPUBPF_BPF_MAP_FREEZE = 5,     /* u32 map */
+	GPUBPF_BPF_MAP_FREEZE = 5, /* u32 map */
 	/*
 	 * u32 type, str name, bytes struct bpf_insn[] with maps by number, bytes struct bpf_func_info[], bytes struct
 	 * bpf_line_info[], u32 number of its BTF or 0, u32 1 if the log is requested -> str log, also after an error,
 	 * fd
 	 */
 	GPUBPF_BPF_PROG_LOAD = 6,
-	GPUBPF_BPF_BTF_LOAD = 7,       /* bytes -> fd */
-	GPUBPF_BPF_INFO = 8,           /* u32 number -> u32 kind, bytes struct bpf_..._info, bytes of BTF or
+	GPUBPF_BPF_BTF_LOAD = 7,     /* bytes -> fd */
+	GPUBPF_BPF_INFO = 8,         /* u32 number -> u32 kind, bytes struct bpf_..._info, bytes of BTF or
 				        * instructions, bytes u32 ids of maps */
-	GPUBPF_BPF_NEXT_ID = 9,        /* u32 kind, u32 number -> u32 the next number */
-	GPUBPF_BPF_FD_BY_ID = 10,      /* u32 kind, u32 number -> fd */
-	GPUBPF_BPF_PERF_OPEN = 11,     /* str function, u32 1 for a return probe, u64 offset in the function in bytes ->
+	GPUBPF_BPF_NEXT_ID = 9,      /* u32 kind, u32 number -> u32 the next number */
+	GPUBPF_BPF_FD_BY_ID = 10,    /* u32 kind, u32 number -> fd */
+	GPUBPF_BPF_PERF_OPEN = 11,   /* str function, u32 1 for a return probe, u64 offset in the function in bytes ->
 					* fd */
-	GPUBPF_BPF_LINK_CREATE = 12,   /* u32 program, u32 perf -> fd */
-	GPUBPF_BPF_PERF_SET = 13,      /* u32 perf, u32 program: attaches the program as long as perf is open */
+	GPUBPF_BPF_LINK_CREATE = 12, /* u32 program, u32 perf -> fd */
+	GPUBPF_BPF_PERF_SET = 13,    /* u32 perf, u32 program: attaches the program as long as perf is open */
 	/*
 	 * u32 map or buffer, u64 bytes to map, u64 first byte, u32 1 if writable -> u64 bytes at the end of the memory
 	 * that are mapped twice in a row, fd of the memory. The fd is the Linux kernel's array if that holds the
 	 * values. For a buffer, the call sets its number of bytes.
 	 */
 	GPUBPF_BPF_MEMORY = 14,
-	GPUBPF_BPF_BUFFER_OPEN = 15,   /* u32 1 if it starts disabled -> fd */
-	GPUBPF_BPF_PIN = 16,           /* u32 number, str path: creates a pin of the object, a file at this path below
+	GPUBPF_BPF_BUFFER_OPEN = 15, /* u32 1 if it starts disabled -> fd */
+	GPUBPF_BPF_PIN = 16,         /* u32 number, str path: creates a pin of the object, a file at this path below
 					* the session's pin folder */
-	GPUBPF_BPF_PINNED = 17,        /* u64 device, u64 inode of a pin's file -> fd of the object */
+	GPUBPF_BPF_PINNED = 17,      /* u64 device, u64 inode of a pin's file -> fd of the object */
 	/*
 	 * u32 id of a map of the Linux kernel -> u32 1 if loaders still read the kernel's map, because it receives all
 	 * records, fd of the session's map for it
@@ -90,7 +90,7 @@ enum gpubpf_bpf_op {
 	 * value_size, max_entries, flags, u64 extra, str name
 	 */
 	GPUBPF_BPF_INNER = 19,
-	GPUBPF_BPF_UPROBE_OPEN = 20,   /* u64 offset in a file, u32 1 for a return probe, fd of the file -> fd, as
+	GPUBPF_BPF_UPROBE_OPEN = 20, /* u64 offset in a file, u32 1 for a return probe, fd of the file -> fd, as
 					* PERF_OPEN returns it */
 	/*
 	 * u32 buffer or perf, or 0 for a perf event of the Linux kernel, u32 enum gpubpf_bpf_output. The session
@@ -102,7 +102,7 @@ enum gpubpf_bpf_op {
 	 * the session synchronizes from then on
 	 */
 	GPUBPF_BPF_KERNEL = 22,
-	GPUBPF_BPF_QUEUE_CONSUMED = 23,         /* u32 id of a Linux kernel queue from which kernel programs
+	GPUBPF_BPF_QUEUE_CONSUMED = 23, /* u32 id of a Linux kernel queue from which kernel programs
 						 * pop values */
 	/* u32 id of a ring buffer of the Linux kernel, u32 1 if the loader has just mapped it -> u32 1 if any loader
 	 * has mapped it */
@@ -138,7 +138,7 @@ struct gpubpf_payload {
 	struct gpubpf_reader r;
 	void *mapped;
 	size_t size;
-	int fd;                    /* -1: none; the receiver may take it */
+	int fd; /* -1: none; the receiver may take it */
 };
 int gpubpf_payload_open(struct gpubpf_packet *msg, struct gpubpf_payload *p);
 void gpubpf_payload_close(struct gpubpf_payload *p);

@@ -25,8 +25,8 @@ int gpubpf_msg_parse(const void *packet, size_t size, struct gpubpf_packet *msg)
 	if (size < sizeof(hdr))
 		return -EPROTO;
 	memcpy(&hdr, packet, sizeof(hdr));
-	if (hdr.magic != GPUBPF_MSG_MAGIC || hdr.major != GPUBPF_MSG_MAJOR ||
-	    hdr.length > GPUBPF_MSG_MAX || hdr.length != size - sizeof(hdr))
+	if (hdr.magic != GPUBPF_MSG_MAGIC || hdr.major != GPUBPF_MSG_MAJOR || hdr.length > GPUBPF_MSG_MAX ||
+	    hdr.length != size - sizeof(hdr))
 		return -EPROTO;
 	msg->type = hdr.type;
 	msg->seq = hdr.seq;
@@ -59,8 +59,10 @@ int gpubpf_msg_recv(int sock, int flags, void *buf, struct gpubpf_packet *msg)
 	union control control;
 	struct iovec iov = { buf, GPUBPF_MSG_BUF };
 	struct msghdr mh = {
-		.msg_iov = &iov, .msg_iovlen = 1,
-		.msg_control = &control, .msg_controllen = sizeof(control),
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
 	};
 	ssize_t n;
 	bool bad;
@@ -103,13 +105,18 @@ int gpubpf_msg_send(int sock, int flags, uint16_t type, uint32_t seq, const stru
 		    const int *fds, uint32_t nfds)
 {
 	struct gpubpf_msg_hdr hdr = {
-		.magic = GPUBPF_MSG_MAGIC, .major = GPUBPF_MSG_MAJOR, .minor = GPUBPF_MSG_MINOR,
-		.type = type, .length = payload ? payload->size : 0, .seq = seq,
+		.magic = GPUBPF_MSG_MAGIC,
+		.major = GPUBPF_MSG_MAJOR,
+		.minor = GPUBPF_MSG_MINOR,
+		.type = type,
+		.length = payload ? payload->size : 0,
+		.seq = seq,
 	};
 	struct iovec iov[2] = {
-		{ &hdr, sizeof(hdr) }, { payload ? payload->data : NULL, payload ? payload->size : 0 },
+		{ &hdr, sizeof(hdr) },
+		{ payload ? payload->data : NULL, payload ? payload->size : 0 },
 	};
-	union control control = {0};
+	union control control = { 0 };
 	struct msghdr mh = { .msg_iov = iov, .msg_iovlen = 2 };
 	ssize_t n;
 
@@ -158,8 +165,7 @@ int gpubpf_memfd_shared(const char *name, size_t size)
 
 	if (fd < 0)
 		return fd;
-	if (ftruncate(fd, size) < 0 ||
-	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0) {
+	if (ftruncate(fd, size) < 0 || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0) {
 		err = -errno;
 		close(fd);
 		return err;

@@ -16,12 +16,12 @@
 #define GPUBPF_MSG_BUF (sizeof(struct gpubpf_msg_hdr) + GPUBPF_MSG_MAX)
 
 struct gpubpf_packet {
-	uint16_t type;                /* enum gpubpf_msg, or one of a newer minor version */
+	uint16_t type; /* enum gpubpf_msg, or one of a newer minor version */
 	uint32_t seq;
 	struct gpubpf_reader payload; /* points into the caller's buffer */
 	int fds[GPUBPF_MSG_FDS];      /* owned by the receiver; -1: no descriptor */
 	uint32_t nfds;
-	bool lost;                    /* descriptors arrived that this process had no room for; fds is empty */
+	bool lost; /* descriptors arrived that this process had no room for; fds is empty */
 };
 
 /* Checks a packet's header and points msg->payload at its payload. 0 or -EPROTO. Pure. */

@@ -50,7 +50,10 @@ void gpubpf_placement_list(char *buf, size_t size)
 	size_t at = 0;
 
 	for (int i = 0; i < GPUBPF_PLACEMENTS && at < size; i++)
-		at += snprintf(buf + at, size - at, "%s%s", !i ? "" : i + 1 < GPUBPF_PLACEMENTS ? ", " : " or ",
+		at += snprintf(buf + at, size - at, "%s%s",
+			       !i                        ? "" :
+			       i + 1 < GPUBPF_PLACEMENTS ? ", " :
+							   " or ",
 			       placements[i].name);
 }
 

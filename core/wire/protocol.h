@@ -28,9 +28,9 @@
 struct gpubpf_msg_hdr {
 	uint32_t magic;
 	uint8_t major, minor;
-	uint16_t type;         /* enum gpubpf_msg */
-	uint32_t length;       /* bytes of the payload */
-	uint32_t seq;          /* number of a request, which its answer repeats; 0: the sender expects no answer */
+	uint16_t type;   /* enum gpubpf_msg */
+	uint32_t length; /* bytes of the payload */
+	uint32_t seq;    /* number of a request, which its answer repeats; 0: the sender expects no answer */
 };
 
 enum gpubpf_msg {
@@ -140,41 +140,41 @@ enum gpubpf_msg {
 /* An agent's answer to HOLD. HELD: no twin runs, and its mirrors stay unchanged until launches continue. Other values:
  * why its mirrors do not show one moment. */
 enum gpubpf_held {
-	GPUBPF_HELD_NOT_YET,         /* the session has no answer yet; never sent */
+	GPUBPF_HELD_NOT_YET, /* the session has no answer yet; never sent */
 	GPUBPF_HELD,
-	GPUBPF_HELD_SHARED,          /* kernels write maps directly in the memory that the session reads */
-	GPUBPF_HELD_UNTRACKED,      /* a graph or command list has twins, or the runtime does not report when kernels
+	GPUBPF_HELD_SHARED,    /* kernels write maps directly in the memory that the session reads */
+	GPUBPF_HELD_UNTRACKED, /* a graph or command list has twins, or the runtime does not report when kernels
 				      * end */
-	GPUBPF_HELD_BUSY,            /* kernels kept running, or the device did not copy */
+	GPUBPF_HELD_BUSY,      /* kernels kept running, or the device did not copy */
 	GPUBPF_NHELD,
 };
 
 enum gpubpf_keep {
 	GPUBPF_KEEP = 1,
-	GPUBPF_KEEP_DONE = 2,        /* the mirror is final */
-	GPUBPF_KEEP_BROKEN = 3,      /* the process cannot copy any more, because the device failed */
+	GPUBPF_KEEP_DONE = 2,   /* the mirror is final */
+	GPUBPF_KEEP_BROKEN = 3, /* the process cannot copy any more, because the device failed */
 };
 
 enum gpubpf_query {
 	GPUBPF_QUERY_REPORT = 1,
-	GPUBPF_QUERY_MAPS = 2,       /* list the maps */
-	GPUBPF_QUERY_DUMP = 3,       /* entries of the map, or of all */
-	GPUBPF_QUERY_LINKS = 4,      /* list the links */
-	GPUBPF_QUERY_ATTACH = 5,     /* answers with the list of links, as QUERY_LINKS does */
+	GPUBPF_QUERY_MAPS = 2,   /* list the maps */
+	GPUBPF_QUERY_DUMP = 3,   /* entries of the map, or of all */
+	GPUBPF_QUERY_LINKS = 4,  /* list the links */
+	GPUBPF_QUERY_ATTACH = 5, /* answers with the list of links, as QUERY_LINKS does */
 	GPUBPF_QUERY_DETACH = 6,
 	/* the following queries have: str map, u32 number of words, str each word, as on the command line of
 	 * gpubpf-map(8) */
-	GPUBPF_QUERY_PEEK = 7,       /* the next value of a map without keys; for a bloom filter, whether it has the
+	GPUBPF_QUERY_PEEK = 7,    /* the next value of a map without keys; for a bloom filter, whether it has the
 				      * passed value */
-	GPUBPF_QUERY_PUSH = 8,       /* insert a value; returns no text */
-	GPUBPF_QUERY_POP = 9,        /* remove a value */
-	GPUBPF_QUERY_LOOKUP = 10,    /* the element with a key */
-	GPUBPF_QUERY_UPDATE = 11,    /* returns no text */
+	GPUBPF_QUERY_PUSH = 8,    /* insert a value; returns no text */
+	GPUBPF_QUERY_POP = 9,     /* remove a value */
+	GPUBPF_QUERY_LOOKUP = 10, /* the element with a key */
+	GPUBPF_QUERY_UPDATE = 11, /* returns no text */
 	GPUBPF_QUERY_DELETE = 12,
-	GPUBPF_QUERY_NEXT = 13,      /* the key after the passed one; without a key, the first */
-	GPUBPF_QUERY_PIN = 14,       /* pin the map of a loader at an absolute path below the pin folder; returns no
+	GPUBPF_QUERY_NEXT = 13,  /* the key after the passed one; without a key, the first */
+	GPUBPF_QUERY_PIN = 14,   /* pin the map of a loader at an absolute path below the pin folder; returns no
 				      * text */
-	GPUBPF_QUERY_UNPIN = 15,     /* remove a pin: only the path, no map; returns no text */
+	GPUBPF_QUERY_UNPIN = 15, /* remove a pin: only the path, no map; returns no text */
 	GPUBPF_NQUERIES,
 };
 enum gpubpf_query_flags {
@@ -192,7 +192,7 @@ enum gpubpf_welcome_flags {
 };
 
 enum gpubpf_twin_flags {
-	GPUBPF_TWIN_ARG_ARENA = 1 << 0,  /* the twin has extra arguments after the kernel's own, in the order of these
+	GPUBPF_TWIN_ARG_ARENA = 1 << 0, /* the twin has extra arguments after the kernel's own, in the order of these
 					  * flags: the arena's address */
 	GPUBPF_TWIN_ARG_LAUNCH = 1 << 1,
 	GPUBPF_TWIN_ARG_PID = 1 << 2,
@@ -218,17 +218,17 @@ enum gpubpf_twin_flags {
 #define GPUBPF_KERNEL_TABLE_ROWS 16384
 
 enum gpubpf_kernel_state {
-	GPUBPF_KERNEL_SEEN,      /* launched, but matches no pattern */
-	GPUBPF_KERNEL_WAITING,   /* twin requested */
+	GPUBPF_KERNEL_SEEN,    /* launched, but matches no pattern */
+	GPUBPF_KERNEL_WAITING, /* twin requested */
 	GPUBPF_KERNEL_PROBED,
-	GPUBPF_KERNEL_REFUSED,   /* see `reason` of the row */
+	GPUBPF_KERNEL_REFUSED, /* see `reason` of the row */
 };
 
 /* Which compiler built a twin's text into machine code, if both the runtime and the user's assembler can. */
 enum gpubpf_compiled_by {
-	GPUBPF_BY_NONE,        /* the twin is machine code, or only the runtime compiles it */
+	GPUBPF_BY_NONE, /* the twin is machine code, or only the runtime compiles it */
 	GPUBPF_BY_RUNTIME,
-	GPUBPF_BY_ASSEMBLER,     /* the user's assembler, run by the tool */
+	GPUBPF_BY_ASSEMBLER, /* the user's assembler, run by the tool */
 };
 
 /* Why a launch was not probed. */
@@ -238,28 +238,28 @@ enum gpubpf_miss {
 	GPUBPF_MISSES,
 };
 
-struct gpubpf_kernel_row {     /* 832 bytes */
-	uint32_t used;           /* 0 free, 1 being filled, 2 valid */
-	uint32_t state;          /* enum gpubpf_kernel_state */
+struct gpubpf_kernel_row { /* 832 bytes */
+	uint32_t used;     /* 0 free, 1 being filled, 2 valid */
+	uint32_t state;    /* enum gpubpf_kernel_state */
 	uint32_t process, device;
 	char name[256];
 	char reason[240];
-	uint64_t launches;       /* number of all launches; the agent adds to it after `probed` or `missed`, so that no
+	uint64_t launches; /* number of all launches; the agent adds to it after `probed` or `missed`, so that no
 				  * reader sees a launch without its outcome */
-	uint64_t probed;         /* launches that ran the twin */
+	uint64_t probed;   /* launches that ran the twin */
 	uint64_t missed[GPUBPF_MISSES]; /* launches that did not run the twin, by reason */
-	uint64_t grid[3], block[3]; /* of the last launch: threads of the grid, and threads of a block */
-	uint64_t wait_ns;        /* time that the application waited for the twin */
-	uint64_t hook_ns;        /* estimated time of launches in the launch hook, in ns, without waits for twins: the
+	uint64_t grid[3], block[3];     /* of the last launch: threads of the grid, and threads of a block */
+	uint64_t wait_ns;               /* time that the application waited for the twin */
+	uint64_t hook_ns;      /* estimated time of launches in the launch hook, in ns, without waits for twins: the
 				  * agent times some launches, and counts each for several */
-	uint32_t hook_samples;   /* number of launches that hook_ns covers */
+	uint32_t hook_samples; /* number of launches that hook_ns covers */
 	uint32_t dim;
 	uint32_t regs_before, regs_after;
-	uint64_t load_ns;        /* time that the runtime needed to load the twin */
-	uint64_t copied;         /* value of `probed` at the last copy of the device's maps into the mirror */
-	char backend[16];        /* runtime of the device */
-	uint32_t compiled_by;    /* enum gpubpf_compiled_by */
-	uint32_t launched;       /* 0: not launched yet, but the agent has a twin; reports omit the row */
+	uint64_t load_ns;     /* time that the runtime needed to load the twin */
+	uint64_t copied;      /* value of `probed` at the last copy of the device's maps into the mirror */
+	char backend[16];     /* runtime of the device */
+	uint32_t compiled_by; /* enum gpubpf_compiled_by */
+	uint32_t launched;    /* 0: not launched yet, but the agent has a twin; reports omit the row */
 	uint64_t pad[3];
 };
 
@@ -273,34 +273,34 @@ struct gpubpf_kernel_row {     /* 832 bytes */
 
 struct gpubpf_plan_entry {
 	uint32_t link, pad;
-	char pattern[256];       /* pattern for kernel names; "*" if the program's section names a function, an opcode,
+	char pattern[256]; /* pattern for kernel names; "*" if the program's section names a function, an opcode,
 				  * a line or a mark */
 };
 
-struct gpubpf_link_row {         /* indexed by the link's number */
-	uint64_t launches;       /* launches of kernels whose twin includes its program, over all processes */
+struct gpubpf_link_row {   /* indexed by the link's number */
+	uint64_t launches; /* launches of kernels whose twin includes its program, over all processes */
 	uint64_t pad[7];
 };
 
 /* The parts of a launch's wait for its twin. Their sum may be less than the whole wait. */
 enum gpubpf_wait_part {
-	GPUBPF_WAIT_REQUEST,         /* opening the device, reading the program, sending the request */
-	GPUBPF_WAIT_ANSWER,      /* the session: its queue, lowering, the vendor's compiler */
-	GPUBPF_WAIT_LOAD,        /* the runtime loads the twin */
-	GPUBPF_WAIT_OTHERS,      /* another thread is in one of the parts above, and this one waits for it */
+	GPUBPF_WAIT_REQUEST, /* opening the device, reading the program, sending the request */
+	GPUBPF_WAIT_ANSWER,  /* the session: its queue, lowering, the vendor's compiler */
+	GPUBPF_WAIT_LOAD,    /* the runtime loads the twin */
+	GPUBPF_WAIT_OTHERS,  /* another thread is in one of the parts above, and this one waits for it */
 	GPUBPF_WAIT_PARTS,
 };
 
 struct gpubpf_kernel_table {
 	uint64_t magic;
 	uint32_t version;
-	uint32_t nkernels;       /* rows that agents have reserved; more than GPUBPF_KERNEL_TABLE_ROWS if the table was
+	uint32_t nkernels; /* rows that agents have reserved; more than GPUBPF_KERNEL_TABLE_ROWS if the table was
 				  * too small */
-	uint64_t enabled;        /* 1: agents may launch twins */
+	uint64_t enabled;  /* 1: agents may launch twins */
 	uint64_t drained_bytes, drain_ns; /* bytes that agents read from rings in devices' memory, and the time for it,
 					   * over all processes */
-	uint64_t plan;           /* generation of entry[]; odd: the tool is writing it */
-	uint64_t nplan;          /* number of valid entries of entry[] */
+	uint64_t plan;                    /* generation of entry[]; odd: the tool is writing it */
+	uint64_t nplan;                   /* number of valid entries of entry[] */
 	uint64_t wait_ns[GPUBPF_WAIT_PARTS]; /* the rows' wait_ns, divided into its parts */
 	uint64_t pad[9 - GPUBPF_WAIT_PARTS];
 	struct gpubpf_kernel_row kernel[GPUBPF_KERNEL_TABLE_ROWS];

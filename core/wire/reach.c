@@ -40,7 +40,8 @@ static bool has_go_note(int fd, const Elf64_Phdr *notes)
 	for (int i = 0; i < NOTES && at < notes->p_filesz; i++) {
 		if (read_at(fd, &note, sizeof(note), notes->p_offset + at) != sizeof(note))
 			return false;
-		if (note.header.n_type == GO_BUILD_ID && note.header.n_namesz == sizeof(note.name) && !memcmp(note.name, "Go\0", sizeof(note.name)))
+		if (note.header.n_type == GO_BUILD_ID && note.header.n_namesz == sizeof(note.name) &&
+		    !memcmp(note.name, "Go\0", sizeof(note.name)))
 			return true;
 		at += sizeof(note.header) + aligned(note.header.n_namesz) + aligned(note.header.n_descsz);
 	}
@@ -77,8 +78,9 @@ static enum gpubpf_reach classify_headers(int fd, const Elf64_Ehdr *elf)
 
 static bool is_program(const Elf64_Ehdr *elf)
 {
-	return !memcmp(elf->e_ident, ELFMAG, SELFMAG) && elf->e_ident[EI_CLASS] == ELFCLASS64 && elf->e_machine == EM_X86_64 &&
-	       (elf->e_type == ET_EXEC || elf->e_type == ET_DYN) && elf->e_phentsize == sizeof(Elf64_Phdr);
+	return !memcmp(elf->e_ident, ELFMAG, SELFMAG) && elf->e_ident[EI_CLASS] == ELFCLASS64 &&
+	       elf->e_machine == EM_X86_64 && (elf->e_type == ET_EXEC || elf->e_type == ET_DYN) &&
+	       elf->e_phentsize == sizeof(Elf64_Phdr);
 }
 
 /* Extracts the interpreter from a script's first line; false if the file is no script. */

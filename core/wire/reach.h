@@ -7,11 +7,11 @@
 #include <stdbool.h>
 
 enum gpubpf_reach {
-	GPUBPF_REACHED,            /* calls go through libc's functions; also the value for unknown files */
-	GPUBPF_STATIC,             /* statically linked */
-	GPUBPF_OTHER_LIBC,         /* linked with another libc than glibc, whose dynamic linker cannot load
+	GPUBPF_REACHED,    /* calls go through libc's functions; also the value for unknown files */
+	GPUBPF_STATIC,     /* statically linked */
+	GPUBPF_OTHER_LIBC, /* linked with another libc than glibc, whose dynamic linker cannot load
 				    * our library */
-	GPUBPF_OWN_CALLS,          /* makes system calls directly, as Go does */
+	GPUBPF_OWN_CALLS,  /* makes system calls directly, as Go does */
 };
 
 /* Classifies a file, or the interpreter of a script. */

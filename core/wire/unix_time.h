@@ -16,7 +16,8 @@ static inline uint64_t gpubpf_unix_offset_ns(void)
 
 	clock_gettime(CLOCK_REALTIME, &unix_time);
 	clock_gettime(CLOCK_MONOTONIC, &monotonic);
-	return (uint64_t)(unix_time.tv_sec - monotonic.tv_sec) * 1000000000ull + (uint64_t)(unix_time.tv_nsec - monotonic.tv_nsec);
+	return (uint64_t)(unix_time.tv_sec - monotonic.tv_sec) * 1000000000ull +
+	       (uint64_t)(unix_time.tv_nsec - monotonic.tv_nsec);
 }
 
 #endif

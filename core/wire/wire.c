@@ -161,5 +161,5 @@ void gpubpf_put_bytes(struct gpubpf_writer *w, const void *data, size_t size)
 void gpubpf_writer_finish(struct gpubpf_writer *w)
 {
 	free(w->data);
-	*w = (struct gpubpf_writer){0};
+	*w = (struct gpubpf_writer){ 0 };
 }

@@ -16,7 +16,7 @@ struct gpubpf_reader {
 	bool failed;
 };
 
-struct gpubpf_writer {         /* data grows by realloc(); failed: out of memory */
+struct gpubpf_writer { /* data grows by realloc(); failed: out of memory */
 	uint8_t *data;
 	size_t size, room;
 	bool failed;
@@ -45,6 +45,6 @@ void gpubpf_put_u64(struct gpubpf_writer *w, uint64_t v);
 void gpubpf_put_str(struct gpubpf_writer *w, const char *s);
 void gpubpf_put_bytes(struct gpubpf_writer *w, const void *data, size_t size);
 void gpubpf_put_raw(struct gpubpf_writer *w, const void *data, size_t size); /* without a length */
-void gpubpf_writer_finish(struct gpubpf_writer *w); /* frees the data */
+void gpubpf_writer_finish(struct gpubpf_writer *w);                          /* frees the data */
 
 #endif

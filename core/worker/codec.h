@@ -19,23 +19,23 @@ struct gpubpf_job_request {
 	enum gpubpf_job_kind kind;
 	char target[16];
 	struct gpubpf_target_opts opts;
-	struct gpubpf_image image;             /* INSPECT, INJECT, QUERY. If the image has a digest, the request omits
+	struct gpubpf_image image;       /* INSPECT, INJECT, QUERY. If the image has a digest, the request omits
 						* its data, and the worker uses the last packet of
 						* type GPUBPF_JOB_IMAGE */
-	struct gpubpf_device_caps caps;        /* INSPECT, BUILD, QUERY */
-	struct gpubpf_lower_job job;           /* EMIT, INJECT */
-	struct gpubpf_twin_image pieces;       /* BUILD */
+	struct gpubpf_device_caps caps;  /* INSPECT, BUILD, QUERY */
+	struct gpubpf_lower_job job;     /* EMIT, INJECT */
+	struct gpubpf_twin_image pieces; /* BUILD */
 };
 
 struct gpubpf_result {
 	enum gpubpf_job_kind kind;
-	int32_t status;                        /* 0 or -errno; after an error only diag and log follow */
+	int32_t status; /* 0 or -errno; after an error only diag and log follow */
 	struct gpubpf_diag diag;
-	struct gpubpf_blob blob;               /* EMIT */
-	struct gpubpf_kernel_info *kernels;    /* INSPECT */
+	struct gpubpf_blob blob;            /* EMIT */
+	struct gpubpf_kernel_info *kernels; /* INSPECT */
 	uint32_t nkernels;
-	struct gpubpf_twin_image twin;         /* INJECT, BUILD, QUERY */
-	const char *log;                       /* BUILD; never NULL after reading */
+	struct gpubpf_twin_image twin; /* INJECT, BUILD, QUERY */
+	const char *log;               /* BUILD; never NULL after reading */
 };
 
 /* Appends to *w. 0, or -ENOMEM, or -EINVAL if the structure cannot be encoded. */

@@ -30,8 +30,8 @@ static bool insn_op_ok(const struct gpubpf_insn *insn)
 	case GPUBPF_INSN_ATOMIC:
 		return insn->op < GPUBPF_NATOMIC && insn->width >= 4;
 	case GPUBPF_INSN_IMM64:
-		return insn->op == GPUBPF_IMM_CONST || insn->op == GPUBPF_IMM_MAP ||
-		       insn->op == GPUBPF_IMM_MAP_VALUE || insn->op == GPUBPF_IMM_FUNC || insn->op == GPUBPF_IMM_STACK;
+		return insn->op == GPUBPF_IMM_CONST || insn->op == GPUBPF_IMM_MAP || insn->op == GPUBPF_IMM_MAP_VALUE ||
+		       insn->op == GPUBPF_IMM_FUNC || insn->op == GPUBPF_IMM_STACK;
 	default:
 		return true;
 	}
@@ -58,8 +58,7 @@ static bool insn_width_ok(const struct gpubpf_insn *insn)
 /* Checks again what the decoder of core/model/insn.c guarantees, because the worker does not trust the sender. */
 static bool insn_ok(const struct job_codec *j, const struct gpubpf_insn *insn)
 {
-	bool map = insn->kind == GPUBPF_INSN_IMM64 &&
-		   (insn->op == GPUBPF_IMM_MAP || insn->op == GPUBPF_IMM_MAP_VALUE);
+	bool map = insn->kind == GPUBPF_INSN_IMM64 && (insn->op == GPUBPF_IMM_MAP || insn->op == GPUBPF_IMM_MAP_VALUE);
 
 	if (insn->kind > GPUBPF_INSN_HI || insn->dst >= GPUBPF_NREGS || insn->src > 15)
 		return false;
@@ -391,7 +390,7 @@ static void codec_job_caps(struct gpubpf_codec *c, struct gpubpf_lower_job *job)
 
 void gpubpf_codec_job(struct gpubpf_codec *c, struct gpubpf_lower_job *job)
 {
-	struct gpubpf_unit scratch = {0}, *unit = &scratch;
+	struct gpubpf_unit scratch = { 0 }, *unit = &scratch;
 	struct gpubpf_site_desc *sites;
 
 	if (c->w)

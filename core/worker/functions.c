@@ -39,7 +39,8 @@ static bool read_type(Dwarf_Die *of, struct gpubpf_param *param)
 		encoding = DW_ATE_address;
 	}
 	param->kind = encoding == DW_ATE_address ? GPUBPF_PARAM_POINTER :
-		      encoding == DW_ATE_float ? GPUBPF_PARAM_FLOAT : GPUBPF_PARAM_INT;
+		      encoding == DW_ATE_float   ? GPUBPF_PARAM_FLOAT :
+						   GPUBPF_PARAM_INT;
 	param->size = param->align = size;
 	if (dwarf_diename(&type))
 		snprintf(param->type, sizeof(param->type), "%s", dwarf_diename(&type));
@@ -53,7 +54,8 @@ static void add_param(struct gpubpf_function *f, Dwarf_Die *die)
 	struct gpubpf_param param = { .bytes_off = UINT32_MAX };
 	const char *name = dwarf_diename(die);
 
-	if (!f->whole || f->nparams == GPUBPF_FUNCTION_PARAMS || !dwarf_hasattr(die, DW_AT_location) || !read_type(die, &param)) {
+	if (!f->whole || f->nparams == GPUBPF_FUNCTION_PARAMS || !dwarf_hasattr(die, DW_AT_location) ||
+	    !read_type(die, &param)) {
 		f->whole = false;
 		return;
 	}

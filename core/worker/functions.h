@@ -18,13 +18,13 @@ struct gpubpf_function {
 	uint64_t address;
 	struct gpubpf_param params[GPUBPF_FUNCTION_PARAMS]; /* the leading parameters that are numbers or pointers */
 	uint32_t nparams;
-	bool whole;                    /* the function has no other parameters */
-	bool returns;                  /* the type of its result is known; `result`: its bytes, 0 for void */
+	bool whole;   /* the function has no other parameters */
+	bool returns; /* the type of its result is known; `result`: its bytes, 0 for void */
 	uint32_t result;
 };
 
 struct gpubpf_functions {
-	struct gpubpf_function *list;  /* malloc'd */
+	struct gpubpf_function *list; /* malloc'd */
 	size_t n;
 };
 

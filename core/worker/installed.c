@@ -13,16 +13,16 @@
 
 /* relative to the folder of a library, of a program, or of a test in a build tree */
 static const char *const workers[] = {
-	"", "core/worker/", "../core/worker/", "../../core/worker/", "hooks/", "../hooks/", "../../hooks/",
-	"gpubpf/", "../libexec/gpubpf/", "../../libexec/gpubpf/", NULL,
+	"",          "core/worker/", "../core/worker/", "../../core/worker/", "hooks/",
+	"../hooks/", "../../hooks/", "gpubpf/",         "../libexec/gpubpf/", "../../libexec/gpubpf/",
+	NULL,
 };
 static const char *const probes[] = {
-	"examples/probes", "../examples/probes", "../../examples/probes",
+	"examples/probes",        "../examples/probes",        "../../examples/probes",
 	"../share/gpubpf/probes", "../../share/gpubpf/probes", NULL,
 };
 static const char *const agents[] = {
-	"hooks/", "../hooks/", "../../hooks/",
-	"gpubpf/", "../" GPUBPF_LIBDIR "/gpubpf/", NULL,
+	"hooks/", "../hooks/", "../../hooks/", "gpubpf/", "../" GPUBPF_LIBDIR "/gpubpf/", NULL,
 };
 
 /*

@@ -24,18 +24,18 @@
 #define DEFAULT_MEMORY (4ull << 30)
 
 struct gpubpf_worker {
-	pthread_mutex_t lock;         /* one job at a time */
-	pthread_mutex_t pid_lock;     /* protects pid, and keeps the process from being reaped while it is signalled */
+	pthread_mutex_t lock;     /* one job at a time */
+	pthread_mutex_t pid_lock; /* protects pid, and keeps the process from being reaped while it is signalled */
 	_Atomic bool cancelled;
 	char path[PATH_MAX];
 	char identity[PATH_MAX + 64];
-	char cache_dir[PATH_MAX];     /* "" none */
+	char cache_dir[PATH_MAX]; /* "" none */
 	uint32_t timeout_ms;
 	uint64_t memory;
 	bool one_job;
-	pid_t pid;                    /* 0: not running */
-	bool busy;                    /* it runs a job; pid_lock protects busy and jobs */
-	uint32_t jobs;                /* jobs that its process has run */
+	pid_t pid;                                 /* 0: not running */
+	bool busy;                                 /* it runs a job; pid_lock protects busy and jobs */
+	uint32_t jobs;                             /* jobs that its process has run */
 	uint8_t image_digest[GPUBPF_IMAGE_DIGEST]; /* digest of the image that the process holds, if has_image */
 	bool has_image;
 	int sock;
@@ -45,8 +45,8 @@ struct gpubpf_worker {
 
 /* An answer from the worker or the cache; the result points into it. */
 struct answer {
-	struct gpubpf_job_packet packet;  /* from the worker */
-	void *cached;                 /* from the cache */
+	struct gpubpf_job_packet packet; /* from the worker */
+	void *cached;                    /* from the cache */
 	struct gpubpf_pool pool;
 	struct gpubpf_result res;
 };
@@ -191,13 +191,11 @@ static int report_death(struct gpubpf_worker *w, int err, struct gpubpf_diag *di
 		return -ECANCELED;
 	}
 	if (err == -ETIMEDOUT) {
-		gpubpf_diag_set(diag, GPUBPF_E_TIMEOUT, GPUBPF_NOPC, "%s did not answer within %u ms", name,
-				w->timeout_ms);
+		gpubpf_diag_set(diag, GPUBPF_E_TIMEOUT, GPUBPF_NOPC, "%s did not answer within %u ms", name, w->timeout_ms);
 		return err;
 	}
 	if (err == -EBADMSG)
-		gpubpf_diag_set(diag, GPUBPF_E_PROTOCOL, GPUBPF_NOPC, "%s sent a malformed answer",
-				name);
+		gpubpf_diag_set(diag, GPUBPF_E_PROTOCOL, GPUBPF_NOPC, "%s sent a malformed answer", name);
 	else if (WIFSIGNALED(status))
 		gpubpf_diag_set(diag, GPUBPF_E_WORKER_DIED, GPUBPF_NOPC, "%s died of signal %d (%s)", name,
 				WTERMSIG(status), strsignal(WTERMSIG(status)));
@@ -229,8 +227,11 @@ static int exchange(struct gpubpf_worker *w, const struct gpubpf_job_request *re
 {
 	enum gpubpf_job_kind kind = req->kind;
 	struct gpubpf_job_packet job = {
-		.type = kind, .seq = ++w->seq, .timeout_ms = w->timeout_ms,
-		.data = bytes->data, .size = bytes->size,
+		.type = kind,
+		.seq = ++w->seq,
+		.timeout_ms = w->timeout_ms,
+		.data = bytes->data,
+		.size = bytes->size,
 	};
 	int err = send_image(w, &req->image);
 
@@ -252,8 +253,7 @@ static int exchange(struct gpubpf_worker *w, const struct gpubpf_job_request *re
  * memory ran out, a new process gets the job.
  */
 static int run_in_worker(struct gpubpf_worker *w, const struct gpubpf_job_request *req,
-			 const struct gpubpf_writer *bytes,
-			 struct answer *a, struct gpubpf_diag *diag)
+			 const struct gpubpf_writer *bytes, struct answer *a, struct gpubpf_diag *diag)
 {
 	bool fresh;
 	int err;
@@ -286,8 +286,8 @@ static bool from_cache(struct gpubpf_worker *w, enum gpubpf_job_kind kind, const
 	if (!w->cache_dir[0])
 		return false;
 	a->cached = gpubpf_result_cache_get(w->cache_dir, key, &size);
-	return a->cached && gpubpf_result_decode(a->cached, size, &a->pool, &a->res) == 0 &&
-	       a->res.kind == kind && a->res.status == 0;
+	return a->cached && gpubpf_result_decode(a->cached, size, &a->pool, &a->res) == 0 && a->res.kind == kind &&
+	       a->res.status == 0;
 }
 
 void gpubpf_worker_cache_use(const struct gpubpf_worker *w, uint64_t *hits, uint64_t *misses)
@@ -297,10 +297,9 @@ void gpubpf_worker_cache_use(const struct gpubpf_worker *w, uint64_t *hits, uint
 }
 
 /* Answers from the cache, else from the worker. On success a->res is a checked result of this kind with status 0. */
-static int run_job(struct gpubpf_worker *w, const struct gpubpf_job_request *req, struct answer *a,
-		   struct gpubpf_diag *diag)
+static int run_job(struct gpubpf_worker *w, const struct gpubpf_job_request *req, struct answer *a, struct gpubpf_diag *diag)
 {
-	struct gpubpf_writer bytes = {0};
+	struct gpubpf_writer bytes = { 0 };
 	uint8_t key[GPUBPF_RESULT_CACHE_KEY];
 	int err = gpubpf_job_request_encode(req, &bytes);
 
@@ -317,7 +316,7 @@ static int run_job(struct gpubpf_worker *w, const struct gpubpf_job_request *req
 		if (!err && a->res.status == 0 && w->cache_dir[0]) { /* refusals are not cached */
 			w->misses++;
 			gpubpf_result_cache_put(w->cache_dir, key, a->packet.data, a->packet.size,
-						 GPUBPF_RESULT_CACHE_BOUND);
+						GPUBPF_RESULT_CACHE_BOUND);
 		}
 	} else {
 		w->hits++;
@@ -369,7 +368,7 @@ int gpubpf_worker_emit(struct gpubpf_worker *worker, const char *target, const s
 		       const struct gpubpf_target_opts *opts, struct gpubpf_blob *out, struct gpubpf_diag *diag)
 {
 	struct gpubpf_job_request req = { .kind = GPUBPF_JOB_EMIT, .opts = *opts, .job = *job };
-	struct answer a = {0};
+	struct answer a = { 0 };
 	int err;
 
 	snprintf(req.target, sizeof(req.target), "%s", target);
@@ -433,7 +432,7 @@ int gpubpf_worker_inspect(struct gpubpf_worker *worker, const char *target, cons
 			  uint32_t *nkernels, struct gpubpf_diag *diag)
 {
 	struct gpubpf_job_request req = { .kind = GPUBPF_JOB_INSPECT, .image = *image, .caps = *caps };
-	struct answer a = {0};
+	struct answer a = { 0 };
 	int err;
 
 	snprintf(req.target, sizeof(req.target), "%s", target);
@@ -461,13 +460,11 @@ static int copy_lists(const struct gpubpf_twin_image *from, uint32_t nsites, str
 	for (uint32_t i = 0; i < from->nrefused; i++)
 		if (from->refused[i].site >= nsites)
 			return gpubpf_diag_set(diag, GPUBPF_E_PROTOCOL, GPUBPF_NOPC,
-					       "the worker refused site %u, which does not exist",
-					       from->refused[i].site);
+					       "the worker refused site %u, which does not exist", from->refused[i].site);
 	for (uint32_t i = 0; i < from->ntwins; i++)
 		if (from->twins[i] >= nsites)
 			return gpubpf_diag_set(diag, GPUBPF_E_PROTOCOL, GPUBPF_NOPC,
-					       "the worker made a twin of site %u, which does not exist",
-					       from->twins[i]);
+					       "the worker made a twin of site %u, which does not exist", from->twins[i]);
 	out->refused = malloc(from->nrefused * sizeof(*out->refused) + 1);
 	out->twins = malloc(from->ntwins * sizeof(*out->twins) + 1);
 	if (!out->refused || !out->twins)
@@ -482,7 +479,7 @@ static int copy_lists(const struct gpubpf_twin_image *from, uint32_t nsites, str
 static int copy_twin(const struct gpubpf_twin_image *from, uint32_t nsites, struct gpubpf_twin_image *out,
 		     struct gpubpf_diag *diag)
 {
-	struct gpubpf_twin_image twin = {0};
+	struct gpubpf_twin_image twin = { 0 };
 	int err = copy_lists(from, nsites, &twin, diag);
 
 	for (uint32_t i = 0; i < from->npieces && !err; i++) {
@@ -503,7 +500,7 @@ int gpubpf_worker_query(struct gpubpf_worker *worker, const char *target, const 
 			const struct gpubpf_device_caps *caps, struct gpubpf_twin_image *out, struct gpubpf_diag *diag)
 {
 	struct gpubpf_job_request req = { .kind = GPUBPF_JOB_QUERY, .image = *image, .caps = *caps };
-	struct answer a = {0};
+	struct answer a = { 0 };
 	int err;
 
 	snprintf(req.target, sizeof(req.target), "%s", target);
@@ -519,7 +516,7 @@ int gpubpf_worker_inject(struct gpubpf_worker *worker, const char *target, const
 			 struct gpubpf_twin_image *out, struct gpubpf_diag *diag)
 {
 	struct gpubpf_job_request req = { .kind = GPUBPF_JOB_INJECT, .image = *image, .opts = *opts, .job = *job };
-	struct answer a = {0};
+	struct answer a = { 0 };
 	int err;
 
 	snprintf(req.target, sizeof(req.target), "%s", target);
@@ -531,11 +528,11 @@ int gpubpf_worker_inject(struct gpubpf_worker *worker, const char *target, const
 }
 
 int gpubpf_worker_build(struct gpubpf_worker *builder, const struct gpubpf_device_caps *caps,
-			const struct gpubpf_twin_image *pieces, struct gpubpf_twin_image *out,
-			char *log, size_t log_size, struct gpubpf_diag *diag)
+			const struct gpubpf_twin_image *pieces, struct gpubpf_twin_image *out, char *log,
+			size_t log_size, struct gpubpf_diag *diag)
 {
 	struct gpubpf_job_request req = { .kind = GPUBPF_JOB_BUILD, .caps = *caps, .pieces = *pieces };
-	struct answer a = {0};
+	struct answer a = { 0 };
 	int err;
 
 	if (log_size)

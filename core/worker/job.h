@@ -21,23 +21,23 @@
 #include "core/target.h"
 
 enum gpubpf_job_kind {
-	GPUBPF_JOB_EMIT = 1,     /* target, lower job -> blob (prog dump, conformance) */
-	GPUBPF_JOB_INSPECT = 2,  /* target, image -> kernels */
-	GPUBPF_JOB_INJECT = 3,   /* target, image, lower job -> twin pieces */
-	GPUBPF_JOB_BUILD = 4,    /* a vendor's compiler or assembler: device name, pieces, options -> vendor binary */
-	GPUBPF_JOB_QUERY = 5,    /* target, image -> a query: a piece that the caller passes to BUILD before the target
+	GPUBPF_JOB_EMIT = 1,    /* target, lower job -> blob (prog dump, conformance) */
+	GPUBPF_JOB_INSPECT = 2, /* target, image -> kernels */
+	GPUBPF_JOB_INJECT = 3,  /* target, image, lower job -> twin pieces */
+	GPUBPF_JOB_BUILD = 4,   /* a vendor's compiler or assembler: device name, pieces, options -> vendor binary */
+	GPUBPF_JOB_QUERY = 5,   /* target, image -> a query: a piece that the caller passes to BUILD before the target
 				  * reads the image; or no piece */
 };
 
-struct gpubpf_worker;        /* a worker, whose process starts with the first job */
+struct gpubpf_worker; /* a worker, whose process starts with the first job */
 
 struct gpubpf_worker_opts {
 	enum gpubpf_worker_kind kind; /* which program, found by gpubpf_worker_find() */
-	const char *path;        /* NULL, or the path of a program to run instead */
-	uint32_t timeout_ms;     /* limit for one job; 0: 60,000 */
-	uint64_t memory;         /* bytes of address space; 0: 4 GiB */
-	const char *cache_dir;   /* NULL: no cache on disk */
-	bool one_job;            /* a new process for each job */
+	const char *path;             /* NULL, or the path of a program to run instead */
+	uint32_t timeout_ms;          /* limit for one job; 0: 60,000 */
+	uint64_t memory;              /* bytes of address space; 0: 4 GiB */
+	const char *cache_dir;        /* NULL: no cache on disk */
+	bool one_job;                 /* a new process for each job */
 };
 
 int gpubpf_worker_create(const struct gpubpf_worker_opts *opts, struct gpubpf_worker **worker);
@@ -78,7 +78,7 @@ int gpubpf_worker_inject(struct gpubpf_worker *worker, const char *target, const
  * loads, and refuses the twins that the compiler rejects.
  */
 int gpubpf_worker_build(struct gpubpf_worker *builder, const struct gpubpf_device_caps *caps,
-			const struct gpubpf_twin_image *pieces, struct gpubpf_twin_image *out,
-			char *log, size_t log_size, struct gpubpf_diag *diag);
+			const struct gpubpf_twin_image *pieces, struct gpubpf_twin_image *out, char *log,
+			size_t log_size, struct gpubpf_diag *diag);
 
 #endif

@@ -10,11 +10,11 @@
 
 struct gpubpf_line_row {
 	uint64_t address;
-	uint32_t line;                 /* from this address to the next row; 0: none */
-	uint32_t order;                /* position in the line tables, in order of reading */
-	uint32_t file;                 /* index in files[] + 1; 0: starts are not recorded, or no statement starts at
+	uint32_t line;  /* from this address to the next row; 0: none */
+	uint32_t order; /* position in the line tables, in order of reading */
+	uint32_t file;  /* index in files[] + 1; 0: starts are not recorded, or no statement starts at
 					* this row */
-	uint64_t copy;                 /* debug-information offset of the inlined function that contains the row; 0:
+	uint64_t copy;  /* debug-information offset of the inlined function that contains the row; 0:
 					* none */
 };
 
@@ -77,7 +77,8 @@ static void add_start(struct gpubpf_lines *lines, struct gpubpf_line_row *to, Dw
  */
 static void add_table(struct gpubpf_lines *lines, Dwarf_Lines *table, size_t n, bool starts, Dwarf_Die *unit)
 {
-	struct gpubpf_line_row *rows = n < UINT32_MAX - lines->n ? realloc(lines->rows, (lines->n + n) * sizeof(*rows)) : NULL;
+	struct gpubpf_line_row *rows = n < UINT32_MAX - lines->n ? realloc(lines->rows, (lines->n + n) * sizeof(*rows)) :
+								   NULL;
 
 	if (!rows)
 		return;
@@ -195,8 +196,10 @@ int gpubpf_lines_starts(const struct gpubpf_lines *lines, uint64_t from, uint64_
 	}
 	qsort(rows, nrows, sizeof(*rows), by_line);
 	for (size_t i = 0; i < nrows; i++)
-		if (!i || rows[i].file != rows[i - 1].file || rows[i].line != rows[i - 1].line || rows[i].copy != rows[i - 1].copy)
-			list[nstarts++] = (struct gpubpf_line_start){ rows[i].address, lines->files[rows[i].file - 1], rows[i].line };
+		if (!i || rows[i].file != rows[i - 1].file || rows[i].line != rows[i - 1].line ||
+		    rows[i].copy != rows[i - 1].copy)
+			list[nstarts++] = (struct gpubpf_line_start){ rows[i].address, lines->files[rows[i].file - 1],
+								      rows[i].line };
 	qsort(list, nstarts, sizeof(*list), by_address);
 	free(rows);
 	*starts = list;

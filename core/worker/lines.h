@@ -12,8 +12,8 @@
 struct gpubpf_line_row;
 
 struct gpubpf_lines {
-	struct gpubpf_line_row *rows;  /* malloc'd, sorted by address */
-	char **files;                  /* malloc'd: paths of source files as passed to the compiler; only after
+	struct gpubpf_line_row *rows; /* malloc'd, sorted by address */
+	char **files;                 /* malloc'd: paths of source files as passed to the compiler; only after
 					* gpubpf_lines_read_starts() */
 	size_t n, nfiles;
 };

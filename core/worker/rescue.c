@@ -97,7 +97,7 @@ static int copy_from(const struct gpubpf_device_ops *ops, uint32_t number, void 
 int main(int argc, char **argv)
 {
 	const struct gpubpf_device_ops *ops = argc == 2 ? gpubpf_device_find(argv[1]) : NULL;
-	struct gpubpf_reason why = {0};
+	struct gpubpf_reason why = { 0 };
 	struct stat st;
 	void *mirror;
 	sigset_t none;
@@ -111,8 +111,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "gpubpf-rescue: no such backend here\n");
 		return 1;
 	}
-	if (fstat(GPUBPF_RESCUE_MIRROR, &st) < 0 || (mirror = mmap(NULL, st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED,
-								   GPUBPF_RESCUE_MIRROR, 0)) == MAP_FAILED) {
+	if (fstat(GPUBPF_RESCUE_MIRROR, &st) < 0 ||
+	    (mirror = mmap(NULL, st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, GPUBPF_RESCUE_MIRROR, 0)) == MAP_FAILED) {
 		fprintf(stderr, "gpubpf-rescue: the mirror: %s\n", strerror(errno));
 		return 1;
 	}

@@ -28,7 +28,8 @@ void gpubpf_result_cache_key(const char *identity, const void *job, size_t size,
 }
 
 /* Digest of the key and the content, so that a file renamed to another key is invalid. */
-static void digest(const uint8_t key[GPUBPF_RESULT_CACHE_KEY], const void *data, size_t size, uint8_t out[SHA256_DIGEST_SIZE])
+static void digest(const uint8_t key[GPUBPF_RESULT_CACHE_KEY], const void *data, size_t size,
+		   uint8_t out[SHA256_DIGEST_SIZE])
 {
 	struct sha256_ctx ctx;
 

@@ -32,7 +32,7 @@ int __lsan_is_turned_off(void)
 struct server {
 	int fd;
 	const struct gpubpf_serve_ops *ops;
-	struct gpubpf_job_packet image;  /* the last GPUBPF_JOB_IMAGE packet, for jobs whose image has no data */
+	struct gpubpf_job_packet image; /* the last GPUBPF_JOB_IMAGE packet, for jobs whose image has no data */
 	char log[LOG_SIZE];
 };
 
@@ -66,8 +66,10 @@ static int check_places(const struct gpubpf_target_info *target, const struct gp
 static int check_limits(const struct gpubpf_lower_job *job, struct gpubpf_diag *diag)
 {
 	const struct gpubpf_limits limits = {
-		.name = job->caps->name, .atomic_bytes = job->caps->bits & GPUBPF_CAP_ATOMIC64 ? 8 : 4,
-		.stack = GPUBPF_STACK_SIZE, .frames = GPUBPF_MAX_FRAMES,
+		.name = job->caps->name,
+		.atomic_bytes = job->caps->bits & GPUBPF_CAP_ATOMIC64 ? 8 : 4,
+		.stack = GPUBPF_STACK_SIZE,
+		.frames = GPUBPF_MAX_FRAMES,
 	};
 
 	for (uint32_t i = 0; i < job->nsites; i++) {
@@ -92,8 +94,7 @@ static int validate(const struct gpubpf_target_info *target, const struct gpubpf
 	return target->ops->validate(piece, req->job.caps, diag);
 }
 
-static int emit(const struct gpubpf_target_info *target, const struct gpubpf_job_request *req,
-		struct gpubpf_result *res)
+static int emit(const struct gpubpf_target_info *target, const struct gpubpf_job_request *req, struct gpubpf_result *res)
 {
 	struct gpubpf_twin_piece piece = { .kind = target->output };
 	int err;
@@ -115,8 +116,7 @@ static bool lists_all_places(const struct gpubpf_target_info *target, const stru
 {
 	const uint32_t ends = GPUBPF_SITE_BIT(EXIT) | GPUBPF_SITE_BIT(BLOCK_END);
 	uint32_t requested = req->image.places | GPUBPF_SITE_BIT(ENTRY) | GPUBPF_SITE_BIT(EXIT);
-	uint32_t supported = gpubpf_target_places(target, &req->caps) & requested &
-			     gpubpf_places_of(GPUBPF_WHERE_KERNEL);
+	uint32_t supported = gpubpf_target_places(target, &req->caps) & requested & gpubpf_places_of(GPUBPF_WHERE_KERNEL);
 	uint32_t listed = 0;
 
 	for (uint32_t i = 0; i < info->nplaces; i++)
@@ -126,8 +126,7 @@ static bool lists_all_places(const struct gpubpf_target_info *target, const stru
 	return info->flags & GPUBPF_KINFO_FUNCTION || info->reason[0] || !(supported & ~listed);
 }
 
-static int inspect(const struct gpubpf_target_info *target, const struct gpubpf_job_request *req,
-		   struct gpubpf_result *res)
+static int inspect(const struct gpubpf_target_info *target, const struct gpubpf_job_request *req, struct gpubpf_result *res)
 {
 	int err = target->ops->inspect(&req->image, &req->caps, &res->kernels, &res->nkernels, &res->diag);
 
@@ -139,7 +138,8 @@ static int inspect(const struct gpubpf_target_info *target, const struct gpubpf_
 		if (!all)
 			snprintf(info->reason, sizeof(info->reason),
 				 "%s supports places that it does not list: a bug of "
-				 "gpubpf; please report it", target->name);
+				 "gpubpf; please report it",
+				 target->name);
 	}
 	for (uint32_t i = 0; !err && target->machine && i < res->nkernels; i++)
 		for (uint32_t k = 0; k < res->kernels[i].nplaces; k++) {
@@ -151,8 +151,7 @@ static int inspect(const struct gpubpf_target_info *target, const struct gpubpf_
 	return err;
 }
 
-static int inject(const struct gpubpf_target_info *target, const struct gpubpf_job_request *req,
-		  struct gpubpf_result *res)
+static int inject(const struct gpubpf_target_info *target, const struct gpubpf_job_request *req, struct gpubpf_result *res)
 {
 	int err = check_places(target, &req->job, &res->diag);
 
@@ -200,8 +199,8 @@ static int run(struct server *s, const struct gpubpf_job_request *req, struct gp
 	}
 	target = find_target(s->ops, req->target);
 	if (!target) {
-		gpubpf_diag_set(&res->diag, GPUBPF_E_TARGET_LACKS, GPUBPF_NOPC,
-				"this worker has no target %s", req->target);
+		gpubpf_diag_set(&res->diag, GPUBPF_E_TARGET_LACKS, GPUBPF_NOPC, "this worker has no target %s",
+				req->target);
 		return -EOPNOTSUPP;
 	}
 	return run_target(target, req, res);
@@ -216,7 +215,7 @@ static void result_finish(struct gpubpf_result *res)
 
 static int answer(struct server *s, const struct gpubpf_job_packet *job, const struct gpubpf_result *res)
 {
-	struct gpubpf_writer w = {0};
+	struct gpubpf_writer w = { 0 };
 	struct gpubpf_job_packet out = { .type = job->type | GPUBPF_JOB_ANSWER, .seq = job->seq };
 	int err = gpubpf_result_encode(res, &w);
 
@@ -316,13 +315,13 @@ static void receive_image(struct server *s, struct gpubpf_job_packet *packet)
 {
 	gpubpf_job_packet_finish(&s->image);
 	s->image = *packet;
-	*packet = (struct gpubpf_job_packet){0};
+	*packet = (struct gpubpf_job_packet){ 0 };
 }
 
 int gpubpf_worker_serve(int fd, const struct gpubpf_serve_ops *ops)
 {
 	static struct server server;
-	struct gpubpf_job_packet packet = {0};
+	struct gpubpf_job_packet packet = { 0 };
 	struct gpubpf_diag diag;
 	int n, err = 0;
 

@@ -14,7 +14,7 @@
 #define MAX_SPARE_JOBS 100       /* then the process ends, because vendors' compilers leak memory with each job */
 
 struct spare {
-	pid_t owner, pid;            /* owner: the process that stored it; a fork of that process must not use it */
+	pid_t owner, pid; /* owner: the process that stored it; a fork of that process must not use it */
 	int sock;
 	uint32_t jobs;
 	uint64_t memory;

@@ -10,8 +10,8 @@
 struct gpubpf_spare {
 	pid_t pid;
 	int sock;
-	uint32_t jobs;               /* jobs that it has run */
-	uint64_t memory;             /* limit of its address space, in bytes */
+	uint32_t jobs;   /* jobs that it has run */
+	uint64_t memory; /* limit of its address space, in bytes */
 	const char *path;
 };
 

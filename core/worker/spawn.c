@@ -19,7 +19,7 @@ extern char **environ;
 
 void gpubpf_worker_identity(const char *path, char *buf, size_t size)
 {
-	struct stat st = {0};
+	struct stat st = { 0 };
 
 	stat(path, &st);
 	snprintf(buf, size, "%s %lld %lld.%09ld", path, (long long)st.st_size, (long long)st.st_mtim.tv_sec,

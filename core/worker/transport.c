@@ -48,10 +48,12 @@ static int send_with_fd(int sock, const struct wire_packet *wire, int fd)
 	union {
 		char room[CMSG_SPACE(sizeof(int))];
 		struct cmsghdr align;
-	} control = {0};
+	} control = { 0 };
 	struct msghdr msg = {
-		.msg_iov = &iov, .msg_iovlen = 1,
-		.msg_control = control.room, .msg_controllen = sizeof(control.room),
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = control.room,
+		.msg_controllen = sizeof(control.room),
 	};
 	struct cmsghdr *cmsg = CMSG_FIRSTHDR(&msg);
 	ssize_t n;
@@ -108,8 +110,8 @@ static int map_sealed(int fd, struct gpubpf_job_packet *packet)
 
 static bool header_ok(const struct wire_packet *wire, ssize_t n)
 {
-	return n == sizeof(*wire) && wire->hdr.magic == GPUBPF_MSG_MAGIC &&
-	       wire->hdr.major == GPUBPF_MSG_MAJOR && wire->hdr.length == sizeof(wire->timeout_ms);
+	return n == sizeof(*wire) && wire->hdr.magic == GPUBPF_MSG_MAGIC && wire->hdr.major == GPUBPF_MSG_MAJOR &&
+	       wire->hdr.length == sizeof(wire->timeout_ms);
 }
 
 /* Returns the descriptor of the message; -1: it has none, or several, which are closed. */
@@ -146,8 +148,10 @@ static int recv_now(int sock, struct gpubpf_job_packet *packet)
 		struct cmsghdr align;
 	} control;
 	struct msghdr msg = {
-		.msg_iov = &iov, .msg_iovlen = 1,
-		.msg_control = control.room, .msg_controllen = sizeof(control.room),
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = control.room,
+		.msg_controllen = sizeof(control.room),
 	};
 	ssize_t n = recvmsg(sock, &msg, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
 	int fd, err;

@@ -16,10 +16,10 @@
 #define GPUBPF_JOB_MAX (1ull << 30) /* bytes of an encoded job or result */
 
 struct gpubpf_job_packet {
-	uint16_t type;        /* enum gpubpf_job_kind, with GPUBPF_JOB_ANSWER set in a result; or GPUBPF_JOB_IMAGE */
+	uint16_t type; /* enum gpubpf_job_kind, with GPUBPF_JOB_ANSWER set in a result; or GPUBPF_JOB_IMAGE */
 	uint32_t seq;
 	uint32_t timeout_ms;
-	const void *data;     /* mapped; gpubpf_job_packet_finish() unmaps */
+	const void *data; /* mapped; gpubpf_job_packet_finish() unmaps */
 	size_t size;
 };
 

@@ -29,7 +29,7 @@ static bool folder_path(const char *folder, char path[PATH_MAX])
  * thread. */
 struct access {
 	const char *folder, *key;
-	const void *from;          /* data to write; NULL: read */
+	const void *from; /* data to write; NULL: read */
 	void **data;
 	size_t max, *size;
 	int err;

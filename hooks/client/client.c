@@ -130,7 +130,8 @@ static void handle_message(struct gpubpf_packet *packet)
 
 static bool is_answer(enum gpubpf_msg type)
 {
-	return type == GPUBPF_MSG_ARENA || type == GPUBPF_MSG_TWIN_DONE || type == GPUBPF_MSG_STACK_DONE || type == GPUBPF_MSG_READ_DONE;
+	return type == GPUBPF_MSG_ARENA || type == GPUBPF_MSG_TWIN_DONE || type == GPUBPF_MSG_STACK_DONE ||
+	       type == GPUBPF_MSG_READ_DONE;
 }
 
 /* Read one packet from the tool. 0, or the error that ends the session. */
@@ -143,7 +144,8 @@ static int read_one(int fd, void *buf)
 	if (poll(&p, 1, -1) < 0)
 		return errno == EINTR ? 0 : -errno;
 	pthread_mutex_lock(&gpubpf_client.lock);
-	err = gpubpf_client.sock == fd && gpubpf_socket_is_own() ? gpubpf_msg_recv(fd, MSG_DONTWAIT, buf, &packet) : -EBADF;
+	err = gpubpf_client.sock == fd && gpubpf_socket_is_own() ? gpubpf_msg_recv(fd, MSG_DONTWAIT, buf, &packet) :
+								   -EBADF;
 	if (!err)
 		gpubpf_wait_budget_resume();
 	if (!err && packet.type == GPUBPF_MSG_TWIN_DONE && gpubpf_client.pending_twins)
@@ -212,8 +214,8 @@ static int start_reader(void)
 	return err;
 }
 
-int gpubpf_client_request(enum gpubpf_msg type, const struct gpubpf_writer *payload, const int *fds,
-		       uint32_t nfds, struct gpubpf_request **request)
+int gpubpf_client_request(enum gpubpf_msg type, const struct gpubpf_writer *payload, const int *fds, uint32_t nfds,
+			  struct gpubpf_request **request)
 {
 	struct gpubpf_request *r = calloc(1, sizeof(*r));
 	int err;

@@ -23,34 +23,34 @@ struct gpubpf_client_handlers {
 	/* Map pages [offset, offset + size) of the arena from `fd`, and close `fd`. False on failure, with errno
 	 * set. */
 	bool (*share)(int fd, uint64_t offset, uint64_t size);
-	void (*pull)(uint32_t device, uint32_t asked);   /* update that device's mirror; asked: the request's number */
-	void (*hold)(uint32_t ms);                       /* pause launches for `ms` ms, copy all maps, send HELD */
-	bool (*has_copied_arena)(void);                  /* does an arena outside host memory exist? */
+	void (*pull)(uint32_t device, uint32_t asked); /* update that device's mirror; asked: the request's number */
+	void (*hold)(uint32_t ms);                     /* pause launches for `ms` ms, copy all maps, send HELD */
+	bool (*has_copied_arena)(void);                /* does an arena outside host memory exist? */
 	void (*copy_all_at_exit)(void);
-	void (*reset_child)(void);                       /* in the child of a fork: drop the parent's devices */
+	void (*reset_child)(void); /* in the child of a fork: drop the parent's devices */
 };
 
 /* Join the session; the adapter of each runtime calls it once, all with the same handlers. 0 or -ENOENT. */
 int gpubpf_session_join(const char *backend, const struct gpubpf_client_handlers *handlers);
-void gpubpf_session_rejoin(void);                   /* in the child of a fork: join once; else costs one load */
+void gpubpf_session_rejoin(void); /* in the child of a fork: join once; else costs one load */
 /* Before the process exits: request that the tool reads the rings, and wait up to 1 s for its answer. Acts once per
  * process. Waits for no lock and allocates no memory. */
 void gpubpf_session_flush_rings(void);
 bool gpubpf_session_up(void);
-bool gpubpf_session_enabled(void);                  /* is the session up, and does the tool allow twins? */
-struct gpubpf_kernel_table *gpubpf_session_kernel_table(void);    /* NULL before the first session */
+bool gpubpf_session_enabled(void);                             /* is the session up, and does the tool allow twins? */
+struct gpubpf_kernel_table *gpubpf_session_kernel_table(void); /* NULL before the first session */
 uint32_t gpubpf_session_process(void);
 uint32_t gpubpf_session_wait_ms(void);
-const char *gpubpf_session_strerror(int err);       /* text for an -errno of the functions below */
+const char *gpubpf_session_strerror(int err); /* text for an -errno of the functions below */
 /* The user's selection of launches to probe: every sample-th launch; the first `first` probeable ones (0: all). */
 uint64_t gpubpf_session_sample(void);
 uint64_t gpubpf_session_first(void);
-uint32_t gpubpf_session_flags(void);           /* enum gpubpf_welcome_flags */
+uint32_t gpubpf_session_flags(void); /* enum gpubpf_welcome_flags */
 
 /* Send a request; the first one starts the reader thread. *request holds a reference for the caller, who waits with
  * gpubpf_request_wait(). Each reference, also of gpubpf_request_hold(), ends with gpubpf_request_drop(). */
-int gpubpf_client_request(enum gpubpf_msg type, const struct gpubpf_writer *payload, const int *fds,
-		       uint32_t nfds, struct gpubpf_request **request);
+int gpubpf_client_request(enum gpubpf_msg type, const struct gpubpf_writer *payload, const int *fds, uint32_t nfds,
+			  struct gpubpf_request **request);
 /* May a twin request be sent now? False at the limit of pending requests, or if the tool does not read its socket. */
 bool gpubpf_client_can_request(void);
 int gpubpf_client_notify(enum gpubpf_msg type, const struct gpubpf_writer *payload);
@@ -74,18 +74,18 @@ uint64_t gpubpf_wait_budget_begin(void);
 void gpubpf_wait_budget_end(void);
 void gpubpf_wait_budget_suspend(void);
 bool gpubpf_wait_budget_is_suspended(void);
-bool gpubpf_wait_budget_is_left(void);                    /* may a launch wait now? */
+bool gpubpf_wait_budget_is_left(void); /* may a launch wait now? */
 void gpubpf_wait_budget_resume(void);
-void gpubpf_wait_budget_exempt(bool exempt);           /* true: waits of this thread do not use the budget */
+void gpubpf_wait_budget_exempt(bool exempt); /* true: waits of this thread do not use the budget */
 
 /* kernel_table.c: counters of one kernel name on one device, shared with the tool (`shared`) and private to this
  * process */
 struct gpubpf_kernel_entry {
 	struct gpubpf_kernel_entry *next;
 	struct gpubpf_kernel_row *shared;
-	atomic_uint_fast64_t number;                /* index of the next launch, from 0 */
-	atomic_uint_fast64_t admitted;                 /* launches that --first N has admitted */
-	uint64_t copied_launches;                           /* launches that the copy of the maps in progress covers */
+	atomic_uint_fast64_t number;   /* index of the next launch, from 0 */
+	atomic_uint_fast64_t admitted; /* launches that --first N has admitted */
+	uint64_t copied_launches;      /* launches that the copy of the maps in progress covers */
 	uint32_t generation, device;
 	const char *backend;
 	char name[];

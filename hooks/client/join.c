@@ -45,7 +45,7 @@ static int connect_to(const char *path)
 
 static int send_hello(int fd, const char *backend)
 {
-	struct gpubpf_writer w = {0};
+	struct gpubpf_writer w = { 0 };
 	char *exe = calloc(1, PATH_MAX);
 	int err;
 
@@ -68,8 +68,7 @@ static int map_table(struct gpubpf_packet *packet)
 
 	if (packet->lost)
 		return -EMFILE;
-	if (packet->nfds != 1 ||
-	    gpubpf_memfd_size(packet->fds[0], 2 * sizeof(*table)) < (int64_t)sizeof(*table))
+	if (packet->nfds != 1 || gpubpf_memfd_size(packet->fds[0], 2 * sizeof(*table)) < (int64_t)sizeof(*table))
 		return -EPROTO;
 	table = mmap(NULL, sizeof(*table), PROT_READ | PROT_WRITE, MAP_SHARED, packet->fds[0], 0);
 	if (table == MAP_FAILED)
@@ -94,8 +93,8 @@ static int receive_welcome(int fd)
 	err = gpubpf_socket_receive(fd, buf, &packet, gpubpf_now_ns() + JOIN_NS);
 	if (err < 0)
 		goto out;
-	err = packet.type == GPUBPF_MSG_WELCOME && packet.seq == 1 ?
-		gpubpf_welcome_parse(&packet.payload, &welcome) : -EPROTO;
+	err = packet.type == GPUBPF_MSG_WELCOME && packet.seq == 1 ? gpubpf_welcome_parse(&packet.payload, &welcome) :
+								     -EPROTO;
 	if (!err) {
 		gpubpf_client.welcome = welcome;
 		err = map_table(&packet);
@@ -185,7 +184,8 @@ static void report_sealed(void)
 
 	if (nr > 0 && gpubpf_lockdown_allows_stderr(nr))
 		gpubpf_log_stderr("a seccomp filter forbids system call %d to this process, which probing needs; its "
-				"kernels run unprobed; allow the call in that filter", nr);
+				  "kernels run unprobed; allow the call in that filter",
+				  nr);
 }
 
 /* Does an installed seccomp filter kill the process for one of the agent's system calls? If so, seals the session. */
@@ -227,6 +227,6 @@ int gpubpf_session_join(const char *backend, const struct gpubpf_client_handlers
 		report_sealed();
 	else if (err < 0)
 		gpubpf_log_once("no session at %s (%s); kernels run unprobed", path,
-				 err == -EPERM ? "another user's process listens there" : strerrordesc_np(-err));
+				err == -EPERM ? "another user's process listens there" : strerrordesc_np(-err));
 	return gpubpf_session_up() ? 0 : -ENOENT;
 }

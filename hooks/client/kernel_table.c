@@ -39,7 +39,7 @@ static struct gpubpf_kernel_row *allocate_row(const char *name, const char *back
 	if (i >= GPUBPF_KERNEL_TABLE_ROWS) {
 		if (table && i == GPUBPF_KERNEL_TABLE_ROWS) /* i counts on beyond the limit, so one agent reports */
 			gpubpf_log_once("more than %d kernels: %s and later ones are not counted",
-					 GPUBPF_KERNEL_TABLE_ROWS, name);
+					GPUBPF_KERNEL_TABLE_ROWS, name);
 		return calloc(1, sizeof(*k));
 	}
 	k = &table->kernel[i];
@@ -74,8 +74,7 @@ static struct gpubpf_kernel_entry *create(const char *name, const char *backend,
 
 static bool matches(const struct gpubpf_kernel_entry *entry, uint32_t generation, const char *backend, uint32_t device)
 {
-	return entry->generation == generation && entry->device == device &&
-	       !strcmp(entry->backend, backend);
+	return entry->generation == generation && entry->device == device && !strcmp(entry->backend, backend);
 }
 
 void gpubpf_kernel_table_note_launched(struct gpubpf_kernel_entry *entry)

@@ -34,7 +34,7 @@ static void stop_reader(uint64_t deadline)
 /* Send the request that the tool reads the rings. The caller holds the client's lock. */
 static bool send_read(struct gpubpf_request *r)
 {
-	const struct gpubpf_writer nothing = {0};
+	const struct gpubpf_writer nothing = { 0 };
 
 	gpubpf_assert_held(&gpubpf_client.lock);
 	if (!gpubpf_session_up() || !gpubpf_socket_is_own())
@@ -56,8 +56,8 @@ void gpubpf_session_flush_rings(void)
 	bool sent;
 
 	if (gpubpf_client.reader != getpid() || !(gpubpf_client.welcome.flags & GPUBPF_WELCOME_READS) ||
-	    gpubpf_session_sealed() || gpubpf_wait_budget_is_suspended() ||
-	    atomic_exchange(&asked, true) || pthread_mutex_trylock(&gpubpf_client.lock))
+	    gpubpf_session_sealed() || gpubpf_wait_budget_is_suspended() || atomic_exchange(&asked, true) ||
+	    pthread_mutex_trylock(&gpubpf_client.lock))
 		return;
 	sent = send_read(&last);
 	pthread_mutex_unlock(&gpubpf_client.lock);
@@ -79,7 +79,8 @@ static void seal(int nr)
 
 	if (gpubpf_session_up())
 		gpubpf_log_once("the program's seccomp filter forbids system call %d, which probing needs; kernels "
-				 "run unprobed from now on", nr);
+				"run unprobed from now on",
+				nr);
 	else
 		gpubpf_session_set_forbidden(nr);
 	if (gpubpf_session_set_sealed())

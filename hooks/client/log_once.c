@@ -61,7 +61,7 @@ static bool first_time(const char *text)
 
 static bool send_note(const char *text)
 {
-	struct gpubpf_writer w = {0};
+	struct gpubpf_writer w = { 0 };
 	int err;
 
 	if (!gpubpf_session_up())
@@ -76,7 +76,7 @@ static bool send_note(const char *text)
  * another file that the program has opened with this number. */
 static void write_line(const char *line, size_t size)
 {
-	const struct timespec at_once = {0};
+	const struct timespec at_once = { 0 };
 	sigset_t pipe, pending, before;
 
 	if (!standard_error.st_ino || !gpubpf_same_file(STDERR_FILENO, &standard_error))

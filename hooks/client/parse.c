@@ -26,7 +26,7 @@ static char *get_text(struct gpubpf_reader *r)
 
 int gpubpf_welcome_parse(struct gpubpf_reader *r, struct gpubpf_welcome *welcome)
 {
-	struct gpubpf_welcome w = {0};
+	struct gpubpf_welcome w = { 0 };
 
 	w.process = gpubpf_get_u32(r);
 	w.wait_ms = gpubpf_get_u32(r);
@@ -43,7 +43,7 @@ int gpubpf_welcome_parse(struct gpubpf_reader *r, struct gpubpf_welcome *welcome
 
 int gpubpf_arena_parse(struct gpubpf_reader *r, uint32_t device, bool has_fd, struct gpubpf_arena_answer *a)
 {
-	*a = (struct gpubpf_arena_answer){0};
+	*a = (struct gpubpf_arena_answer){ 0 };
 	if (gpubpf_get_u32(r) != device)
 		return -EPROTO;
 	a->size = gpubpf_get_u64(r);
@@ -60,7 +60,7 @@ void gpubpf_twin_finish(struct gpubpf_twin_answer *answer)
 {
 	free(answer->options);
 	free(answer->entries);
-	*answer = (struct gpubpf_twin_answer){0};
+	*answer = (struct gpubpf_twin_answer){ 0 };
 }
 
 static void parse_entry(struct gpubpf_reader *r, struct gpubpf_twin_entry *e)
@@ -75,7 +75,7 @@ static void parse_entry(struct gpubpf_reader *r, struct gpubpf_twin_entry *e)
 
 int gpubpf_twin_parse(struct gpubpf_reader *r, struct gpubpf_twin_answer *answer)
 {
-	struct gpubpf_twin_answer a = {0};
+	struct gpubpf_twin_answer a = { 0 };
 
 	a.kind = gpubpf_get_u32(r);
 	a.options = get_text(r);

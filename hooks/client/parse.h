@@ -13,7 +13,7 @@ struct gpubpf_welcome {
 
 struct gpubpf_arena_answer {
 	uint64_t size, layout_hash;
-	char reason[240];          /* not "": why the device cannot be probed */
+	char reason[240]; /* not "": why the device cannot be probed */
 };
 
 struct gpubpf_twin_answer {
@@ -25,9 +25,9 @@ struct gpubpf_twin_answer {
 		uint64_t id;
 		uint32_t flags, nparams;
 	} *entries;
-	char reason[240];          /* if n is 0: why the whole image has no twins */
+	char reason[240]; /* if n is 0: why the whole image has no twins */
 	uint64_t compile_ns;
-	bool is_cached;                /* the session has cached the image under its identity */
+	bool is_cached; /* the session has cached the image under its identity */
 };
 
 /* 0, -EPROTO or -ENOMEM; on failure all allocations are freed. Ignores trailing bytes, which newer minor versions

@@ -19,7 +19,7 @@ struct gpubpf_request {
 	struct gpubpf_request *next;
 	uint32_t seq;
 	atomic_int users;
-	atomic_int outcome;   /* 0: waiting, 1: answered, -EPIPE: the session ended */
+	atomic_int outcome; /* 0: waiting, 1: answered, -EPIPE: the session ended */
 	struct gpubpf_packet packet;
 	void *bytes;
 };
@@ -30,7 +30,7 @@ extern struct gpubpf_client_state {
 	int sock;
 	struct stat identity; /* the socket's: the application may close it and reuse its number */
 	struct gpubpf_kernel_table *_Atomic table;
-	const char *backend;  /* name of the runtime whose adapter joined first */
+	const char *backend;                                     /* name of the runtime whose adapter joined first */
 	_Atomic(const struct gpubpf_client_handlers *) handlers; /* the launch path's; set before the first join */
 	struct gpubpf_welcome welcome;
 	pthread_mutex_t lock; /* protects the members below */
@@ -38,16 +38,16 @@ extern struct gpubpf_client_state {
 	struct gpubpf_request *waiting;
 	uint32_t seq, pending_twins; /* pending_twins: twin requests without an answer, including those that no thread waits for */
 	bool reading;
-	atomic_int reader;    /* process id of the process that has the reader thread */
+	atomic_int reader; /* process id of the process that has the reader thread */
 	atomic_int reader_tid;
-	atomic_int end;       /* STAYING; LEAVING: the reader does the work at exit; LEFT: it has */
+	atomic_int end; /* STAYING; LEAVING: the reader does the work at exit; LEFT: it has */
 } gpubpf_client;
 
 /* End the session and report `why` to the user; NULL: already reported. The caller holds the client's lock. */
 void gpubpf_client_end_session(const char *why);
 
 /* socket.c. Calls with a deadline (gpubpf_now_ns() time) return 0, -ETIMEDOUT or another -errno. */
-bool gpubpf_socket_is_own(void);  /* Is the descriptor still the agent's socket? */
+bool gpubpf_socket_is_own(void); /* Is the descriptor still the agent's socket? */
 int gpubpf_socket_wait(int fd, short events, uint64_t deadline_ns);
 int gpubpf_socket_send(int fd, enum gpubpf_msg type, uint32_t seq, const struct gpubpf_writer *payload, const int *fds,
 		       uint32_t nfds);

@@ -32,8 +32,8 @@ int gpubpf_socket_wait(int fd, short events, uint64_t deadline_ns)
 	}
 }
 
-int gpubpf_socket_send(int fd, enum gpubpf_msg type, uint32_t seq, const struct gpubpf_writer *payload,
-		       const int *fds, uint32_t nfds)
+int gpubpf_socket_send(int fd, enum gpubpf_msg type, uint32_t seq, const struct gpubpf_writer *payload, const int *fds,
+		       uint32_t nfds)
 {
 	uint64_t deadline = gpubpf_wait_budget_is_suspended() ? 0 : gpubpf_now_ns() + SEND_NS;
 	int err;

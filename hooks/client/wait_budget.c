@@ -12,9 +12,9 @@
 
 static struct {
 	pthread_mutex_t lock;
-	uint32_t waiting;       /* number of threads that wait now */
-	uint64_t since_ns;      /* when `waiting` last became nonzero */
-	uint64_t spent_ns;      /* ns of the budget that earlier waits used */
+	uint32_t waiting;  /* number of threads that wait now */
+	uint64_t since_ns; /* when `waiting` last became nonzero */
+	uint64_t spent_ns; /* ns of the budget that earlier waits used */
 	atomic_bool is_suspended;
 } wait_budget = { .lock = PTHREAD_MUTEX_INITIALIZER };
 

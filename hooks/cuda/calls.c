@@ -61,8 +61,9 @@ CUresult cuModuleGetFunction(CUfunction *f, CUmodule module, const char *name)
 CUresult cuLibraryLoadData(CUlibrary *library, const void *image, int *jit, void **jit_values, unsigned njit,
 			   int *options, void **values, unsigned n)
 {
-	CUresult error = cuda_next_init() ? cuda_next.cuLibraryLoadData(library, image, jit, jit_values, njit, options,
-									 values, n) : CUDA_ERROR_NOT_FOUND;
+	CUresult error = cuda_next_init() ?
+				 cuda_next.cuLibraryLoadData(library, image, jit, jit_values, njit, options, values, n) :
+				 CUDA_ERROR_NOT_FOUND;
 
 	if (!error)
 		cuda_module_add(*library, true, image, false, __builtin_return_address(0));
@@ -73,7 +74,8 @@ CUresult cuLibraryLoadFromFile(CUlibrary *library, const char *path, int *jit, v
 			       int *options, void **values, unsigned n)
 {
 	CUresult error = cuda_next_init() ? cuda_next.cuLibraryLoadFromFile(library, path, jit, jit_values, njit,
-									     options, values, n) : CUDA_ERROR_NOT_FOUND;
+									    options, values, n) :
+					    CUDA_ERROR_NOT_FOUND;
 
 	if (!error)
 		cuda_module_add(*library, true, path, true, __builtin_return_address(0));
@@ -170,7 +172,8 @@ CUresult cuFuncSetCacheConfig(CUfunction f, int config)
 CUresult cuKernelSetCacheConfig(CUkernel kernel, int config, CUdevice device)
 {
 	CUresult error = cuda_next_init() && cuda_next.cuKernelSetCacheConfig ?
-				 cuda_next.cuKernelSetCacheConfig(kernel, config, device) : CUDA_ERROR_NOT_FOUND;
+				 cuda_next.cuKernelSetCacheConfig(kernel, config, device) :
+				 CUDA_ERROR_NOT_FOUND;
 
 	if (!error)
 		record_cache_config(kernel, config);

@@ -19,7 +19,7 @@ static struct {
 /* Contexts used with the deprecated cuCtxAttach(). */
 struct attached {
 	struct gpubpf_handle base;
-	atomic_int extra_refs;       /* references in addition to the creator's */
+	atomic_int extra_refs; /* references in addition to the creator's */
 };
 
 static struct gpubpf_handles attachments = GPUBPF_HANDLES_INIT;
@@ -126,7 +126,8 @@ CUresult cuCtxDetach(CUcontext context)
 CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
 {
 	CUresult error = cuda_next_init() && cuda_next.cuDevicePrimaryCtxRetain ?
-				 cuda_next.cuDevicePrimaryCtxRetain(context, device) : CUDA_ERROR_NOT_FOUND;
+				 cuda_next.cuDevicePrimaryCtxRetain(context, device) :
+				 CUDA_ERROR_NOT_FOUND;
 
 	if (!error && device >= 0 && device < MAX_DEVICES) {
 		atomic_store(&primary[device].context, *context);

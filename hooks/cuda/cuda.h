@@ -43,13 +43,13 @@ struct cuda_kernel_node {
 	CUfunction f;
 	unsigned gx, gy, gz, bx, by, bz, shared;
 	void **params, **extra;
-	CUkernel kernel;             /* version 2: the kernel if f is NULL */
+	CUkernel kernel; /* version 2: the kernel if f is NULL */
 	CUcontext context;
 };
 
 /* CUgraphNodeParams: a node of any type */
 struct cuda_any_node {
-	int type;                    /* 0: kernel */
+	int type; /* 0: kernel */
 	int reserved[3];
 	union {
 		long long room[29];
@@ -104,23 +104,23 @@ struct cuda_next {
 /* driver.c: filled on the first use of the driver; false without a driver */
 bool cuda_next_init(void);
 extern struct cuda_next cuda_next;
-extern struct cuda_driver cuda_direct; /* driver entry points for the agent's own calls; they bypass the hooks */
-extern const char *cuda_missing_function;    /* a required function that an old driver lacks; NULL: none */
+extern struct cuda_driver cuda_direct;    /* driver entry points for the agent's own calls; they bypass the hooks */
+extern const char *cuda_missing_function; /* a required function that an old driver lacks; NULL: none */
 /* lookup.c: the agent's function for a driver symbol, or NULL */
 void *cuda_hook_find(const char *symbol);
 
 /* module.c: images and the functions loaded from them */
 struct cuda_module {
-	struct gpubpf_handle base;   /* CUmodule or CUlibrary; dead once unloaded */
+	struct gpubpf_handle base; /* CUmodule or CUlibrary; dead once unloaded */
 	bool library;
 	/* not NULL: this module is that library's in one context, and ends with the library */
 	const struct cuda_module *of;
-	CUcontext context;           /* NULL: all contexts */
+	CUcontext context; /* NULL: all contexts */
 	struct gpubpf_kept image;
 	struct gpubpf_kept code;     /* the loaded machine code, if `image` is the PTX from which it was compiled */
 	uint64_t number;             /* number of its image, unique in the process */
 	char from[256];              /* file that contains the image, or else the loading file; "": unknown */
-	pthread_mutex_t handle_lock;        /* held while an agent thread passes base.handle to the driver */
+	pthread_mutex_t handle_lock; /* held while an agent thread passes base.handle to the driver */
 };
 
 #define CUDA_ATTRIBUTES 16           /* CUfunction_attributes from 0 to 15 are copied to twins */
@@ -128,20 +128,20 @@ struct cuda_module {
 
 /* Each function is a program of the launch path: its twin contains it and its callees. */
 struct cuda_function {
-	struct gpubpf_handle base;   /* CUfunction or CUkernel; dead once its module or context ends */
+	struct gpubpf_handle base; /* CUfunction or CUkernel; dead once its module or context ends */
 	struct cuda_module *module;
-	bool is_kernel;              /* the handle is a CUkernel */
-	CUcontext context;           /* NULL: all contexts */
-	struct gpubpf_users users;   /* launches that use it; the last one releases its twins */
+	bool is_kernel;            /* the handle is a CUkernel */
+	CUcontext context;         /* NULL: all contexts */
+	struct gpubpf_users users; /* launches that use it; the last one releases its twins */
 	struct gpubpf_hook_program *program;
 	struct gpubpf_hook_kernel *kernel;
 	/* not NULL: the CUkernel of this CUfunction, whose record has the settings (attributes, cache config) */
 	_Atomic(struct cuda_function *) settings_owner;
 	atomic_int attribute[CUDA_ATTRIBUTES]; /* values that the application set, or CUDA_UNSET */
-	atomic_int cache_config;     /* value that the application set, or CUDA_UNSET */
+	atomic_int cache_config;               /* value that the application set, or CUDA_UNSET */
 };
 
-bool cuda_active(void);              /* is a session connected? The first call joins it. */
+bool cuda_active(void); /* is a session connected? The first call joins it. */
 /* file: `image` is a path. caller: an address in the code that loads the module. */
 void cuda_module_add(void *handle, bool library, const void *image, bool file, const void *caller);
 /* Add the library's module in the current context, unless it has a record. */
@@ -197,8 +197,8 @@ char *cuda_jit_ptx(const void *image, size_t size, size_t *text_size);
 
 /* twin_load.c, twin_kernel.c */
 struct cuda_twin_handle {
-	struct gpubpf_handle base;   /* the handle is f until the twin is unloaded */
-	CUfunction f, flat;          /* flat: the twin's variant for 1-D launches outside graphs, or NULL */
+	struct gpubpf_handle base; /* the handle is f until the twin is unloaded */
+	CUfunction f, flat;        /* flat: the twin's variant for 1-D launches outside graphs, or NULL */
 	CUcontext context;
 	CUdeviceptr launch, pid;     /* addresses of words that a launch writes in stream order; 0: not used */
 	CUdeviceptr clock;           /* address of the word with the clock's offset in ns; 0: not used */
@@ -207,13 +207,13 @@ struct cuda_twin_handle {
 	atomic_int attribute[CUDA_ATTRIBUTES]; /* values that the agent set on the twin */
 	atomic_int cache_config;
 	struct gpubpf_hook_fit fit;
-	int registers[2];            /* registers per GPU thread: of the original, of the twin */
+	int registers[2]; /* registers per GPU thread: of the original, of the twin */
 	enum gpubpf_compiled_by compiled_by;
-	int unit_registers;           /* registers of a multiprocessor */
+	int unit_registers; /* registers of a multiprocessor */
 	/* bytes of static shared memory of the twin; limit of dynamic shared memory for a launch; < 0: unknown */
 	int shared, max_added_shared;
-	_Atomic uintptr_t stream;    /* stream of the first launch that wrote `launch`, plus 1; 0: none */
-	atomic_bool is_in_graph;            /* a graph may contain the twin */
+	_Atomic uintptr_t stream; /* stream of the first launch that wrote `launch`, plus 1; 0: none */
+	atomic_bool is_in_graph;  /* a graph may contain the twin */
 };
 extern const struct gpubpf_hook_ops cuda_hook_ops;
 /* The record of the twin with this handle; NULL: not a twin's handle. */
@@ -229,11 +229,11 @@ struct cuda_call {
 	CUfunction f;
 	unsigned grid[3], block[3], shared;
 	CUstream stream;
-	bool per_thread;              /* stream 0 means the per-thread default stream */
-	bool node;                    /* the call adds a graph node and launches nothing; there is no stream */
-	const void *arguments;        /* passed to run() */
+	bool per_thread;       /* stream 0 means the per-thread default stream */
+	bool node;             /* the call adds a graph node and launches nothing; there is no stream */
+	const void *arguments; /* passed to run() */
 	CUresult (*run)(const struct cuda_call *c, CUfunction f);
-	CUcontext context;            /* context that the graph node specifies, or NULL */
+	CUcontext context; /* context that the graph node specifies, or NULL */
 };
 /* The application looked up the function: prefetch its twin in the function's context, or in the current one. */
 void cuda_function_prefetch(void *handle);

@@ -136,9 +136,9 @@ char *cuda_link_text(char *first, const struct cuda_link_input *inputs, bool (*i
 CUresult cuLinkAddData_v2(CUlinkState state, int type, void *data, size_t size, const char *name, unsigned n,
 			  int *options, void **values)
 {
-	CUresult error = cuda_next_init() && cuda_next.cuLinkAddData_v2
-				 ? cuda_next.cuLinkAddData_v2(state, type, data, size, name, n, options, values)
-				 : CUDA_ERROR_NOT_FOUND;
+	CUresult error = cuda_next_init() && cuda_next.cuLinkAddData_v2 ?
+				 cuda_next.cuLinkAddData_v2(state, type, data, size, name, n, options, values) :
+				 CUDA_ERROR_NOT_FOUND;
 
 	if (!error && type == INPUT_PTX)
 		cuda_link_input(state, type, data, size);
@@ -148,7 +148,8 @@ CUresult cuLinkAddData_v2(CUlinkState state, int type, void *data, size_t size, 
 CUresult cuLinkAddFile_v2(CUlinkState state, int type, const char *path, unsigned n, int *options, void **values)
 {
 	CUresult error = cuda_next_init() && cuda_next.cuLinkAddFile_v2 ?
-			 cuda_next.cuLinkAddFile_v2(state, type, path, n, options, values) : CUDA_ERROR_NOT_FOUND;
+				 cuda_next.cuLinkAddFile_v2(state, type, path, n, options, values) :
+				 CUDA_ERROR_NOT_FOUND;
 
 	if (!error && type == INPUT_PTX)
 		cuda_link_file(state, type, path);

@@ -8,7 +8,7 @@
 /* A call that adds or sets one kernel node; `next` is the driver's function, and the other members its arguments. */
 struct node {
 	const struct cuda_kernel_node *kernel;
-	bool v2;                     /* version 2 of the call: `kernel` has all members */
+	bool v2; /* version 2 of the call: `kernel` has all members */
 	CUresult (*next)(const struct node *n, const struct cuda_kernel_node *kernel);
 	CUgraphNode *made, node;
 	CUgraph graph;
@@ -121,8 +121,7 @@ CUresult cuGraphExecKernelNodeSetParams(CUgraphExec ready, CUgraphNode node, con
 {
 	struct node n = { kernel, false, exec_v1, .node = node, .ready = ready };
 
-	return cuda_next_init() && cuda_next.cuGraphExecKernelNodeSetParams ? add_or_set_node(&n) :
-	       CUDA_ERROR_NOT_FOUND;
+	return cuda_next_init() && cuda_next.cuGraphExecKernelNodeSetParams ? add_or_set_node(&n) : CUDA_ERROR_NOT_FOUND;
 }
 
 CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec ready, CUgraphNode node, const struct cuda_kernel_node *kernel)
@@ -130,7 +129,7 @@ CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec ready, CUgraphNode node, 
 	struct node n = { kernel, true, exec_v2, .node = node, .ready = ready };
 
 	return cuda_next_init() && cuda_next.cuGraphExecKernelNodeSetParams_v2 ? add_or_set_node(&n) :
-	       CUDA_ERROR_NOT_FOUND;
+										 CUDA_ERROR_NOT_FOUND;
 }
 
 /* ---- node calls for all types: the agent passes the driver a copy of the parameters that names the twin ---- */
@@ -176,18 +175,19 @@ static CUresult handle_any_node(struct node *n)
 	return add_or_set_node(n);
 }
 
-CUresult cuGraphAddNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *deps, size_t ndeps,
-			struct cuda_any_node *any)
+CUresult cuGraphAddNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *deps, size_t ndeps, struct cuda_any_node *any)
 {
 	struct node n = { .any = any, .next_any = add_any, .made = node, .graph = graph, .deps = deps, .ndeps = ndeps };
 
 	return cuda_next_init() && cuda_next.cuGraphAddNode ? handle_any_node(&n) : CUDA_ERROR_NOT_FOUND;
 }
 
-CUresult cuGraphAddNode_v2(CUgraphNode *node, CUgraph graph, const CUgraphNode *deps, const void *edges,
-			   size_t ndeps, struct cuda_any_node *any)
+CUresult cuGraphAddNode_v2(CUgraphNode *node, CUgraph graph, const CUgraphNode *deps, const void *edges, size_t ndeps,
+			   struct cuda_any_node *any)
 {
-	struct node n = { .any = any, .next_any = add_any_v2, .made = node, .graph = graph, .deps = deps, .ndeps = ndeps, .edges = edges };
+	struct node n = {
+		.any = any, .next_any = add_any_v2, .made = node, .graph = graph, .deps = deps, .ndeps = ndeps, .edges = edges
+	};
 
 	return cuda_next_init() && cuda_next.cuGraphAddNode_v2 ? handle_any_node(&n) : CUDA_ERROR_NOT_FOUND;
 }
@@ -240,7 +240,8 @@ static const struct cuda_twin_handle *twin_of(CUresult error, const struct cuda_
 CUresult cuGraphKernelNodeGetParams(CUgraphNode node, struct cuda_kernel_node *kernel)
 {
 	CUresult error = cuda_next_init() && cuda_next.cuGraphKernelNodeGetParams ?
-				 cuda_next.cuGraphKernelNodeGetParams(node, kernel) : CUDA_ERROR_NOT_FOUND;
+				 cuda_next.cuGraphKernelNodeGetParams(node, kernel) :
+				 CUDA_ERROR_NOT_FOUND;
 	const struct cuda_twin_handle *t = twin_of(error, kernel);
 
 	if (t)
@@ -251,7 +252,8 @@ CUresult cuGraphKernelNodeGetParams(CUgraphNode node, struct cuda_kernel_node *k
 CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode node, struct cuda_kernel_node *kernel)
 {
 	CUresult error = cuda_next_init() && cuda_next.cuGraphKernelNodeGetParams_v2 ?
-				 cuda_next.cuGraphKernelNodeGetParams_v2(node, kernel) : CUDA_ERROR_NOT_FOUND;
+				 cuda_next.cuGraphKernelNodeGetParams_v2(node, kernel) :
+				 CUDA_ERROR_NOT_FOUND;
 	const struct cuda_twin_handle *t = twin_of(error, kernel);
 
 	if (t)

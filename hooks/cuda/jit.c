@@ -21,7 +21,7 @@
 /* an image (machine code) and its PTX text, one after the other in bytes[] */
 struct jit {
 	struct jit *next;
-	size_t size, text_size;  /* text_size: bytes of the PTX, including the NUL */
+	size_t size, text_size; /* text_size: bytes of the PTX, including the NUL */
 	char bytes[];
 };
 
@@ -43,8 +43,7 @@ static bool is_in_range(size_t size, uint64_t offset, uint64_t length)
  * `size` bytes of `names`. */
 static bool is_wanted_section(const char *names, size_t size, uint32_t at)
 {
-	return at < size && memchr(names + at, 0, size - at) &&
-	       !strncmp(names + at, CODE_PREFIX, strlen(CODE_PREFIX)) &&
+	return at < size && memchr(names + at, 0, size - at) && !strncmp(names + at, CODE_PREFIX, strlen(CODE_PREFIX)) &&
 	       gpubpf_plan_matches_now(names + at + strlen(CODE_PREFIX));
 }
 

@@ -6,9 +6,9 @@
 #include "cuda.h"
 
 enum {
-	FUNC_DYNAMIC_SHARED = 8,      /* CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES */
+	FUNC_DYNAMIC_SHARED = 8,         /* CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES */
 	DEFAULT_SHARED_SIZE = 48 * 1024, /* bytes of shared memory that need no FUNC_DYNAMIC_SHARED */
-	NAMED_STREAMS = 2,            /* CU_STREAM_LEGACY and _PER_THREAD: like 0, streams of the current context */
+	NAMED_STREAMS = 2,               /* CU_STREAM_LEGACY and _PER_THREAD: like 0, streams of the current context */
 };
 
 /* ---- does the twin fit? ---- */
@@ -24,7 +24,8 @@ static bool mirror(struct cuda_twin_handle *t, int attribute, int want)
 {
 	if (want == CUDA_UNSET || atomic_load_explicit(&t->attribute[attribute], memory_order_relaxed) == want)
 		return true;
-	if (cuda_next.cuFuncSetAttribute(t->f, attribute, want) || (t->flat && cuda_next.cuFuncSetAttribute(t->flat, attribute, want)))
+	if (cuda_next.cuFuncSetAttribute(t->f, attribute, want) ||
+	    (t->flat && cuda_next.cuFuncSetAttribute(t->flat, attribute, want)))
 		return false;
 	note_setting(t, &t->attribute[attribute], want);
 	return true;
@@ -54,7 +55,8 @@ static bool mirror_attributes(struct cuda_twin_handle *t)
 		if (!mirror(t, i, wanted_value(t, f, i)))
 			return false;
 	if (config != CUDA_UNSET && atomic_load_explicit(&t->cache_config, memory_order_relaxed) != config) {
-		if (cuda_next.cuFuncSetCacheConfig(t->f, config) || (t->flat && cuda_next.cuFuncSetCacheConfig(t->flat, config)))
+		if (cuda_next.cuFuncSetCacheConfig(t->f, config) ||
+		    (t->flat && cuda_next.cuFuncSetCacheConfig(t->flat, config)))
 			return false;
 		note_setting(t, &t->cache_config, config);
 	}
@@ -113,8 +115,7 @@ static int count_multiprocessors(const void *arg)
 		cuda_next.cuStreamGetGreenCtx(f->call->stream, &green);
 	if (!green)
 		return 0;
-	if (!cuda_next.cuGreenCtxGetDevResource ||
-	    cuda_next.cuGreenCtxGetDevResource(green, &r, CUDA_RESOURCE_SM))
+	if (!cuda_next.cuGreenCtxGetDevResource || cuda_next.cuGreenCtxGetDevResource(green, &r, CUDA_RESOURCE_SM))
 		return -1;
 	return r.type == CUDA_RESOURCE_SM && r.sms && (int)r.sms <= f->twin->fit.units ? (int)r.sms : -1;
 }
@@ -175,7 +176,7 @@ static CUcontext context_of(const struct cuda_call *c, const struct cuda_functio
 static bool captured(const struct cuda_call *c)
 {
 	CUresult (*ask)(CUstream, int *) = c->per_thread ? cuda_next.cuStreamIsCapturing_ptsz :
-							    cuda_next.cuStreamIsCapturing;
+							   cuda_next.cuStreamIsCapturing;
 	int status = 0;
 
 	return ask && !ask(c->stream, &status) && status;
@@ -188,7 +189,7 @@ static void warn_of_graphs(void)
 
 	if (!atomic_load_explicit(&warned, memory_order_relaxed) && !atomic_exchange(&warned, true))
 		gpubpf_log_once("in graphs probes read the number of the kernel's last launch outside of "
-				 "graphs");
+				"graphs");
 }
 
 static void warn_of_streams(struct cuda_twin_handle *t, const struct cuda_call *c)
@@ -201,7 +202,7 @@ static void warn_of_streams(struct cuda_twin_handle *t, const struct cuda_call *
 		return;
 	if (!atomic_exchange(&warned, true))
 		gpubpf_log_once("kernels are launched in several streams: where launches of one kernel "
-				 "overlap, its probes may read each other's launch number");
+				"overlap, its probes may read each other's launch number");
 }
 
 /* Is the launch's stream in the twin's context? A default stream belongs to the current context, which may be
@@ -226,8 +227,7 @@ static void write_offset(const struct cuda_call *c, uint64_t offset, struct cuda
 /* Write the twin's words (launch number, process id, clock offset) in stream order before the launch. Not in a capture:
  * the graph must contain only the application's nodes. The device may launch the graph, which allows only kernel nodes,
  * or the application may compare it with another graph. */
-static CUresult write_words(const struct cuda_call *c, const struct gpubpf_hook_launch *l,
-			    struct cuda_twin_handle *t)
+static CUresult write_words(const struct cuda_call *c, const struct gpubpf_hook_launch *l, struct cuda_twin_handle *t)
 {
 	write_word *write = c->per_thread ? cuda_next.cuStreamWriteValue64_ptsz : cuda_next.cuStreamWriteValue64;
 	uint64_t offset = t->clock ? gpubpf_hook_device_clock_offset(l->device) : 0;
@@ -342,8 +342,8 @@ CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, uns
 	return p.next ? cuda_launch(&c) : CUDA_ERROR_NOT_FOUND;
 }
 
-CUresult cuLaunchKernel_ptsz(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
-			     unsigned bz, unsigned shared, CUstream stream, void **params, void **extra)
+CUresult cuLaunchKernel_ptsz(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+			     unsigned shared, CUstream stream, void **params, void **extra)
 {
 	struct kernel_args p = { cuda_next_init() ? cuda_next.cuLaunchKernel_ptsz : NULL, params, extra };
 	struct cuda_call c = { f, { gx, gy, gz }, { bx, by, bz }, shared, stream, true, false, &p, run_kernel };

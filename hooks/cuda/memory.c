@@ -23,9 +23,9 @@ static CUcontext current_context(void)
 static CUresult add_to_context(CUcontext context, CUdeviceptr address, size_t size)
 {
 	if (context)
-		gpubpf_allocation_add(context, false, &(struct gpubpf_allocation){ address, size, GPUBPF_ALLOCATION_DEVICE,
-										   gpubpf_allocation_number(),
-									   gpubpf_allocation_stack() });
+		gpubpf_allocation_add(context, false,
+				      &(struct gpubpf_allocation){ address, size, GPUBPF_ALLOCATION_DEVICE,
+								   gpubpf_allocation_number(), gpubpf_allocation_stack() });
 	return 0;
 }
 
@@ -37,9 +37,9 @@ static CUresult add_to_current(CUdeviceptr address, size_t size)
 /* Record memory that all contexts can access. It ends with the current context. */
 static CUresult add_to_all(const void *memory, size_t size, enum gpubpf_allocation_kind kind)
 {
-	gpubpf_allocation_add(current_context(), true, &(struct gpubpf_allocation){ (uintptr_t)memory, size, kind,
-									    gpubpf_allocation_number(),
-									   gpubpf_allocation_stack() });
+	gpubpf_allocation_add(current_context(), true,
+			      &(struct gpubpf_allocation){ (uintptr_t)memory, size, kind, gpubpf_allocation_number(),
+							   gpubpf_allocation_stack() });
 	return 0;
 }
 

@@ -23,7 +23,8 @@ static void join_session(void)
 
 	is_inactive = err == -EBUSY || cuda_missing_function;
 	if (!err && cuda_missing_function)
-		gpubpf_log_once("the NVIDIA driver is too old: it has no %s; kernels run unprobed until a newer one is installed", cuda_missing_function);
+		gpubpf_log_once("the NVIDIA driver is too old: it has no %s; kernels run unprobed until a newer one is installed",
+				cuda_missing_function);
 }
 
 bool cuda_active(void)
@@ -389,8 +390,8 @@ static struct cuda_function *query_function(void *handle)
 	if (cuda_next.cuKernelGetLibrary && !cuda_next.cuKernelGetLibrary(&library, handle) &&
 	    cuda_next.cuKernelGetName && !cuda_next.cuKernelGetName(&name, handle)) {
 		module = cuda_module_find(library);
-	} else if (cuda_next.cuFuncGetModule && !cuda_next.cuFuncGetModule(&owner, handle) &&
-		   cuda_next.cuFuncGetName && !cuda_next.cuFuncGetName(&name, handle)) {
+	} else if (cuda_next.cuFuncGetModule && !cuda_next.cuFuncGetModule(&owner, handle) && cuda_next.cuFuncGetName &&
+		   !cuda_next.cuFuncGetName(&name, handle)) {
 		is_kernel = false;
 		module = cuda_module_find(owner);
 	}

@@ -65,8 +65,9 @@ static bool is_ptx(input *i)
 	static const char archive[] = "!<arch>";
 
 	if (i->type == INPUT_ANY)
-		return i->size && (i->data[0] == '\t' || i->data[0] == '\n' || i->data[0] == '\r' ||
-				   (i->data[0] >= ' ' && i->data[0] <= '~')) &&
+		return i->size &&
+		       (i->data[0] == '\t' || i->data[0] == '\n' || i->data[0] == '\r' ||
+			(i->data[0] >= ' ' && i->data[0] <= '~')) &&
 		       strncmp(i->data, archive, strlen(archive));
 	return i->type == INPUT_PTX;
 }

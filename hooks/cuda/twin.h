@@ -19,8 +19,8 @@ struct cuda_twin_module {
 	struct cuda_function *original;
 	enum gpubpf_compiled_by compiled_by;
 	uint32_t symbol_mask; /* bit 1 << enum symbol for each symbol that the twin may define */
-	char *text;       /* the twin's PTX, until its kernel is found; NULL: it came as machine code */
-	uint64_t load_ns; /* duration of the module load */
+	char *text;           /* the twin's PTX, until its kernel is found; NULL: it came as machine code */
+	uint64_t load_ns;     /* duration of the module load */
 };
 
 /* twin_compile.c. The caller has made the module's context current. Each returns 0, or -errno with the reason. */

@@ -15,12 +15,13 @@
 
 #include "backends/cuda/wire/twin_format.h"
 
-const char *const cuda_twin_symbols[SYMBOLS] = { "gpubpf_arena", "gpubpf_clock_offset", "gpubpf_kernel", "gpubpf_launch", "gpubpf_pid",
-				       CUDA_FLAT_SUFFIX };
+const char *const cuda_twin_symbols[SYMBOLS] = { "gpubpf_arena",  "gpubpf_clock_offset", "gpubpf_kernel",
+						 "gpubpf_launch", "gpubpf_pid",          CUDA_FLAT_SUFFIX };
 
 int cuda_twin_refuse(struct gpubpf_reason *why, const char *what, const char *name, CUresult error)
 {
-	snprintf(why->text, sizeof(why->text), "%s %.120s%s%s", what, name, *name ? ": " : "", cuda_error(&cuda_direct, error));
+	snprintf(why->text, sizeof(why->text), "%s %.120s%s%s", what, name, *name ? ": " : "",
+		 cuda_error(&cuda_direct, error));
 	return -EINVAL;
 }
 
@@ -157,7 +158,7 @@ int cuda_twin_compile(struct cuda_twin_module *m, const char *text, uint32_t reg
 	log[strcspn(log, "\n")] = 0;
 	m->compiled_by = GPUBPF_BY_RUNTIME;
 	return error ? cuda_twin_refuse(why, "the driver refused the twin:", log, error) :
-	       bind_to_module(m, text, strlen(text), why);
+		       bind_to_module(m, text, strlen(text), why);
 }
 
 int cuda_twin_recompile(struct cuda_twin_module *m, struct gpubpf_reason *why)

@@ -79,7 +79,8 @@ static void find_shared(struct cuda_twin_handle *t, CUdevice device)
 
 	t->max_added_shared = -1;
 	if (cuda_next.cuFuncGetAttribute && !cuda_next.cuFuncGetAttribute(&t->shared, FUNC_SHARED, t->f) &&
-	    !cuda_direct.device_attribute(&all, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, device) && all > t->shared)
+	    !cuda_direct.device_attribute(&all, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, device) &&
+	    all > t->shared)
 		t->max_added_shared = all - t->shared;
 }
 
@@ -110,7 +111,8 @@ static int round_registers(int registers)
 static bool is_as_small(CUfunction flat, CUfunction f)
 {
 	return round_registers(attribute(FUNC_REGISTERS, flat)) <= round_registers(attribute(FUNC_REGISTERS, f)) &&
-	       attribute(FUNC_LOCAL, flat) <= attribute(FUNC_LOCAL, f) && attribute(FUNC_SHARED, flat) <= attribute(FUNC_SHARED, f);
+	       attribute(FUNC_LOCAL, flat) <= attribute(FUNC_LOCAL, f) &&
+	       attribute(FUNC_SHARED, flat) <= attribute(FUNC_SHARED, f);
 }
 
 static void find_flat(struct cuda_twin_module *m, struct cuda_twin_handle *t, const struct gpubpf_hook_twin *what)
@@ -135,7 +137,8 @@ static CUresult find_kernel(struct cuda_twin_module *m, struct cuda_twin_handle 
 	if (!error)
 		error = cuda_direct.ctx_device(&device);
 	if (!error)
-		error = cuda_direct.device_attribute(&t->unit_registers, CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR, device);
+		error = cuda_direct.device_attribute(&t->unit_registers,
+						     CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR, device);
 	if (!error)
 		error = cuda_direct.device_attribute(&t->fit.units, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device);
 	if (!error)
@@ -179,7 +182,8 @@ static bool holds_more(const struct cuda_twin_handle *t, const struct gpubpf_hoo
 
 /* If more blocks of the original than of the twin fit, recompile the PTX with a register limit that allows one more
  * block. Use the result if it is better (holds_more()). */
-static CUresult recompile_for_blocks(struct cuda_twin_module *m, struct cuda_twin_handle *t, const struct gpubpf_hook_twin *what)
+static CUresult recompile_for_blocks(struct cuda_twin_module *m, struct cuda_twin_handle *t,
+				     const struct gpubpf_hook_twin *what)
 {
 	int now = blocks_held(t->f), bytes = attribute(FUNC_LOCAL, t->f), all = t->unit_registers;
 	enum gpubpf_compiled_by by = m->compiled_by;
@@ -203,8 +207,7 @@ static CUresult recompile_for_blocks(struct cuda_twin_module *m, struct cuda_twi
 
 static bool is_compile_cheap(const struct cuda_twin_module *m, uint64_t ns)
 {
-	return m->compiled_by == GPUBPF_BY_RUNTIME ? m->load_ns + ns < MAX_COMPILE_NS :
-	       strlen(m->text) <= MAX_TEXT_SIZE;
+	return m->compiled_by == GPUBPF_BY_RUNTIME ? m->load_ns + ns < MAX_COMPILE_NS : strlen(m->text) <= MAX_TEXT_SIZE;
 }
 
 /* Prepare the twin's kernel for launches. The caller has made the module's context current and holds the kernel's lock.
@@ -243,7 +246,7 @@ static bool frame_fits(const struct cuda_twin_handle *t, int frame[2])
 }
 
 int cuda_twin_create(void *module, const struct gpubpf_hook_twin *what, void *adapter_kernel, void **twin,
-		       struct gpubpf_reason *why)
+		     struct gpubpf_reason *why)
 {
 	struct cuda_twin_module *m = module;
 	struct cuda_twin_handle *t = calloc(1, sizeof(*t));

@@ -13,7 +13,10 @@ static void count_on_device(struct gpubpf_hook_device *device, const struct cuda
 			    const struct cuda_launch *k, const char *reason)
 {
 	struct gpubpf_hook_launch l = {
-		.kernel = f->kernel, .device = device, .dim = 3, .block = { k->bx, k->by, k->bz },
+		.kernel = f->kernel,
+		.device = device,
+		.dim = 3,
+		.block = { k->bx, k->by, k->bz },
 		.grid = { (size_t)k->gx * k->bx, (size_t)k->gy * k->by, (size_t)k->gz * k->bz },
 	};
 	struct gpubpf_hook_record *record = gpubpf_hook_record_create(&l, reason);
@@ -50,21 +53,21 @@ static CUresult count_launched(CUresult error, CUfunction f, unsigned width, uns
 CUresult cuLaunch(CUfunction f)
 {
 	return cuda_next_init() && cuda_next.cuLaunch ? count_launched(cuda_next.cuLaunch(f), f, 1, 1) :
-	       CUDA_ERROR_NOT_FOUND;
+							CUDA_ERROR_NOT_FOUND;
 }
 
 CUresult cuLaunchGrid(CUfunction f, int width, int height)
 {
 	return cuda_next_init() && cuda_next.cuLaunchGrid ?
 		       count_launched(cuda_next.cuLaunchGrid(f, width, height), f, width, height) :
-			       CUDA_ERROR_NOT_FOUND;
+		       CUDA_ERROR_NOT_FOUND;
 }
 
 CUresult cuLaunchGridAsync(CUfunction f, int width, int height, CUstream stream)
 {
 	return cuda_next_init() && cuda_next.cuLaunchGridAsync ?
 		       count_launched(cuda_next.cuLaunchGridAsync(f, width, height, stream), f, width, height) :
-			       CUDA_ERROR_NOT_FOUND;
+		       CUDA_ERROR_NOT_FOUND;
 }
 
 static CUresult count_all_launched(CUresult error, const struct cuda_launch *launches, unsigned n)
@@ -77,8 +80,7 @@ static CUresult count_all_launched(CUresult error, const struct cuda_launch *lau
 CUresult cuLaunchCooperativeKernelMultiDevice(struct cuda_launch *launches, unsigned n, unsigned flags)
 {
 	return cuda_next_init() && cuda_next.cuLaunchCooperativeKernelMultiDevice ?
-		       count_all_launched(cuda_next.cuLaunchCooperativeKernelMultiDevice(launches, n, flags),
-					  launches, n) :
+		       count_all_launched(cuda_next.cuLaunchCooperativeKernelMultiDevice(launches, n, flags), launches, n) :
 		       CUDA_ERROR_NOT_FOUND;
 }
 

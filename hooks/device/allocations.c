@@ -18,8 +18,8 @@
 #include "maps/layout.h"
 
 struct known {
-	const void *context;                 /* owner: a context or a device record, whose end removes the allocation */
-	bool everywhere;                     /* all devices of the process can access it, not only its owner's */
+	const void *context; /* owner: a context or a device record, whose end removes the allocation */
+	bool everywhere;     /* all devices of the process can access it, not only its owner's */
 	struct gpubpf_allocation row;
 };
 
@@ -87,8 +87,9 @@ static int publish_version(struct gpubpf_hook_device *d, uint64_t version)
 
 	d->allocations_version = version;
 	if (!d->shared)
-		return copy_to_device(d, offset, &d->allocations_version, sizeof(version)) ? -EIO :
-		       gpubpf_arena_wait(d->ops->device, d->device);
+		return copy_to_device(d, offset, &d->allocations_version, sizeof(version)) ?
+			       -EIO :
+			       gpubpf_arena_wait(d->ops->device, d->device);
 	__atomic_store_n((uint64_t *)((char *)d->host + offset), version, __ATOMIC_RELEASE);
 	return 0;
 }
@@ -97,7 +98,8 @@ static int publish_version(struct gpubpf_hook_device *d, uint64_t version)
 static void enter_granules(const struct gpubpf_allocation *row)
 {
 	uint64_t size = row->size < UINT64_MAX - row->base ? row->size : UINT64_MAX - row->base;
-	uint64_t n = GPUBPF_GRANULE(row->base) + (row->base % (1u << GPUBPF_GRANULE_SHIFT) != 0), end = GPUBPF_GRANULE(row->base + size);
+	uint64_t n = GPUBPF_GRANULE(row->base) + (row->base % (1u << GPUBPF_GRANULE_SHIFT) != 0),
+		 end = GPUBPF_GRANULE(row->base + size);
 
 	for (n = end > n + GPUBPF_GRANULES ? end - GPUBPF_GRANULES : n; n < end; n++)
 		granules[n % GPUBPF_GRANULES] = GPUBPF_GRANULE_OWNER(n) << 32 | row->number;
@@ -134,8 +136,9 @@ static bool find_numbered_map(const struct gpubpf_hook_device *d, uint32_t row, 
 	if (row >= GPUBPF_ARENA_ROWS - 1 || row >= __atomic_load_n(&hdr->nmaps, __ATOMIC_ACQUIRE))
 		return false;
 	memcpy(l, (char *)d->host + GPUBPF_ARENA_MAPS + row * sizeof(*l), sizeof(*l));
-	if (!(l->flags & GPUBPF_LAYOUT_ALLOCATIONS) || l->flags & GPUBPF_LAYOUT_PLACED || l->value_size != sizeof(struct gpubpf_allocation) ||
-	    l->stride != l->value_size || l->data % 8 || l->data < GPUBPF_ARENA_DATA || l->data > size || l->max_entries > (size - l->data) / l->stride)
+	if (!(l->flags & GPUBPF_LAYOUT_ALLOCATIONS) || l->flags & GPUBPF_LAYOUT_PLACED ||
+	    l->value_size != sizeof(struct gpubpf_allocation) || l->stride != l->value_size || l->data % 8 ||
+	    l->data < GPUBPF_ARENA_DATA || l->data > size || l->max_entries > (size - l->data) / l->stride)
 		l->max_entries = 0;
 	return true;
 }
@@ -157,7 +160,8 @@ static int update_numbered_maps(struct gpubpf_hook_device *d, bool count)
 			if (known[i].row.number >= l.max_entries || at->size || !can_access(d, &known[i]))
 				continue;
 			n++;
-			if (count || !__atomic_compare_exchange_n(&at->size, &none, known[i].row.size, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+			if (count || !__atomic_compare_exchange_n(&at->size, &none, known[i].row.size, false,
+								  __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 				continue; /* counting only, or another process has stored the entry */
 			*at = numbered_buffer[i] = known[i].row;
 			err = d->shared ? 0 : copy_to_device(d, offset, &numbered_buffer[i], sizeof(*at));
@@ -191,8 +195,7 @@ static int update_table(struct gpubpf_hook_device *d)
 /* Does the device share its table with an earlier device in the list? */
 static bool shares_earlier_table(const struct gpubpf_hook_device *d)
 {
-	for (const struct gpubpf_hook_device *other = devices_with_table; d->shared && other != d;
-	     other = other->next_table)
+	for (const struct gpubpf_hook_device *other = devices_with_table; d->shared && other != d; other = other->next_table)
 		if (other->shared && table_offset(other, 0) == table_offset(d, 0))
 			return true;
 	return false;
@@ -278,13 +281,15 @@ uint32_t gpubpf_allocation_number(void)
 
 uint32_t gpubpf_allocation_stack(void)
 {
-	return gpubpf_session_flags() & GPUBPF_WELCOME_ALLOCATION_STACKS ? gpubpf_stack_current_number(0, GPUBPF_STACK_DEPTH) : 0;
+	return gpubpf_session_flags() & GPUBPF_WELCOME_ALLOCATION_STACKS ?
+		       gpubpf_stack_current_number(0, GPUBPF_STACK_DEPTH) :
+		       0;
 }
 
 static void report_delayed(void)
 {
 	gpubpf_log_once("memory was allocated while a kernel ran, and this device cannot be updated meanwhile; "
-			 "probes find it after the next allocation without a running kernel, or after the next free");
+			"probes find it after the next allocation without a running kernel, or after the next free");
 }
 
 void gpubpf_allocation_add(const void *context, bool everywhere, const struct gpubpf_allocation *row)
@@ -304,8 +309,8 @@ void gpubpf_allocation_add(const void *context, bool everywhere, const struct gp
 		report_delayed();
 	if (full)
 		gpubpf_log_once("the program has more than %d allocations at a time; probes do not find the newest "
-				 "ones",
-				 GPUBPF_ALLOCATION_MAX_ROWS);
+				"ones",
+				GPUBPF_ALLOCATION_MAX_ROWS);
 }
 
 void gpubpf_allocation_remove(uint64_t base)
@@ -383,8 +388,7 @@ static uint64_t claim(struct gpubpf_hook_device *d, const struct gpubpf_arena_hd
 	uint64_t n = __atomic_load_n(&hdr->allocation_tables, __ATOMIC_ACQUIRE), offset = hdr->allocations;
 
 	gpubpf_assert_held(&lock);
-	if (n > GPUBPF_ALLOCATION_TABLES || offset % 8 || offset > d->size ||
-	    n * GPUBPF_ALLOCATION_TABLE > d->size - offset)
+	if (n > GPUBPF_ALLOCATION_TABLES || offset % 8 || offset > d->size || n * GPUBPF_ALLOCATION_TABLE > d->size - offset)
 		return 0;
 	for (uint64_t i = 0; i < n; i++)
 		if (__atomic_load_n(owner_at(d, offset, i), __ATOMIC_ACQUIRE) == (uint64_t)getpid())
@@ -407,7 +411,8 @@ static int publish_table(struct gpubpf_hook_device *d, const struct gpubpf_arena
 
 	if (d->shared)
 		return 0;
-	if (granules_at % 8 || granules_at < GPUBPF_ARENA_DATA || granules_at > d->size || GPUBPF_GRANULE_TABLE > d->size - granules_at)
+	if (granules_at % 8 || granules_at < GPUBPF_ARENA_DATA || granules_at > d->size ||
+	    GPUBPF_GRANULE_TABLE > d->size - granules_at)
 		return -EINVAL;
 	d->granules_at = granules_at;
 	d->granules = calloc(GPUBPF_GRANULES, sizeof(*d->granules)); /* all zeros, as on the device */
@@ -463,10 +468,11 @@ void gpubpf_allocations_attach(struct gpubpf_hook_device *d)
 	pthread_mutex_unlock(&lock);
 	if (lacks_granules)
 		gpubpf_log_once("out of memory for the table that finds an allocation directly; probes work, but "
-				 "they search for each, which takes longer");
+				"they search for each, which takes longer");
 	if (!offset && hdr->allocation_tables)
 		gpubpf_log_once("no allocation table is left for process %d: %d processes use one each; its probes "
-				 "find no allocations", getpid(), GPUBPF_ALLOCATION_TABLES);
+				"find no allocations",
+				getpid(), GPUBPF_ALLOCATION_TABLES);
 }
 
 void gpubpf_allocations_detach(struct gpubpf_hook_device *device)

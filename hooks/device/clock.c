@@ -107,8 +107,7 @@ void gpubpf_clock_calibrate(struct gpubpf_hook_device *d)
 	bool counts_ns = clock == GPUBPF_CLOCK_GLOBALTIMER;
 	struct reading from = tsc_start, to;
 
-	if (clock == GPUBPF_CLOCK_NONE || (!source && !HAS_TSC) ||
-	    __atomic_load_n(&hdr->clock_mult, __ATOMIC_ACQUIRE))
+	if (clock == GPUBPF_CLOCK_NONE || (!source && !HAS_TSC) || __atomic_load_n(&hdr->clock_mult, __ATOMIC_ACQUIRE))
 		return; /* the device has no clock, or another process of the session has calibrated it */
 	if (counts_ns)
 		from = (struct reading){ 0 };
@@ -161,7 +160,8 @@ static void update_unix_offset(struct gpubpf_hook_device *d)
 	if (now - was + UNIX_ERROR_NS < 2 * UNIX_ERROR_NS)
 		return;
 	__atomic_store_n(&hdr->unix_ns, now, __ATOMIC_RELAXED);
-	if (!d->shared && !ops->arena_push(d->device, offsetof(struct gpubpf_arena_hdr, unix_ns), &hdr->unix_ns, sizeof(hdr->unix_ns)))
+	if (!d->shared &&
+	    !ops->arena_push(d->device, offsetof(struct gpubpf_arena_hdr, unix_ns), &hdr->unix_ns, sizeof(hdr->unix_ns)))
 		gpubpf_arena_wait(ops, d->device);
 }
 

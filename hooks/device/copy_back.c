@@ -76,7 +76,7 @@ static bool pull(struct gpubpf_hook_device *d, uint32_t wait_ms, uint64_t *left)
 
 static void send_pulled(uint32_t number, uint32_t asked)
 {
-	struct gpubpf_writer w = {0};
+	struct gpubpf_writer w = { 0 };
 
 	gpubpf_put_u32(&w, number);
 	gpubpf_put_u32(&w, asked);
@@ -145,7 +145,8 @@ enum gpubpf_held gpubpf_device_pull_snapshot(uint64_t deadline)
 	do {
 		held = GPUBPF_HELD;
 		pthread_mutex_lock(&gpubpf_devices.lock);
-		for (struct gpubpf_hook_device *d = gpubpf_devices.first; d && !gpubpf_devices.leaving && held == GPUBPF_HELD; d = d->next)
+		for (struct gpubpf_hook_device *d = gpubpf_devices.first;
+		     d && !gpubpf_devices.leaving && held == GPUBPF_HELD; d = d->next)
 			held = pull_held(d, deadline);
 		pthread_mutex_unlock(&gpubpf_devices.lock);
 	} while (held == GPUBPF_HELD_BUSY && gpubpf_now_ns() < deadline);

@@ -27,7 +27,7 @@
 static int send_device(struct gpubpf_hook_device *d, struct gpubpf_request **request)
 {
 	struct gpubpf_device_caps caps = *d->ops->device->caps(d->device);
-	struct gpubpf_writer w = {0};
+	struct gpubpf_writer w = { 0 };
 	int err;
 
 	caps.ordinal = d->ordinal;
@@ -49,7 +49,7 @@ static int map_arena(struct gpubpf_hook_device *d, struct gpubpf_packet *packet,
 		return -EPROTO;
 	}
 	hdr = d->shared ? gpubpf_shared_arena(packet->fds[0], answer->size) :
-		mmap(NULL, answer->size, PROT_READ | PROT_WRITE, MAP_SHARED, packet->fds[0], 0);
+			  mmap(NULL, answer->size, PROT_READ | PROT_WRITE, MAP_SHARED, packet->fds[0], 0);
 	if (hdr == MAP_FAILED) {
 		snprintf(why->text, sizeof(why->text), "cannot map the session's %llu bytes for maps: %s",
 			 (unsigned long long)answer->size, strerror(errno));
@@ -58,8 +58,9 @@ static int map_arena(struct gpubpf_hook_device *d, struct gpubpf_packet *packet,
 	if (hdr->magic != GPUBPF_ARENA_MAGIC || hdr->version != GPUBPF_ARENA_VERSION || hdr->own > answer->size ||
 	    hdr->own < GPUBPF_ARENA_DATA) {
 		gpubpf_device_unmap_arena(d, (void *)hdr, answer->size);
-		snprintf(why->text, sizeof(why->text), "the session's memory for maps has another version; use the "
-						       "tool and the agent of one gpubpf version");
+		snprintf(why->text, sizeof(why->text),
+			 "the session's memory for maps has another version; use the "
+			 "tool and the agent of one gpubpf version");
 		return -EPROTO;
 	}
 	d->host = (void *)hdr;
@@ -100,7 +101,7 @@ static int take_arena(struct gpubpf_hook_device *d, struct gpubpf_reason *why)
 		goto out;
 	packet = gpubpf_request_answer(d->arena_request);
 	err = packet->type != GPUBPF_MSG_ARENA ? -EPROTO :
-		gpubpf_arena_parse(&packet->payload, d->number, packet->nfds, &answer);
+						 gpubpf_arena_parse(&packet->payload, d->number, packet->nfds, &answer);
 	if (!err && answer.reason[0]) {
 		snprintf(why->text, sizeof(why->text), "%s", packet->lost ? strerror(EMFILE) : answer.reason);
 		err = -EOPNOTSUPP;
@@ -148,7 +149,8 @@ static int push_data(struct gpubpf_hook_device *d, off_t end)
 static int fill_arena(struct gpubpf_hook_device *d, struct gpubpf_reason *why)
 {
 	struct gpubpf_arena_hdr *hdr = d->host;
-	uint64_t used = __atomic_load_n(&hdr->used, __ATOMIC_ACQUIRE), given = __atomic_load_n(&hdr->given, __ATOMIC_ACQUIRE);
+	uint64_t used = __atomic_load_n(&hdr->used, __ATOMIC_ACQUIRE),
+		 given = __atomic_load_n(&hdr->given, __ATOMIC_ACQUIRE);
 	int err;
 
 	gpubpf_assert_held(&d->lock);

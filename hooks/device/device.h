@@ -13,47 +13,47 @@
 
 /* one per pair of context and device; devices.c has the list of all */
 struct gpubpf_hook_device {
-	struct gpubpf_hook_device *next, **link;    /* list of all devices */
-	const struct gpubpf_hook_ops *ops;          /* operations of its runtime */
+	struct gpubpf_hook_device *next, **link; /* list of all devices */
+	const struct gpubpf_hook_ops *ops;       /* operations of its runtime */
 	struct gpubpf_device_open how;
 	uint32_t number, ordinal, generation;
-	pthread_mutex_t lock;                       /* protects the members below */
+	pthread_mutex_t lock; /* protects the members below */
 	enum { DEVICE_NEW, DEVICE_READY, DEVICE_REFUSED } state;
-	atomic_int users;                           /* threads that load or unload twins on the device */
-	atomic_bool gone;                           /* the application destroyed its context */
+	atomic_int users; /* threads that load or unload twins on the device */
+	atomic_bool gone; /* the application destroyed its context */
 	struct gpubpf_reason why;
 	struct gpubpf_device *device;
-	struct gpubpf_request *arena_request;       /* pending request for the arena */
-	void *host;                                 /* host mapping of the arena */
-	int memory;                                 /* memfd of the arena until it is attached; then -1 */
+	struct gpubpf_request *arena_request; /* pending request for the arena */
+	void *host;                           /* host mapping of the arena */
+	int memory;                           /* memfd of the arena until it is attached; then -1 */
 	size_t size, own, filled; /* bytes: whole arena; its part in device memory; copied to the device so far */
-	uint32_t rows;                              /* rows of the arena's map table copied to the device */
-	struct gpubpf_external_map *external_maps;  /* external maps among these rows (external_maps.c) */
-	uint64_t arena;                             /* device address of the arena, passed to twins */
+	uint32_t rows;            /* rows of the arena's map table copied to the device */
+	struct gpubpf_external_map *external_maps; /* external maps among these rows (external_maps.c) */
+	uint64_t arena;                            /* device address of the arena, passed to twins */
 	/* allocations.c */
 	struct gpubpf_hook_device *next_table;
-	atomic_uint_fast64_t allocations;           /* arena offset of the process's allocation table; 0: unused */
+	atomic_uint_fast64_t allocations; /* arena offset of the process's allocation table; 0: unused */
 	uint64_t allocations_version;
 	/* arena offset of the granule table, and its contents on a device with its own memory; NULL: none */
 	uint64_t granules_at, *granules;
 	bool shared;
-	bool is_exported;                           /* the tool holds the device memory too: report the final copy */
-	atomic_bool dirty;                          /* twins ran since the last copy */
-	atomic_int running;                         /* twins that have not ended */
-	atomic_bool has_untracked;                  /* twins may run whose end the runtime does not report */
+	bool is_exported;          /* the tool holds the device memory too: report the final copy */
+	atomic_bool dirty;         /* twins ran since the last copy */
+	atomic_int running;        /* twins that have not ended */
+	atomic_bool has_untracked; /* twins may run whose end the runtime does not report */
 	atomic_uint_fast64_t next_pull_ns;
-	uint64_t next_clock_ns;                     /* earliest time of the next clock comparison */
+	uint64_t next_clock_ns; /* earliest time of the next clock comparison */
 	/* drain.c */
-	atomic_bool has_launched;                   /* a twin was launched since the drain thread's last poll */
-	atomic_bool drain_sleeps;                   /* the drain thread polls at its slowest rate */
+	atomic_bool has_launched; /* a twin was launched since the drain thread's last poll */
+	atomic_bool drain_sleeps; /* the drain thread polls at its slowest rate */
 	bool draining;
 	atomic_bool stop;
 	/* threads of a drain, and bytes that it copies at once; from the environment; 0: automatic */
 	uint64_t drain_threads, drain_bytes;
-	bool is_prefaulting;                        /* prefault.c: the thread of this device is running */
-	size_t prefaulted;                          /* the first `prefaulted` bytes of `filled` are prefaulted */
-	int64_t settle_ms;                          /* how long a copy in progress waits for kernels; -1: not at all */
-	pthread_cond_t drained;                     /* wakes the drain thread; also signals the end of its threads */
+	bool is_prefaulting;    /* prefault.c: the thread of this device is running */
+	size_t prefaulted;      /* the first `prefaulted` bytes of `filled` are prefaulted */
+	int64_t settle_ms;      /* how long a copy in progress waits for kernels; -1: not at all */
+	pthread_cond_t drained; /* wakes the drain thread; also signals the end of its threads */
 };
 
 /* Open the device and attach its arena once; later calls return the stored result. -EAGAIN: the session has not
@@ -94,7 +94,7 @@ void gpubpf_device_copy_all_at_exit(void);
 /* The process is exiting: no agent thread calls the runtime again. */
 void gpubpf_devices_begin_exit(void);
 bool gpubpf_devices_are_exiting(void);
-bool gpubpf_device_any_copied_arena(void);                    /* is some arena outside host memory? */
+bool gpubpf_device_any_copied_arena(void); /* is some arena outside host memory? */
 
 /* Report to the tool that the final copy is complete (`copied`), or that the agent cannot copy and the tool must. The
  * caller holds the device's lock. */
@@ -121,7 +121,7 @@ struct gpubpf_mirror gpubpf_device_mirror(struct gpubpf_hook_device *device, int
 enum gpubpf_held gpubpf_device_pull_snapshot(uint64_t deadline_ns);
 
 /* clock.c */
-void gpubpf_clock_read_baseline(void);                      /* takes the first of two readings */
+void gpubpf_clock_read_baseline(void); /* takes the first of two readings */
 void gpubpf_clock_calibrate(struct gpubpf_hook_device *device);
 /* The caller holds the device's lock, and the device is idle. */
 void gpubpf_clock_recalibrate(struct gpubpf_hook_device *device);

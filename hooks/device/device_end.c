@@ -89,10 +89,9 @@ static void leave_bounded(void)
 	while (!leave.left && gpubpf_now_ns() < deadline)
 		gpubpf_cond_wait_until(&leave.ended, &leave.lock, deadline);
 	if (!leave.left)
-		gpubpf_log_once(
-			"the driver did not answer for %llu s when the program ended: maps may lack the results of "
-			"its last kernels",
-			EXIT_NS / 1000000000);
+		gpubpf_log_once("the driver did not answer for %llu s when the program ended: maps may lack the results of "
+				"its last kernels",
+				EXIT_NS / 1000000000);
 	pthread_mutex_unlock(&leave.lock);
 }
 

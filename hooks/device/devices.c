@@ -18,8 +18,8 @@ static uint32_t next_number; /* number of the next device; protected by the list
 
 static _Atomic(struct gpubpf_keyed_device *) keyed;
 
-int gpubpf_hook_device_create(const struct gpubpf_hook_ops *ops, const struct gpubpf_device_open *how,
-			      uint32_t ordinal, struct gpubpf_hook_device **device)
+int gpubpf_hook_device_create(const struct gpubpf_hook_ops *ops, const struct gpubpf_device_open *how, uint32_t ordinal,
+			      struct gpubpf_hook_device **device)
 {
 	struct gpubpf_hook_device *d = calloc(1, sizeof(*d));
 

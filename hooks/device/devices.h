@@ -9,9 +9,9 @@
 
 /* devices.c */
 extern struct gpubpf_device_list {
-	pthread_mutex_t lock;              /* protects the list; taken before a device's lock */
+	pthread_mutex_t lock; /* protects the list; taken before a device's lock */
 	struct gpubpf_hook_device *first;
-	bool leaving;                      /* the process is exiting: do not call the runtime */
+	bool leaving; /* the process is exiting: do not call the runtime */
 } gpubpf_devices;
 
 /* Did this process, not the parent of a fork, create the device? */
@@ -24,7 +24,7 @@ void gpubpf_device_unmap_arena(struct gpubpf_hook_device *device, void *host, si
 /* maps a runtime context to its device; never freed */
 struct gpubpf_keyed_device {
 	struct gpubpf_keyed_device *next;
-	_Atomic(const void *) key;   /* NULL: destroyed */
+	_Atomic(const void *) key; /* NULL: destroyed */
 	struct gpubpf_hook_device *device;
 };
 

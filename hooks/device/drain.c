@@ -106,8 +106,15 @@ struct gpubpf_mirror gpubpf_device_mirror(struct gpubpf_hook_device *d, int64_t 
 {
 	d->settle_ms = settle_ms;
 	return (struct gpubpf_mirror){
-		.arena = d->host, .size = d->filled, .arg = d, .pull = pull, .push = push, .zero = zero, .wait = wait,
-		.have_kernels_ended = is_idle, .run = d->ops->device->arena_wait ? run : NULL,
+		.arena = d->host,
+		.size = d->filled,
+		.arg = d,
+		.pull = pull,
+		.push = push,
+		.zero = zero,
+		.wait = wait,
+		.have_kernels_ended = is_idle,
+		.run = d->ops->device->arena_wait ? run : NULL,
 		.at_once = d->drain_bytes,
 	};
 }
@@ -142,8 +149,10 @@ static bool poll_once(struct gpubpf_hook_device *d, struct pace *p)
 		note_drained(n, gpubpf_now_ns() - from);
 	p->empty_polls = n || left ? 0 : p->empty_polls + 1;
 	p->no_record_polls = n > 0 ? 0 : p->no_record_polls + 1;
-	p->wait_ns = n >= FLOOD_BYTES ? FLOOD_NS : p->no_record_polls < MAX_FAST_EMPTY_POLLS ? BUSY_NS :
-		     2 * p->wait_ns < IDLE_NS ? 2 * p->wait_ns : IDLE_NS;
+	p->wait_ns = n >= FLOOD_BYTES                          ? FLOOD_NS :
+		     p->no_record_polls < MAX_FAST_EMPTY_POLLS ? BUSY_NS :
+		     2 * p->wait_ns < IDLE_NS                  ? 2 * p->wait_ns :
+								 IDLE_NS;
 	if (p->empty_polls >= MAX_EMPTY_POLLS)
 		p->wait_ns = SLEEP_NS;
 	atomic_store(&d->drain_sleeps, p->empty_polls >= MAX_EMPTY_POLLS);

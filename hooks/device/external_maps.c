@@ -34,8 +34,7 @@ static uint64_t whole_pages(uint64_t size)
 
 /* Validate the tool's description of the map. The caller passes a copy, because other processes can write the
  * original. */
-static int validate_layout(const struct gpubpf_hook_device *d, const struct gpubpf_map_layout *l,
-			   struct gpubpf_reason *why)
+static int validate_layout(const struct gpubpf_hook_device *d, const struct gpubpf_map_layout *l, struct gpubpf_reason *why)
 {
 	uint64_t size = whole_pages(l->size), caps = d->ops->device->caps(d->device)->bits;
 	uint32_t where = GPUBPF_LAYOUT_PLACE(l->flags);
@@ -47,7 +46,8 @@ static int validate_layout(const struct gpubpf_hook_device *d, const struct gpub
 		return -EOPNOTSUPP;
 	}
 	if (l->data < l->ctl || l->data > l->ctl + l->size || l->ctl < d->own || l->ctl % GPUBPF_ARENA_ALIGN ||
-	    l->ctl > d->size || size < l->size || size > d->size - l->ctl || (l->flags & GPUBPF_LAYOUT_LIVE && !gpubpf_placement_live(where, caps))) {
+	    l->ctl > d->size || size < l->size || size > d->size - l->ctl ||
+	    (l->flags & GPUBPF_LAYOUT_LIVE && !gpubpf_placement_live(where, caps))) {
 		snprintf(why->text, sizeof(why->text), "the session's memory for maps does not match its description");
 		return -EPROTO;
 	}
@@ -72,10 +72,12 @@ static int place_map(struct gpubpf_hook_device *d, uint32_t row, const struct gp
 	e->row = row;
 	e->offset = l->ctl;
 	e->data = l->data - l->ctl;
-	err = d->ops->device->memory_get(d->device, GPUBPF_LAYOUT_PLACE(l->flags), host, whole_pages(l->size), &e->memory, why);
+	err = d->ops->device->memory_get(d->device, GPUBPF_LAYOUT_PLACE(l->flags), host, whole_pages(l->size),
+					 &e->memory, why);
 	if (!err && l->flags & GPUBPF_LAYOUT_LIVE && e->memory.host != host) {
-		snprintf(why->text, sizeof(why->text), "memory for maps: the runtime cannot share the session's "
-						       "memory");
+		snprintf(why->text, sizeof(why->text),
+			 "memory for maps: the runtime cannot share the session's "
+			 "memory");
 		d->ops->device->memory_put(d->device, &e->memory);
 		err = -EOPNOTSUPP;
 	}

@@ -11,7 +11,7 @@
 
 static void send_keep(struct gpubpf_hook_device *d, enum gpubpf_keep what, int fd)
 {
-	struct gpubpf_writer w = {0};
+	struct gpubpf_writer w = { 0 };
 
 	gpubpf_put_u32(&w, d->number);
 	gpubpf_put_u32(&w, what);

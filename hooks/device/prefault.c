@@ -20,7 +20,7 @@ struct prepare {
 	struct gpubpf_hook_device *d;
 	struct gpubpf_mirror m;
 	uint64_t byte_limit;
-	atomic_uint_fast64_t next;   /* index of the next part to prepare, counted over all rings */
+	atomic_uint_fast64_t next; /* index of the next part to prepare, counted over all rings */
 };
 
 static uint64_t byte_limit(void)

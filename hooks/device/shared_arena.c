@@ -25,7 +25,7 @@ struct part {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct stat arena_file;
-static char *base;                     /* where the arena is mapped; NULL: not yet */
+static char *base; /* where the arena is mapped; NULL: not yet */
 static size_t mapped;
 static struct part parts[MAX_PARTS];
 static uint32_t nparts;

@@ -14,8 +14,13 @@ static struct hip_call call_of(const void *f, dim3 grid, dim3 block, size_t shar
 			       void **extra)
 {
 	return (struct hip_call){
-		.f = f, .grid = { grid.x, grid.y, grid.z }, .block = { block.x, block.y, block.z }, .shared = shared,
-		.stream = stream, .params = params, .extra = extra,
+		.f = f,
+		.grid = { grid.x, grid.y, grid.z },
+		.block = { block.x, block.y, block.z },
+		.shared = shared,
+		.stream = stream,
+		.params = params,
+		.extra = extra,
 	};
 }
 
@@ -26,8 +31,8 @@ struct more {
 	hipError_t (*cooperative)(const void *, dim3, dim3, void **, unsigned, hipStream_t);
 	typeof(hip_next.hipExtModuleLaunchKernel) ext;
 	typeof(hip_next.hcc_module_launch) hcc;
-	hipStream_t stream;          /* stream to pass to the launch of a module's function */
-	dim3 grid, block;            /* as passed by the application */
+	hipStream_t stream; /* stream to pass to the launch of a module's function */
+	dim3 grid, block;   /* as passed by the application */
 	size_t shared;
 	hipEvent_t start, stop;
 	uint32_t flags;
@@ -59,8 +64,11 @@ hipError_t hipModuleLaunchKernel(hipFunction_t f, unsigned gx, unsigned gy, unsi
 static hipError_t run_captured(const struct hip_call *c, const void *f, void **params)
 {
 	struct hip_kernel_node kernel = {
-		.block = { c->block[0], c->block[1], c->block[2] }, .grid = { c->grid[0], c->grid[1], c->grid[2] },
-		.f = (void *)f, .params = params, .shared = c->shared,
+		.block = { c->block[0], c->block[1], c->block[2] },
+		.grid = { c->grid[0], c->grid[1], c->grid[2] },
+		.f = (void *)f,
+		.params = params,
+		.shared = c->shared,
 	};
 	const hipGraphNode_t *deps = NULL;
 	hipGraph_t graph = NULL;
@@ -123,14 +131,12 @@ static hipError_t run_cooperative(const struct hip_call *c, const void *f, void 
 		return m->cooperative(f, m->grid, m->block, params, m->shared, c->stream);
 	if (!hip_next.hipModuleLaunchCooperativeKernel)
 		return hipErrorNotFound;
-	return hip_next.hipModuleLaunchCooperativeKernel((hipFunction_t)f, c->grid[0], c->grid[1], c->grid[2],
-							 c->block[0], c->block[1], c->block[2], c->shared, m->stream,
-							 params);
+	return hip_next.hipModuleLaunchCooperativeKernel((hipFunction_t)f, c->grid[0], c->grid[1], c->grid[2], c->block[0],
+							 c->block[1], c->block[2], c->shared, m->stream, params);
 }
 
 static hipError_t launch_cooperative(typeof(hip_next.hipLaunchCooperativeKernel) next, const void *f, dim3 grid,
-				     dim3 block, void **args, unsigned shared, hipStream_t stream,
-				     hipStream_t of_module)
+				     dim3 block, void **args, unsigned shared, hipStream_t stream, hipStream_t of_module)
 {
 	struct more more = { .cooperative = next, .stream = of_module, .grid = grid, .block = block, .shared = shared };
 	struct hip_call c = call_of(f, grid, block, shared, stream, args, NULL);
@@ -140,8 +146,7 @@ static hipError_t launch_cooperative(typeof(hip_next.hipLaunchCooperativeKernel)
 	return next ? hip_launch(&c) : hipErrorNotFound;
 }
 
-hipError_t hipLaunchCooperativeKernel(const void *f, dim3 grid, dim3 block, void **args, unsigned shared,
-				      hipStream_t stream)
+hipError_t hipLaunchCooperativeKernel(const void *f, dim3 grid, dim3 block, void **args, unsigned shared, hipStream_t stream)
 {
 	return launch_cooperative(hip_next_init() ? hip_next.hipLaunchCooperativeKernel : NULL, f, grid, block, args,
 				  shared, stream, stream);
@@ -155,8 +160,7 @@ hipError_t hipLaunchCooperativeKernel_spt(const void *f, dim3 grid, dim3 block, 
 }
 
 hipError_t hipModuleLaunchCooperativeKernel(hipFunction_t f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
-					    unsigned by, unsigned bz, unsigned shared, hipStream_t stream,
-					    void **params)
+					    unsigned by, unsigned bz, unsigned shared, hipStream_t stream, void **params)
 {
 	struct more more = { .stream = stream };
 	struct hip_call c = call_of(f, (dim3){ gx, gy, gz }, (dim3){ bx, by, bz }, shared, stream, params, NULL);
@@ -180,7 +184,8 @@ static hipError_t run_ext(const struct hip_call *c, const void *f, void **params
 		return m->hcc((hipFunction_t)f, n[0], n[1], n[2], c->block[0], c->block[1], c->block[2], c->shared,
 			      c->stream, params, extra, m->start, m->stop);
 	return m->ext ? m->ext((hipFunction_t)f, n[0], n[1], n[2], c->block[0], c->block[1], c->block[2], c->shared,
-			       c->stream, params, extra, m->start, m->stop, m->flags) : hipErrorNotFound;
+			       c->stream, params, extra, m->start, m->stop, m->flags) :
+			hipErrorNotFound;
 }
 
 static hipError_t launch_ext(struct more *more, hipFunction_t f, dim3 threads, dim3 block, size_t shared,
@@ -196,8 +201,8 @@ static hipError_t launch_ext(struct more *more, hipFunction_t f, dim3 threads, d
 		return hip_launch(&c);
 	/* a grid that is no multiple of the block: the runtime defines what that means */
 	return more->hcc ? more->hcc(f, threads.x, threads.y, threads.z, block.x, block.y, block.z, shared, stream,
-				     params, extra, more->start, more->stop)
-			 : more->ext(f, threads.x, threads.y, threads.z, block.x, block.y, block.z, shared, stream,
+				     params, extra, more->start, more->stop) :
+			   more->ext(f, threads.x, threads.y, threads.z, block.x, block.y, block.z, shared, stream,
 				     params, extra, more->start, more->stop, more->flags);
 }
 
@@ -205,24 +210,27 @@ hipError_t hipExtModuleLaunchKernel(hipFunction_t f, uint32_t nx, uint32_t ny, u
 				    uint32_t bz, size_t shared, hipStream_t stream, void **params, void **extra,
 				    hipEvent_t start, hipEvent_t stop, uint32_t flags)
 {
-	struct more more = { .ext = hip_next_init() ? hip_next.hipExtModuleLaunchKernel : NULL, .start = start,
-			     .stop = stop, .flags = flags };
+	struct more more = { .ext = hip_next_init() ? hip_next.hipExtModuleLaunchKernel : NULL,
+			     .start = start,
+			     .stop = stop,
+			     .flags = flags };
 
-	return more.ext ? launch_ext(&more, f, (dim3) { nx, ny, nz }, (dim3) { bx, by, bz }, shared, stream, params,
-				     extra)
-			: hipErrorNotFound;
+	return more.ext ?
+		       launch_ext(&more, f, (dim3){ nx, ny, nz }, (dim3){ bx, by, bz }, shared, stream, params, extra) :
+		       hipErrorNotFound;
 }
 
 hipError_t ext_module_launch(hipFunction_t f, uint32_t nx, uint32_t ny, uint32_t nz, uint32_t bx, uint32_t by,
 			     uint32_t bz, size_t shared, hipStream_t stream, void **params, void **extra,
 			     hipEvent_t start, hipEvent_t stop, uint32_t flags)
 {
-	struct more more = { .ext = hip_next_init() ? hip_next.ext_module_launch : NULL, .start = start, .stop = stop,
-			     .flags = flags };
+	struct more more = {
+		.ext = hip_next_init() ? hip_next.ext_module_launch : NULL, .start = start, .stop = stop, .flags = flags
+	};
 
-	return more.ext ? launch_ext(&more, f, (dim3) { nx, ny, nz }, (dim3) { bx, by, bz }, shared, stream, params,
-				     extra)
-			: hipErrorNotFound;
+	return more.ext ?
+		       launch_ext(&more, f, (dim3){ nx, ny, nz }, (dim3){ bx, by, bz }, shared, stream, params, extra) :
+		       hipErrorNotFound;
 }
 
 hipError_t hcc_module_launch(hipFunction_t f, uint32_t nx, uint32_t ny, uint32_t nz, uint32_t bx, uint32_t by,
@@ -231,9 +239,9 @@ hipError_t hcc_module_launch(hipFunction_t f, uint32_t nx, uint32_t ny, uint32_t
 {
 	struct more more = { .hcc = hip_next_init() ? hip_next.hcc_module_launch : NULL, .start = start, .stop = stop };
 
-	return more.hcc ? launch_ext(&more, f, (dim3) { nx, ny, nz }, (dim3) { bx, by, bz }, shared, stream, params,
-				     extra)
-			: hipErrorNotFound;
+	return more.hcc ?
+		       launch_ext(&more, f, (dim3){ nx, ny, nz }, (dim3){ bx, by, bz }, shared, stream, params, extra) :
+		       hipErrorNotFound;
 }
 
 static hipError_t run_ext_registered(const struct hip_call *c, const void *f, void **params, void **extra)
@@ -248,9 +256,7 @@ static hipError_t run_ext_registered(const struct hip_call *c, const void *f, vo
 hipError_t hipExtLaunchKernel(const void *f, dim3 grid, dim3 block, void **args, size_t shared, hipStream_t stream,
 			      hipEvent_t start, hipEvent_t stop, int flags)
 {
-	struct more more = {
-		.grid = grid, .block = block, .shared = shared, .start = start, .stop = stop, .flags = flags
-	};
+	struct more more = { .grid = grid, .block = block, .shared = shared, .start = start, .stop = stop, .flags = flags };
 	struct hip_call c = call_of(f, grid, block, shared, stream, args, NULL);
 
 	if (!hip_next_init())
@@ -320,8 +326,7 @@ hipError_t hipGraphKernelNodeSetParams(hipGraphNode_t node, const struct hip_ker
 	return hip_next_init() && hip_next.hipGraphKernelNodeSetParams ? set_node(&n) : hipErrorNotFound;
 }
 
-hipError_t hipGraphExecKernelNodeSetParams(hipGraphExec_t exec, hipGraphNode_t node,
-					   const struct hip_kernel_node *kernel)
+hipError_t hipGraphExecKernelNodeSetParams(hipGraphExec_t exec, hipGraphNode_t node, const struct hip_kernel_node *kernel)
 {
 	struct node n = { .of = node, .exec = exec, .kernel = kernel };
 
@@ -332,7 +337,8 @@ hipError_t hipGraphExecKernelNodeSetParams(hipGraphExec_t exec, hipGraphNode_t n
 hipError_t hipGraphKernelNodeGetParams(hipGraphNode_t node, struct hip_kernel_node *kernel)
 {
 	hipError_t error = hip_next_init() && hip_next.hipGraphKernelNodeGetParams ?
-		hip_next.hipGraphKernelNodeGetParams(node, kernel) : hipErrorNotFound;
+				   hip_next.hipGraphKernelNodeGetParams(node, kernel) :
+				   hipErrorNotFound;
 
 	if (!error)
 		kernel->f = hip_twin_original(kernel->f);

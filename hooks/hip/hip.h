@@ -16,7 +16,7 @@
 struct hip_kernel_node {
 	dim3 block;
 	void **extra;
-	void *f;                     /* host address of a registered kernel, or hipFunction_t */
+	void *f; /* host address of a registered kernel, or hipFunction_t */
 	dim3 grid;
 	void **params;
 	unsigned shared;
@@ -44,41 +44,41 @@ struct hip_next {
 
 /* lookup.c: filled on the first use of the runtime; false without a runtime */
 bool hip_next_init(void);
-bool hip_next_complete(void);        /* as hip_next_init(); also false, with a report, if a function is missing */
+bool hip_next_complete(void); /* as hip_next_init(); also false, with a report, if a function is missing */
 extern struct hip_next hip_next;
 extern struct hip_driver hip_direct; /* runtime entry points for the agent's own calls; they bypass the hooks */
 
 /* module.c: images and the kernels loaded from them */
 struct hip_module {
-	struct gpubpf_handle base;   /* hipModule_t, or the handle of a registered binary; dead once unloaded */
+	struct gpubpf_handle base; /* hipModule_t, or the handle of a registered binary; dead once unloaded */
 	bool registered;
 	enum gpubpf_image_kind kind;
-	const char *where;           /* where the application has the image in memory; NULL: loaded from a file */
+	const char *where; /* where the application has the image in memory; NULL: loaded from a file */
 	size_t size;
 	struct gpubpf_kept image;
-	pthread_mutex_t lock;        /* protects the members below, and the image from being freed */
-	struct hip_loaded {          /* one per device */
+	pthread_mutex_t lock; /* protects the members below, and the image from being freed */
+	struct hip_loaded {   /* one per device */
 		struct hip_loaded *next;
 		int device;
-		uint64_t code_object;    /* the runtime's handle; 0: not found, see `why` */
-		uint64_t base;           /* device address at which virtual address 0 of the code object is */
-		size_t offset, size;     /* bytes: the code object's place in the image; size 0: unknown */
+		uint64_t code_object; /* the runtime's handle; 0: not found, see `why` */
+		uint64_t base;        /* device address at which virtual address 0 of the code object is */
+		size_t offset, size;  /* bytes: the code object's place in the image; size 0: unknown */
 		const char *why;
 	} *loaded;
 };
 
 /* Each kernel is a program of the launch path: its twin contains it and its callees. */
 struct hip_function {
-	struct gpubpf_handle base;   /* hipFunction_t, or the host address of a registered kernel */
+	struct gpubpf_handle base; /* hipFunction_t, or the host address of a registered kernel */
 	struct hip_module *module;
 	struct gpubpf_hook_program *program;
 	struct gpubpf_hook_kernel *_Atomic kernel; /* NULL before its first launch */
-	struct gpubpf_users users;   /* launches that use it; the last one releases its twins */
+	struct gpubpf_users users;                 /* launches that use it; the last one releases its twins */
 	char name[];
 };
 
-bool hip_active(void);               /* is a session connected? The first call joins it. */
-bool hip_joined(void);               /* has the process joined a session, even if it has ended? */
+bool hip_active(void); /* is a session connected? The first call joins it. */
+bool hip_joined(void); /* has the process joined a session, even if it has ended? */
 void hip_module_add(void *handle, bool registered, const void *image);
 void hip_module_add_file(void *handle, const char *path);
 void hip_module_remove(void *handle);
@@ -107,27 +107,27 @@ bool hip_module_has(const struct hip_module *except, uint64_t code_object);
 struct hip_twin {
 	hipFunction_t f;
 	struct hip_function *original;
-	uint32_t params;             /* number of the original's parameters */
-	uint32_t words;              /* mask of enum hip_bind_args: words that a launch appends to the arguments */
-	size_t words_at;             /* bytes: offset of these words in the arguments */
-	int lanes;                   /* lanes of a wave */
-	int unit_threads;            /* maximum threads of a multiprocessor */
-	int regs, original_regs;     /* registers per lane of the twin, of the original; -1: unknown */
+	uint32_t params;         /* number of the original's parameters */
+	uint32_t words;          /* mask of enum hip_bind_args: words that a launch appends to the arguments */
+	size_t words_at;         /* bytes: offset of these words in the arguments */
+	int lanes;               /* lanes of a wave */
+	int unit_threads;        /* maximum threads of a multiprocessor */
+	int regs, original_regs; /* registers per lane of the twin, of the original; -1: unknown */
 	struct gpubpf_hook_fit fit;
 };
 extern const struct gpubpf_hook_ops hip_hook_ops;
 /* The original's handle if f is the handle of a twin; else f. */
 void *hip_twin_original(void *f);
-void hip_twin_note_in_graph(void *f);         /* a graph contains kernel f, if it is a twin */
+void hip_twin_note_in_graph(void *f); /* a graph contains kernel f, if it is a twin */
 
 /* launch.c */
 struct hip_call {
-	const void *f;               /* the original's handle */
-	uint32_t grid[3], block[3];  /* number of blocks; threads per block */
+	const void *f;              /* the original's handle */
+	uint32_t grid[3], block[3]; /* number of blocks; threads per block */
 	uint32_t shared;
 	hipStream_t stream;
 	void **params, **extra;
-	const void *more;            /* data of run() */
+	const void *more; /* data of run() */
 	/* Launch f with these arguments. f is the original (c->f), or a twin, whose arguments include its words. */
 	hipError_t (*run)(const struct hip_call *c, const void *f, void **params, void **extra);
 };

@@ -15,7 +15,9 @@ enum {
 	STACK_PARAMS = 16, /* parameters that a launch stores on its stack */
 	MAX_BUFFER = 1 << 16,
 	/* keys in the array `extra` (HIP_LAUNCH_PARAM_...) */
-	EXTRA_POINTER = 1, EXTRA_SIZE = 2, EXTRA_END = 3,
+	EXTRA_POINTER = 1,
+	EXTRA_SIZE = 2,
+	EXTRA_END = 3,
 };
 
 /* ---- devices ---- */
@@ -104,7 +106,8 @@ static struct words words_of(const struct hip_twin *t, const struct gpubpf_hook_
 static hipError_t run_params(const struct hip_call *c, const struct hip_twin *t, struct words *w)
 {
 	void *few[STACK_PARAMS + 2], **many = t->params > STACK_PARAMS && t->params <= MAX_PARAMS ?
-						    malloc((t->params + 2) * sizeof(*many)) : NULL;
+						      malloc((t->params + 2) * sizeof(*many)) :
+						      NULL;
 	void **params = many ? many : few;
 	hipError_t error;
 
@@ -145,8 +148,8 @@ static hipError_t run_buffer(const struct hip_call *c, const struct hip_twin *t,
 		return hipErrorNotFound;
 	memcpy(buffer, from, size < t->words_at ? size : t->words_at);
 	memcpy(buffer + t->words_at, w->word, end - t->words_at);
-	error = c->run(c, t->f, NULL, (void *[]){ (void *)EXTRA_POINTER, buffer, (void *)EXTRA_SIZE, &end,
-						  (void *)EXTRA_END });
+	error = c->run(c, t->f, NULL,
+		       (void *[]){ (void *)EXTRA_POINTER, buffer, (void *)EXTRA_SIZE, &end, (void *)EXTRA_END });
 	free(buffer);
 	return error;
 }

@@ -16,14 +16,21 @@
 #include "hooks/process/agent_thread.h"
 
 typedef int hsa_status_t;
-typedef struct { uint64_t handle; } hsa_handle_t; /* executables, agents, symbols, loaded code objects */
+typedef struct {
+	uint64_t handle;
+} hsa_handle_t; /* executables, agents, symbols, loaded code objects */
 
 enum {
 	HSA_EXTENSION_AMD_LOADER = 0x201,
 	LOADER_VERSION = 1,
-	INFO_AGENT = 3, INFO_STORAGE_TYPE = 4, INFO_MEMORY_BASE = 5, INFO_MEMORY_SIZE = 6, INFO_LOAD_DELTA = 8,
+	INFO_AGENT = 3,
+	INFO_STORAGE_TYPE = 4,
+	INFO_MEMORY_BASE = 5,
+	INFO_MEMORY_SIZE = 6,
+	INFO_LOAD_DELTA = 8,
 	STORAGE_MEMORY = 2,
-	AGENT_INFO_BDFID = 0xa006, AGENT_INFO_DOMAIN = 0xa00f,
+	AGENT_INFO_BDFID = 0xa006,
+	AGENT_INFO_DOMAIN = 0xa00f,
 };
 
 typedef hsa_status_t (*executable_fn)(hsa_handle_t executable, void *arg);
@@ -38,8 +45,7 @@ static struct hsa {
 		hsa_status_t (*each_executable)(executable_fn fn, void *arg);
 	} loader;
 	hsa_status_t (*agent_info)(hsa_handle_t agent, int what, void *value);
-	hsa_status_t (*symbol)(hsa_handle_t executable, const char *name, const hsa_handle_t *agent,
-			       hsa_handle_t *symbol);
+	hsa_status_t (*symbol)(hsa_handle_t executable, const char *name, const hsa_handle_t *agent, hsa_handle_t *symbol);
 } hsa;
 
 static bool ready;
@@ -119,9 +125,9 @@ static pthread_mutex_t searching = PTHREAD_MUTEX_INITIALIZER;
 
 struct search {
 	const struct hip_module *module;
-	char symbol[1024];           /* name of the kernel's descriptor; "": match only by place in the image */
-	unsigned domain, bdf;        /* the device's PCI address */
-	unsigned matches, inside;    /* number of all matches; of matches in the application's image */
+	char symbol[1024];        /* name of the kernel's descriptor; "": match only by place in the image */
+	unsigned domain, bdf;     /* the device's PCI address */
+	unsigned matches, inside; /* number of all matches; of matches in the application's image */
 	struct hip_loaded found;
 };
 
@@ -227,10 +233,9 @@ static void search(const struct hip_module *m, const char *name, int device, str
 		s.found.device = device;
 		*loaded = s.found;
 	} else {
-		loaded->why = s.matches
-				      ? "its code object is loaded several times, and the runtime does not report "
-					"which one it uses"
-				      : "the runtime has not loaded this kernel";
+		loaded->why = s.matches ? "its code object is loaded several times, and the runtime does not report "
+					  "which one it uses" :
+					  "the runtime has not loaded this kernel";
 	}
 }
 

@@ -13,7 +13,7 @@ struct hip_next hip_next;
 struct hip_driver hip_direct;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static bool ready;      /* a runtime is loaded */
+static bool ready;                   /* a runtime is loaded */
 static const char *missing_function; /* a function that the agent needs and the runtime lacks; NULL: none */
 
 static void load_runtime(void *unused)
@@ -56,7 +56,7 @@ bool hip_next_complete(void)
 		return false;
 	if (missing_function)
 		gpubpf_log_once("AMD's runtime lacks %s: kernels run unprobed until a newer one is installed",
-				 missing_function);
+				missing_function);
 	return !missing_function;
 }
 

@@ -34,8 +34,8 @@ static hipError_t add_allocation(hipError_t error, void *const *memory, size_t s
 
 	if (device)
 		gpubpf_allocation_add(device, kind != GPUBPF_ALLOCATION_DEVICE,
-				      &(struct gpubpf_allocation){ (uintptr_t)*memory, size, kind, gpubpf_allocation_number(),
-									   gpubpf_allocation_stack() });
+				      &(struct gpubpf_allocation){ (uintptr_t)*memory, size, kind,
+								   gpubpf_allocation_number(), gpubpf_allocation_stack() });
 	return error;
 }
 
@@ -60,8 +60,8 @@ static hipError_t add_in_stream(hipError_t error, void *const *memory, size_t si
 	if (error || !hip_active() || !hip_next.stream_capturing ||
 	    clear_own_error(clean, hip_next.stream_capturing(stream, &status)) || status)
 		return error;
-	if ((uintptr_t)stream > 2 && (!hip_next.stream_device ||
-				      hip_device_key(hip_next.stream_device(stream)) != current_device_key()))
+	if ((uintptr_t)stream > 2 &&
+	    (!hip_next.stream_device || hip_device_key(hip_next.stream_device(stream)) != current_device_key()))
 		return 0;
 	return add_allocation(0, memory, size, GPUBPF_ALLOCATION_DEVICE);
 }

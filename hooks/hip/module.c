@@ -66,7 +66,7 @@ void hip_module_add_file(void *handle, const char *path)
 		return;
 	gpubpf_kept_init_file(&m->image, path);
 	m->kind = m->image.data && !memcmp(m->image.data, "\177ELF", 4) ? GPUBPF_IMAGE_AMDGPU :
-									 GPUBPF_IMAGE_OFFLOAD_BUNDLE;
+									  GPUBPF_IMAGE_OFFLOAD_BUNDLE;
 	gpubpf_handles_add(&modules, &m->base);
 }
 

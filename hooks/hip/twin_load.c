@@ -13,17 +13,17 @@ struct module {
 	hipModule_t module;
 	int device;
 	struct hip_function *original;
-	uint32_t words;              /* mask of enum hip_bind_args of the twin's kernel */
+	uint32_t words; /* mask of enum hip_bind_args of the twin's kernel */
 	size_t words_at;
 	size_t size;
-	char image[];                /* stays allocated while the module is loaded: the runtime may reference it */
+	char image[]; /* stays allocated while the module is loaded: the runtime may reference it */
 };
 
 /* record of a twin, found by its hipFunction_t */
 struct record {
 	struct gpubpf_handle base;
 	void *original;
-	atomic_bool is_in_graph;            /* a graph contains the twin */
+	atomic_bool is_in_graph; /* a graph contains the twin */
 };
 
 static struct gpubpf_handles twins = GPUBPF_HANDLES_INIT;

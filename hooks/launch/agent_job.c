@@ -33,8 +33,8 @@ bool gpubpf_agent_job_is_over(const struct gpubpf_hook_kernel *kernel)
 
 bool gpubpf_agent_job_may_continue(void)
 {
-	return !gpubpf_agent_job_is_over(current_job->dispatch->kernel) && current_job->generation == gpubpf_plan_generation() &&
-	       gpubpf_session_enabled() &&
+	return !gpubpf_agent_job_is_over(current_job->dispatch->kernel) &&
+	       current_job->generation == gpubpf_plan_generation() && gpubpf_session_enabled() &&
 	       gpubpf_now_ns() < current_job->until_ns;
 }
 

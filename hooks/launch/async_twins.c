@@ -49,7 +49,8 @@ static void refresh_until_current(struct gpubpf_agent_job *a)
 			gpubpf_twin_drop_detached(dispatch);
 		if (!is_current(dispatch))
 			pause_before_retry(a);
-	} while (!gpubpf_agent_job_is_over(dispatch->kernel) && !is_current(dispatch) && a->generation != gpubpf_plan_generation());
+	} while (!gpubpf_agent_job_is_over(dispatch->kernel) && !is_current(dispatch) &&
+		 a->generation != gpubpf_plan_generation());
 }
 
 static void *run(void *arg)

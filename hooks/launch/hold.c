@@ -39,7 +39,7 @@ void gpubpf_hold_enter(struct gpubpf_hook_device *d)
 void gpubpf_hold_launches(uint32_t ms)
 {
 	uint64_t now = gpubpf_now_ns(), ns = (ms < MAX_HOLD_MS ? ms : MAX_HOLD_MS) * 1000000ull;
-	struct gpubpf_writer w = {0};
+	struct gpubpf_writer w = { 0 };
 
 	atomic_store(&until_ns, ns ? now + ns : 0);
 	if (!ns)

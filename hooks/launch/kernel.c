@@ -43,7 +43,8 @@ void gpubpf_hook_program_destroy(struct gpubpf_hook_program *program)
 {
 	if (!program)
 		return;
-	if (gpubpf_ref_was_last(atomic_fetch_sub(&program->owners, 1)) && !gpubpf_generation_is_inherited(program->generation))
+	if (gpubpf_ref_was_last(atomic_fetch_sub(&program->owners, 1)) &&
+	    !gpubpf_generation_is_inherited(program->generation))
 		gpubpf_twin_modules_unload(program);
 	put_program(program);
 }

@@ -13,8 +13,7 @@
 #define MAX_UNUSED 16 /* prefetch stops at this number of unused entries (gpubpf_entries_unused()) */
 #define MIN_WAIT_NS 5000000 /* a prefetch that waited for less does not make its entry unused */
 
-static struct gpubpf_dispatch_entry *find_entry(struct gpubpf_hook_kernel *kernel,
-					     const struct gpubpf_hook_device *device)
+static struct gpubpf_dispatch_entry *find_entry(struct gpubpf_hook_kernel *kernel, const struct gpubpf_hook_device *device)
 {
 	struct gpubpf_dispatch_entry *dispatch;
 
@@ -26,7 +25,7 @@ static struct gpubpf_dispatch_entry *find_entry(struct gpubpf_hook_kernel *kerne
 
 /* ahead: the entry is for a prefetch. The kernel is not launched yet, so reports do not list it. */
 static struct gpubpf_dispatch_entry *add_entry(struct gpubpf_hook_kernel *kernel, struct gpubpf_hook_device *device,
-					    bool ahead)
+					       bool ahead)
 {
 	struct gpubpf_dispatch_entry *dispatch;
 
@@ -107,7 +106,8 @@ static bool refresh_in_callback(struct gpubpf_hook_launch *l)
 		return true;
 	l->miss = GPUBPF_MISS_CALLBACK;
 	gpubpf_log_once("kernel %s: launched in an event callback, which must not wait for its twin; it runs "
-			 "unprobed there until a launch outside a callback has built the twin", l->kernel->name);
+			"unprobed there until a launch outside a callback has built the twin",
+			l->kernel->name);
 	return false;
 }
 
@@ -276,9 +276,10 @@ static void end_inherited(const struct gpubpf_hook_launch *l)
 
 	if (miss == GPUBPF_MISS_UNSUPPORTED)
 		gpubpf_log_once("process %d launches kernels that its parent made before the fork; they run "
-				 "unprobed there; only kernels in contexts that the child creates are probed",
-				 getpid());
-	gpubpf_count_unprobed(l->inherited, l, miss, GPUBPF_KERNEL_REFUSED, "made before the fork of the process that launches it");
+				"unprobed there; only kernels in contexts that the child creates are probed",
+				getpid());
+	gpubpf_count_unprobed(l->inherited, l, miss, GPUBPF_KERNEL_REFUSED,
+			      "made before the fork of the process that launches it");
 }
 
 void gpubpf_hook_launch_end(struct gpubpf_hook_launch *l, enum gpubpf_hook_outcome outcome)
@@ -311,10 +312,12 @@ void gpubpf_hook_twin_refused(const struct gpubpf_hook_launch *l, int error)
 {
 	if (error == GPUBPF_TWIN_NO_ROOM)
 		gpubpf_log_once("kernel %s: its twin needs more registers or shared memory than a launch of this "
-				 "shape has; it ran unprobed", l->kernel->name);
+				"shape has; it ran unprobed",
+				l->kernel->name);
 	else if (error != GPUBPF_TWIN_REPORTED)
 		gpubpf_log_once("kernel %s: the runtime refused a launch of its twin with error %d; it ran "
-				 "unprobed", l->kernel->name, error);
+				"unprobed",
+				l->kernel->name, error);
 }
 
 /* The launch's twin has too many registers to fit: replace it by one limited to l->registers. False: none is ready. */
@@ -340,12 +343,12 @@ static bool take_narrower_twin(struct gpubpf_hook_launch *l)
 		return false;
 	set_twin(l, binding);
 	gpubpf_log_once("kernel %s: launched with as many blocks as fit the device at once; its twin was rebuilt "
-			 "with %u registers per thread, so that they still fit", l->kernel->name, l->registers);
+			"with %u registers per thread, so that they still fit",
+			l->kernel->name, l->registers);
 	return true;
 }
 
-int gpubpf_hook_launch_run(struct gpubpf_hook_launch *l,
-			   int (*twin)(const void *call, struct gpubpf_hook_launch *launch),
+int gpubpf_hook_launch_run(struct gpubpf_hook_launch *l, int (*twin)(const void *call, struct gpubpf_hook_launch *launch),
 			   int (*original)(const void *call), const void *call)
 {
 	int error, refused = 0;

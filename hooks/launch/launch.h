@@ -30,7 +30,7 @@
 #include "hooks/process/callbacks.h"
 #include "hooks/process/time.h"
 
-struct gpubpf_hook_device;   /* one per (context, device) that the application uses */
+struct gpubpf_hook_device; /* one per (context, device) that the application uses */
 struct gpubpf_hook_program;
 struct gpubpf_hook_kernel;
 
@@ -49,20 +49,20 @@ struct gpubpf_hook_image {
 		size_t size;
 	} *headers;
 	uint32_t nheaders;
-	const char *cwd;     /* cwd, built_ns: as in struct gpubpf_image; cwd NULL: "" */
+	const char *cwd; /* cwd, built_ns: as in struct gpubpf_image; cwd NULL: "" */
 	uint64_t built_ns;
-	uint64_t identity;   /* programs of the same image have the same number, others differ; 0: unknown */
-	bool is_cached;           /* the session has cached the image under its identity: `data` is unset */
-	const char *from;    /* file that contains or loaded the image, at most 255 bytes; NULL: unknown */
-	const char *reason;  /* not NULL: why the program cannot be probed */
+	uint64_t identity;  /* programs of the same image have the same number, others differ; 0: unknown */
+	bool is_cached;     /* the session has cached the image under its identity: `data` is unset */
+	const char *from;   /* file that contains or loaded the image, at most 255 bytes; NULL: unknown */
+	const char *reason; /* not NULL: why the program cannot be probed */
 };
 
 /* one kernel's twin in a twin image, as the session describes it */
 struct gpubpf_hook_twin {
 	const char *name;
-	uint64_t kernel;     /* id of the original kernel */
-	uint32_t params;     /* number of parameters of the original kernel */
-	uint32_t flags;      /* enum gpubpf_twin_flags */
+	uint64_t kernel; /* id of the original kernel */
+	uint32_t params; /* number of parameters of the original kernel */
+	uint32_t flags;  /* enum gpubpf_twin_flags */
 };
 
 /* operations of an adapter; the launch path calls all of them without holding its locks */
@@ -78,8 +78,7 @@ struct gpubpf_hook_ops {
 	/* Load the twin image; *module receives the adapter's handle. An agent thread may call it, even after the
 	 * application released the program. */
 	int (*twin_load)(struct gpubpf_hook_device *device, void *adapter_program, enum gpubpf_image_kind kind,
-			 const void *data, size_t size, const char *options, void **module,
-			 struct gpubpf_reason *why);
+			 const void *data, size_t size, const char *options, void **module, struct gpubpf_reason *why);
 	/* Create one kernel of the twin image; the adapter refuses if the runtime reports other parameters. */
 	int (*twin_kernel)(void *module, const struct gpubpf_hook_twin *what, void *adapter_kernel, void **twin,
 			   struct gpubpf_reason *why);
@@ -115,8 +114,8 @@ bool gpubpf_hook_joined(void);
 
 /* `ordinal` is the device number that users see (helper 512). The agent opens the device when the first matched
  * kernel is launched on it. */
-int gpubpf_hook_device_create(const struct gpubpf_hook_ops *ops, const struct gpubpf_device_open *how,
-			      uint32_t ordinal, struct gpubpf_hook_device **device);
+int gpubpf_hook_device_create(const struct gpubpf_hook_ops *ops, const struct gpubpf_device_open *how, uint32_t ordinal,
+			      struct gpubpf_hook_device **device);
 void gpubpf_hook_device_destroy(struct gpubpf_hook_device *device);
 /* The device of the runtime's context `key`, created on the first call and cached. NULL: out of memory. */
 struct gpubpf_hook_device *gpubpf_hook_device_find(const struct gpubpf_hook_ops *ops, const void *key);
@@ -140,12 +139,12 @@ uint64_t gpubpf_hook_device_clock_offset(const struct gpubpf_hook_device *device
 uint64_t gpubpf_hook_device_arena(const struct gpubpf_hook_device *device);
 /* Runtime memory objects of kind `where` outside the arena that twins access without receiving them as arguments.
  * Stores at most `most` handles in `memory` and returns their number; with `most` 0, returns how many exist. */
-uint32_t gpubpf_hook_device_memory(struct gpubpf_hook_device *device, enum gpubpf_placement where, void **memory, uint32_t most);
+uint32_t gpubpf_hook_device_memory(struct gpubpf_hook_device *device, enum gpubpf_placement where, void **memory,
+				   uint32_t most);
 
 int gpubpf_hook_program_create(const struct gpubpf_hook_ops *ops, void *adapter_program,
 			       struct gpubpf_hook_program **program);
 void gpubpf_hook_program_destroy(struct gpubpf_hook_program *program);
-
 
 int gpubpf_hook_kernel_create(struct gpubpf_hook_program *program, void *adapter_kernel, const char *name,
 			      struct gpubpf_hook_kernel **kernel);
@@ -165,12 +164,12 @@ struct gpubpf_hook_launch {
 	uint32_t dim;
 	size_t grid[3], block[3]; /* threads of the whole grid; threads per block, 0 if the runtime chooses */
 	/* outputs of begin() */
-	void *twin;               /* the adapter's twin handle; NULL: launch the original */
-	uint32_t twin_flags;      /* enum gpubpf_twin_flags: which extra arguments to set */
-	uint64_t arena;           /* arena, number, pid_tgid: values of the extra arguments */
+	void *twin;          /* the adapter's twin handle; NULL: launch the original */
+	uint32_t twin_flags; /* enum gpubpf_twin_flags: which extra arguments to set */
+	uint64_t arena;      /* arena, number, pid_tgid: values of the extra arguments */
 	uint64_t number;
-	uint64_t pid_tgid;        /* also holds the launch stack's number if programs use it (maps/layout.h) */
-	bool followed;            /* the adapter must call gpubpf_hook_completed() once after the twin's end */
+	uint64_t pid_tgid; /* also holds the launch stack's number if programs use it (maps/layout.h) */
+	bool followed;     /* the adapter must call gpubpf_hook_completed() once after the twin's end */
 	/* output of twin() (gpubpf_hook_launch_run()) with GPUBPF_TWIN_NO_ROOM: registers per GPU thread at which the
 	 * twin would fit; 0: none */
 	uint32_t registers;
@@ -180,13 +179,13 @@ struct gpubpf_hook_launch {
 	/* not NULL: the parent of a fork created the kernel or device, so this process only counts the launch here */
 	struct gpubpf_kernel_entry *inherited;
 	uint64_t spent_ns;
-	enum gpubpf_miss miss;    /* why there is no twin */
+	enum gpubpf_miss miss; /* why there is no twin */
 };
 
 enum gpubpf_hook_outcome {
-	GPUBPF_LAUNCHED,         /* the kernel that begin() returned was enqueued */
+	GPUBPF_LAUNCHED,          /* the kernel that begin() returned was enqueued */
 	GPUBPF_LAUNCHED_ORIGINAL, /* the runtime refused the twin; the original was enqueued */
-	GPUBPF_LAUNCH_FAILED,    /* the runtime refused the original too: nothing was enqueued */
+	GPUBPF_LAUNCH_FAILED,     /* the runtime refused the original too: nothing was enqueued */
 };
 
 void gpubpf_hook_launch_begin(struct gpubpf_hook_launch *launch);
@@ -217,13 +216,12 @@ void gpubpf_hook_twin_refused(const struct gpubpf_hook_launch *launch, int error
  * unknown. NULL `part`: the whole device. It is called only if the answer depends on it.
  */
 struct gpubpf_hook_fit {
-	_Atomic uint64_t known;       /* last query and its results in one word, since threads query concurrently */
-	int units;                    /* multiprocessors of the device */
+	_Atomic uint64_t known; /* last query and its results in one word, since threads query concurrently */
+	int units;              /* multiprocessors of the device */
 };
 
 bool gpubpf_hook_fits(struct gpubpf_hook_fit *fit, uint64_t grid, uint32_t threads, uint32_t shared,
-		      int (*blocks)(const void *call, bool twin, int *n), int (*part)(const void *call),
-		      const void *call);
+		      int (*blocks)(const void *call, bool twin, int *n), int (*part)(const void *call), const void *call);
 
 /*
  * A recorded launch: the runtime runs it later, any number of times (graph, command list). gpubpf_hook_record_create()
@@ -236,8 +234,8 @@ struct gpubpf_hook_record *gpubpf_hook_record_create(const struct gpubpf_hook_la
 struct gpubpf_hook_record *gpubpf_hook_record_copy(const struct gpubpf_hook_record *record);
 /* Call this instead of gpubpf_hook_launch_end() when the runtime recorded the launch. If it recorded the twin, each run
  * counts as probed. */
-struct gpubpf_hook_record *gpubpf_hook_launch_record(struct gpubpf_hook_launch *launch, enum gpubpf_hook_outcome outcome,
-						     const char *reason);
+struct gpubpf_hook_record *gpubpf_hook_launch_record(struct gpubpf_hook_launch *launch,
+						     enum gpubpf_hook_outcome outcome, const char *reason);
 void gpubpf_hook_record_launched(struct gpubpf_hook_record *record);
 
 /* A twin of a launch with `followed` set has ended. The runtime's own threads may call it. */

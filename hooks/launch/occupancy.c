@@ -21,14 +21,12 @@ static bool query_blocks(struct gpubpf_hook_fit *fit, uint32_t threads, uint32_t
 	if (blocks(call, false, &n[0]) || blocks(call, true, &n[1]))
 		return false;
 	if (threads <= THREADS_MAX && n[0] >= 0 && n[0] <= BLOCKS_MAX && n[1] >= 0 && n[1] <= BLOCKS_MAX)
-		atomic_store_explicit(&fit->known, shape_of(threads, shared) | n[1] << 8 | n[0],
-				      memory_order_relaxed);
+		atomic_store_explicit(&fit->known, shape_of(threads, shared) | n[1] << 8 | n[0], memory_order_relaxed);
 	return true;
 }
 
 bool gpubpf_hook_fits(struct gpubpf_hook_fit *fit, uint64_t grid, uint32_t threads, uint32_t shared,
-		      int (*blocks)(const void *call, bool twin, int *n), int (*part)(const void *call),
-		      const void *call)
+		      int (*blocks)(const void *call, bool twin, int *n), int (*part)(const void *call), const void *call)
 {
 	uint64_t known = atomic_load_explicit(&fit->known, memory_order_relaxed);
 	int n[2] = { known & 0xff, known >> 8 & 0xff }, units;

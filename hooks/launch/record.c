@@ -9,13 +9,13 @@
 #include "core/wire/checks.h"
 
 struct gpubpf_hook_record {
-	struct gpubpf_hook_launch launch;      /* launch.kernel may be destroyed since; `entry` stays valid */
+	struct gpubpf_hook_launch launch; /* launch.kernel may be destroyed since; `entry` stays valid */
 	struct gpubpf_kernel_entry *entry;
 	const char *reason;
-	enum gpubpf_kernel_state state;        /* state to store in the kernel table with `reason` */
-	size_t size;                           /* bytes of the whole record, with links[] and the name */
-	uint64_t plan;                         /* plan generation for which `miss` was determined */
-	enum gpubpf_miss miss;                 /* why runs of the record are not probed */
+	enum gpubpf_kernel_state state; /* state to store in the kernel table with `reason` */
+	size_t size;                    /* bytes of the whole record, with links[] and the name */
+	uint64_t plan;                  /* plan generation for which `miss` was determined */
+	enum gpubpf_miss miss;          /* why runs of the record are not probed */
 	bool probed;
 	uint32_t nlinks, links[]; /* links whose programs the twin contains; the kernel's full name follows them */
 };
@@ -26,13 +26,15 @@ static char *name_of(struct gpubpf_hook_record *r)
 }
 
 /* binding: holds the recorded twin. NULL: the runtime recorded the original. */
-static struct gpubpf_hook_record *create_record(const struct gpubpf_hook_launch *l, const struct gpubpf_hook_binding *binding,
-						const char *reason)
+static struct gpubpf_hook_record *create_record(const struct gpubpf_hook_launch *l,
+						const struct gpubpf_hook_binding *binding, const char *reason)
 {
 	uint32_t n = binding ? binding->nlinks : 0;
 	size_t size = sizeof(struct gpubpf_hook_record) + n * sizeof(uint32_t) + strlen(l->kernel->full_name) + 1;
-	struct gpubpf_kernel_entry *entry = gpubpf_launch_is_inherited(l) ? NULL :
-		gpubpf_kernel_entry(l->kernel->name, l->device->ops->backend, l->device->ordinal, true);
+	struct gpubpf_kernel_entry *entry = gpubpf_launch_is_inherited(l) ?
+						    NULL :
+						    gpubpf_kernel_entry(l->kernel->name, l->device->ops->backend,
+									l->device->ordinal, true);
 	struct gpubpf_hook_record *r = entry ? calloc(1, size) : NULL;
 
 	if (!r)

@@ -16,17 +16,17 @@ struct gpubpf_twin_module {
 	struct gpubpf_twin_module *next;
 	struct gpubpf_hook_program *program;
 	struct gpubpf_hook_device *device;
-	uint32_t nlinks, *links;   /* indices of the links whose programs the twins contain */
-	uint32_t registers;        /* register limit per GPU thread; 0: no limit */
-	char *kernel_names;        /* names of matching kernels, separated by ';' */
+	uint32_t nlinks, *links; /* indices of the links whose programs the twins contain */
+	uint32_t registers;      /* register limit per GPU thread; 0: no limit */
+	char *kernel_names;      /* names of matching kernels, separated by ';' */
 	enum { SET_NEW, SET_BUSY, SET_REQUESTED, SET_LOADED, SET_REFUSED } state; /* protected by the program's lock */
 	struct gpubpf_request *request;
 	struct gpubpf_twin_answer answer;
 	struct gpubpf_reason form_reason; /* why the runtime refused an earlier form of the twin (PTX, machine code) */
-	uint32_t unloadable;       /* twin kinds that the runtime failed to load: 1 << enum gpubpf_image_kind */
-	uint64_t identity;         /* the adapter's identity of the image that was sent */
-	void *handle;              /* the adapter's handle of the loaded module, or NULL */
-	uint64_t load_ns;          /* duration of the module load; added to its first kernel's row, then 0 */
+	uint32_t unloadable;              /* twin kinds that the runtime failed to load: 1 << enum gpubpf_image_kind */
+	uint64_t identity;                /* the adapter's identity of the image that was sent */
+	void *handle;                     /* the adapter's handle of the loaded module, or NULL */
+	uint64_t load_ns;                 /* duration of the module load; added to its first kernel's row, then 0 */
 	struct gpubpf_reason why;
 };
 
@@ -47,13 +47,12 @@ int gpubpf_twin_select_links(const struct gpubpf_plan *plan, const char *kernels
 
 /* twin_module.c */
 /* Stores the reason unless *why already has one, and returns err. */
-int gpubpf_twin_set_reason(struct gpubpf_reason *why, int err, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
+int gpubpf_twin_set_reason(struct gpubpf_reason *why, int err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* Takes ownership of `links` and `kernel_names`, both malloc'd. NULL: out of memory, or too many modules; then the
  * caller keeps them. The caller holds the program's lock. */
 struct gpubpf_twin_module *gpubpf_twin_module_get_or_create(struct gpubpf_hook_program *program,
-							 struct gpubpf_hook_device *device, uint32_t registers,
-							 uint32_t *links, uint32_t nlinks, char *kernel_names);
+							    struct gpubpf_hook_device *device, uint32_t registers,
+							    uint32_t *links, uint32_t nlinks, char *kernel_names);
 
 /* twin_request.c: 0, or -errno and module->why. -EAGAIN: too many pending requests; a later launch may try again. */
 int gpubpf_twin_send_request(struct gpubpf_twin_module *module, const char *kernel);

@@ -27,7 +27,8 @@ static void show_code(struct gpubpf_dispatch_entry *dispatch, const struct gpubp
 	uint32_t before = 0, after = 0;
 
 	if (ops->twin_compiled_by)
-		__atomic_store_n(&dispatch->entry->shared->compiled_by, ops->twin_compiled_by(binding->twin), __ATOMIC_RELAXED);
+		__atomic_store_n(&dispatch->entry->shared->compiled_by, ops->twin_compiled_by(binding->twin),
+				 __ATOMIC_RELAXED);
 	if (!ops->twin_registers)
 		return;
 	ops->twin_registers(binding->twin, &before, &after);
@@ -56,14 +57,15 @@ static void make_twin(struct gpubpf_dispatch_entry *dispatch, struct gpubpf_twin
 	const struct gpubpf_twin_entry *entry = find_entry(module, dispatch->kernel->name);
 	bool nothing = entry && !entry->twin[0] && !entry->reason[0];
 	struct gpubpf_hook_twin what;
-	struct gpubpf_reason why = {0};
+	struct gpubpf_reason why = { 0 };
 	int err;
 
 	b->has_no_place = nothing && !module->form_reason.text[0]; /* no attached program has a place in it */
 	if (!entry || !entry->twin[0]) {
-		refuse_module(b, module, !entry ? "the session did not find this kernel in the program" :
-				   nothing && !b->has_no_place ? "its other form has no place that an attached program uses" :
-					   entry->reason);
+		refuse_module(b, module,
+			      !entry ? "the session did not find this kernel in the program" :
+			      nothing && !b->has_no_place ? "its other form has no place that an attached program uses" :
+							    entry->reason);
 		return;
 	}
 	what = (struct gpubpf_hook_twin){ entry->twin, entry->id, entry->nparams, entry->flags };
@@ -92,8 +94,7 @@ static struct gpubpf_hook_binding *find_binding(const struct gpubpf_dispatch_ent
 
 /* Find or create the entry's binding for the module, a twin or a refusal. The caller holds the kernel's lock. */
 static struct gpubpf_hook_binding *get_or_create_binding(struct gpubpf_dispatch_entry *dispatch,
-							 struct gpubpf_twin_module *module,
-							 const struct gpubpf_plan *plan)
+							 struct gpubpf_twin_module *module, const struct gpubpf_plan *plan)
 {
 	struct gpubpf_hook_binding *b = find_binding(dispatch, module);
 
@@ -135,8 +136,8 @@ static void warn_of_graphs(const struct gpubpf_dispatch_entry *dispatch, const s
 
 	if (before && before->twin && ops->twin_kept && ops->twin_kept(before->twin))
 		gpubpf_log_once("kernel %s: its attached programs have changed; graphs or command lists that the "
-				 "program made before run it as it was then, until the program makes them again",
-				 dispatch->kernel->name);
+				"program made before run it as it was then, until the program makes them again",
+				dispatch->kernel->name);
 }
 
 static bool is_subset_of_links(const struct gpubpf_hook_binding *some, const uint32_t *links, uint32_t n)
@@ -152,11 +153,12 @@ static bool is_subset_of_links(const struct gpubpf_hook_binding *some, const uin
 static bool keeps_previous_twin(const struct gpubpf_dispatch_entry *dispatch, const struct gpubpf_hook_binding *before,
 				const struct gpubpf_hook_binding *b)
 {
-	if (!b || b->twin || b->has_no_place || !before || !before->twin || !is_subset_of_links(before, b->links, b->nlinks))
+	if (!b || b->twin || b->has_no_place || !before || !before->twin ||
+	    !is_subset_of_links(before, b->links, b->nlinks))
 		return false;
 	gpubpf_log_once("kernel %s: a newly attached program cannot be added (%s); the present twin stays in use "
-			 "without it", dispatch->kernel->name,
-			 b->reason);
+			"without it",
+			dispatch->kernel->name, b->reason);
 	return true;
 }
 
@@ -237,7 +239,8 @@ void gpubpf_twin_drop_detached(struct gpubpf_dispatch_entry *dispatch)
 	if (before && before->twin && !is_subset_of_links(before, links, n)) {
 		atomic_store_explicit(&dispatch->binding, NULL, memory_order_release);
 		gpubpf_log_once("kernel %s: a program was detached, and its twin without that program was not ready "
-				 "in time; it runs unprobed until then", dispatch->kernel->name);
+				"in time; it runs unprobed until then",
+				dispatch->kernel->name);
 	}
 	pthread_mutex_unlock(&dispatch->kernel->lock);
 }

@@ -48,7 +48,7 @@ int gpubpf_twin_select_links(const struct gpubpf_plan *plan, const char *kernels
 	bool *used = name ? calloc(plan->n + 1, sizeof(*used)) : NULL;
 
 	*part = (struct gpubpf_plan_subset){ .links = malloc((plan->n + 1) * sizeof(*matching)),
-					    .kernel_names = malloc(strlen(kernels) + 2) };
+					     .kernel_names = malloc(strlen(kernels) + 2) };
 	end = part->kernel_names;
 	for (const char *at = kernels; matching && used && part->links && end && (at = gpubpf_twin_next_name(at, name));) {
 		n = gpubpf_plan_links(plan, name, matching);

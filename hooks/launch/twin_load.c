@@ -76,7 +76,8 @@ int gpubpf_twin_load(struct gpubpf_twin_module *module)
 		gpubpf_image_note_cached(module->identity);
 	if (!module->answer.n)
 		return gpubpf_twin_set_reason(&module->why, -EOPNOTSUPP, "%s",
-				  module->answer.reason[0] ? module->answer.reason : "the session refused the program");
+					      module->answer.reason[0] ? module->answer.reason :
+									 "the session refused the program");
 	if (!any_twin(&module->answer))
 		return 0;
 	err = gpubpf_device_fill(module->device, &module->why);
@@ -89,7 +90,7 @@ int gpubpf_twin_load(struct gpubpf_twin_module *module)
 					      strerror(-err));
 	from = gpubpf_now_ns();
 	err = module->program->ops->twin_load(module->device, module->program->adapter, module->answer.kind, data, size,
-					 module->answer.options, &module->handle, &module->why);
+					      module->answer.options, &module->handle, &module->why);
 	free(data);
 	module->load_ns = gpubpf_now_ns() - from;
 	if (err < 0 && request_other_form(module))

@@ -60,7 +60,8 @@ static const char *kernels_of(struct gpubpf_hook_program *program)
 {
 	char *names = atomic_load_explicit(&program->kernels, memory_order_acquire), *none = NULL;
 
-	if (names || gpubpf_is_agent_thread() || !program->ops->kernels || !(names = program->ops->kernels(program->adapter)))
+	if (names || gpubpf_is_agent_thread() || !program->ops->kernels ||
+	    !(names = program->ops->kernels(program->adapter)))
 		return names;
 	if (atomic_compare_exchange_strong(&program->kernels, &none, names))
 		return names;
@@ -71,7 +72,7 @@ static const char *kernels_of(struct gpubpf_hook_program *program)
 /* Find or create the twin module for the links that match kernels of the program. With may_wait it is also requested
  * and loaded, as far as time allows. NULL: out of memory, or too many modules. */
 static struct gpubpf_twin_module *find_module(struct gpubpf_dispatch_entry *dispatch, const struct gpubpf_plan *plan,
-					uint32_t registers, bool may_wait)
+					      uint32_t registers, bool may_wait)
 {
 	struct gpubpf_hook_program *program = dispatch->kernel->program;
 	const char *kernels = kernels_of(program);

@@ -16,7 +16,7 @@
  * headers, or another -errno. */
 static int write_headers(const struct gpubpf_hook_image *image, struct gpubpf_writer *w)
 {
-	struct gpubpf_writer all = {0};
+	struct gpubpf_writer all = { 0 };
 	uint64_t at = 0;
 	int fd;
 
@@ -37,7 +37,7 @@ static int write_headers(const struct gpubpf_hook_image *image, struct gpubpf_wr
 
 static int send_image(struct gpubpf_twin_module *module, const struct gpubpf_hook_image *image)
 {
-	struct gpubpf_writer w = {0};
+	struct gpubpf_writer w = { 0 };
 	int fds[2] = { -1, -1 }, err = 0;
 
 	gpubpf_put_u32(&w, module->device->number);
@@ -66,7 +66,8 @@ static int send_image(struct gpubpf_twin_module *module, const struct gpubpf_hoo
 		if (fds[i] >= 0)
 			close(fds[i]);
 	return err < 0 ? gpubpf_twin_set_reason(&module->why, err, "the program could not be sent to the session: %s",
-				    gpubpf_session_strerror(err)) : 0;
+						gpubpf_session_strerror(err)) :
+			 0;
 }
 
 /* Wait until another request is allowed: the session limits concurrent ones. -EAGAIN: a later launch may try again. */
@@ -110,7 +111,7 @@ int gpubpf_twin_send_request(struct gpubpf_twin_module *module, const char *kern
 					     GPUBPF_IMAGE_MAX >> 20);
 	else if (strlen(kernel) >= GPUBPF_WHOLE_NAME_SIZE)
 		err = gpubpf_twin_set_reason(&module->why, -E2BIG, "its name is longer than %d characters",
-				 GPUBPF_WHOLE_NAME_SIZE - 1);
+					     GPUBPF_WHOLE_NAME_SIZE - 1);
 	else
 		err = send_image(module, &image);
 	ops->image_put(&image);

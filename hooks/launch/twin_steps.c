@@ -96,7 +96,8 @@ void gpubpf_twin_wait_while_busy(struct gpubpf_twin_module *module)
 		return;
 	until = gpubpf_wait_budget_begin();
 	while (module->state == SET_BUSY)
-		if (!gpubpf_cond_wait_until(&module->program->cond, &module->program->lock, wake_at(until)) && !may_wait_on(until))
+		if (!gpubpf_cond_wait_until(&module->program->cond, &module->program->lock, wake_at(until)) &&
+		    !may_wait_on(until))
 			break;
 	gpubpf_wait_budget_end();
 	count_wait(GPUBPF_WAIT_OTHERS, from);

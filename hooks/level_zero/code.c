@@ -104,7 +104,8 @@ struct lz_code *lz_code_new(const ze_module_desc_t *desc)
 				  program->pBuildFlags ? program->pBuildFlags[i] : NULL,
 				  program->pConstants ? program->pConstants[i] : NULL);
 	if (whole && !program)
-		whole = copy_part(&code->parts[0], desc->pInputModule, desc->inputSize, desc->pBuildFlags, desc->pConstants);
+		whole = copy_part(&code->parts[0], desc->pInputModule, desc->inputSize, desc->pBuildFlags,
+				  desc->pConstants);
 	if (whole)
 		return code;
 	lz_code_free(code);
@@ -113,7 +114,8 @@ struct lz_code *lz_code_new(const ze_module_desc_t *desc)
 
 static int parts_image(const struct lz_code *code, struct gpubpf_hook_image *image)
 {
-	struct gpubpf_cl_parts parts = { .part = calloc(code->nparts + 1, sizeof(*parts.part)), .nparts = code->nparts,
+	struct gpubpf_cl_parts parts = { .part = calloc(code->nparts + 1, sizeof(*parts.part)),
+					 .nparts = code->nparts,
 					 .link_options = "" };
 	struct gpubpf_blob blob;
 	int err = -ENOMEM;

@@ -56,23 +56,26 @@ enum table {
 #define T(table) T_##table,
 	TABLES(T)
 #undef T
-	NTABLES,
+		NTABLES,
 };
 
 /* Table entries that the agent reads (ours: NULL), or reads and replaces. Those that it only reads come first, so they
  * get the driver's functions. */
 static const struct entry {
 	enum table table;
-	uint32_t since;                    /* first version of the table with this entry */
-	size_t at, driver;                 /* byte offsets: in the dispatch table; in struct lz_driver */
+	uint32_t since;    /* first version of the table with this entry */
+	size_t at, driver; /* byte offsets: in the dispatch table; in struct lz_driver */
 	void *ours[LZ_DRIVERS];
 } entries[] = {
 #define API(table, member) \
 	{ T_##table, 0, offsetof(ddi_##table, pfn##member), offsetof(struct lz_driver, api.table##member), { NULL } },
 	GPUBPF_ZE_FUNCTIONS(API)
 #undef API
-	{ T_KernelExp, V(1, 1), offsetof(ddi_KernelExp, pfnSetGlobalOffsetExp),
-	  offsetof(struct lz_driver, api.KernelSetGlobalOffsetExp), { NULL } },
+		{ T_KernelExp,
+		  V(1, 1),
+		  offsetof(ddi_KernelExp, pfnSetGlobalOffsetExp),
+		  offsetof(struct lz_driver, api.KernelSetGlobalOffsetExp),
+		  { NULL } },
 #define OURS(name) { (void *)in0_##name, (void *)in1_##name, (void *)in2_##name, (void *)in3_##name }
 #define LZ_CALL(table, member, parameters, arguments) \
 	{ T_##table, 0, offsetof(ddi_##table, pfn##member), offsetof(struct lz_driver, next.table##member), \
@@ -85,7 +88,7 @@ static const struct entry {
 
 #define NENTRIES (sizeof(entries) / sizeof(*entries))
 
-typedef ze_result_t (ZE_APICALL *fill_fn)(ze_api_version_t version, void *table);
+typedef ze_result_t(ZE_APICALL *fill_fn)(ze_api_version_t version, void *table);
 
 static ze_result_t fill(struct lz_driver *d, enum table which, ze_api_version_t version, char *table)
 {
@@ -166,8 +169,8 @@ static struct lz_driver *driver_of(const void *library)
 	pthread_mutex_unlock(&lock);
 	if (!d)
 		gpubpf_log_once("the program loaded more than %d Level Zero drivers; kernels of further drivers run "
-				 "unprobed",
-				 LZ_DRIVERS);
+				"unprobed",
+				LZ_DRIVERS);
 	return d;
 }
 
@@ -199,7 +202,7 @@ GPUBPF_DLSYM_USER(level_zero, "zeGet", find, always, .stand_in = stand_in);
 struct direct_handles {
 	ze_structure_type_t stype;
 	void *next;
-	uint32_t flags;                    /* bit 0: each handle points to its dispatch tables */
+	uint32_t flags; /* bit 0: each handle points to its dispatch tables */
 };
 
 /* Objects of newer drivers can begin with their dispatch tables. A loader with several drivers then calls through these

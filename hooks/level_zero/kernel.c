@@ -124,7 +124,8 @@ ze_result_t lz_KernelSetGroupSize(struct lz_driver *d, ze_kernel_handle_t kernel
 	return err;
 }
 
-ze_result_t lz_KernelExpSetGlobalOffsetExp(struct lz_driver *d, ze_kernel_handle_t kernel, uint32_t x, uint32_t y, uint32_t z)
+ze_result_t lz_KernelExpSetGlobalOffsetExp(struct lz_driver *d, ze_kernel_handle_t kernel, uint32_t x, uint32_t y,
+					   uint32_t z)
 {
 	ze_result_t err = d->next.KernelExpSetGlobalOffsetExp(kernel, x, y, z);
 	struct lz_setting *s = mark_changed(err, kernel, SET_OFFSET);
@@ -163,9 +164,9 @@ static ze_result_t apply_arg(const struct lz_driver *d, struct lz_twin *twin, ui
 		return ZE_RESULT_SUCCESS; /* unset: leave it unset on the twin too */
 	if (arg->how == LZ_ARG_UNKNOWN) {
 		gpubpf_log_once("kernel %s: launched by zeCommandListAppendLaunchKernelWithArguments() and then "
-				 "without arguments; its twin lacks their values and runs again once the program "
-				 "sets all arguments",
-				 gpubpf_hook_kernel_name(twin->kernel->hook));
+				"without arguments; its twin lacks their values and runs again once the program "
+				"sets all arguments",
+				gpubpf_hook_kernel_name(twin->kernel->hook));
 		return GPUBPF_TWIN_REPORTED;
 	}
 	return d->api.KernelSetArgumentValue(twin->handle, i, arg->size, arg->how == LZ_ARG_NULL ? NULL : bytes);

@@ -19,8 +19,8 @@ static ze_result_t append(const struct lz_append *a, ze_kernel_handle_t kernel)
 		return a->plain(a->list, kernel, a->groups, a->event, a->nwait, a->wait);
 	if (a->size)
 		return lz_append_values(a, kernel, a->values);
-	return a->driver->next.CommandListAppendLaunchKernelWithParameters(a->list, kernel, a->groups, a->more, a->event,
-									   a->nwait, a->wait);
+	return a->driver->next.CommandListAppendLaunchKernelWithParameters(a->list, kernel, a->groups, a->more,
+									   a->event, a->nwait, a->wait);
 }
 
 static int append_original(const void *call)
@@ -123,8 +123,11 @@ static ze_result_t record(const struct lz_append *a, struct lz_list *list, struc
 		return ZE_RESULT_SUCCESS;
 	}
 	err = append_original(a);
-	lz_list_add(list, gpubpf_hook_launch_record(l, err ? GPUBPF_LAUNCH_FAILED : l->twin ? GPUBPF_LAUNCHED_ORIGINAL :
-							     GPUBPF_LAUNCHED, RECORDED_REASON));
+	lz_list_add(list, gpubpf_hook_launch_record(l,
+						    err     ? GPUBPF_LAUNCH_FAILED :
+						    l->twin ? GPUBPF_LAUNCHED_ORIGINAL :
+							      GPUBPF_LAUNCHED,
+						    RECORDED_REASON));
 	if (l->twin && !err)
 		gpubpf_hook_twin_refused(l, refused);
 	return err;
@@ -148,7 +151,8 @@ static ze_result_t launch(struct lz_append *a)
 	if (!a->kernel)
 		return append(a, a->original);
 	describe(&l, a->kernel, a->indirect ? NULL : a->groups, a->size);
-	err = list->immediate ? (ze_result_t)gpubpf_hook_launch_run(&l, append_twin, append_original, a) : record(a, list, &l);
+	err = list->immediate ? (ze_result_t)gpubpf_hook_launch_run(&l, append_twin, append_original, a) :
+				record(a, list, &l);
 	if (l.twin && !lz_list_can_be_waited_for(list))
 		gpubpf_hook_untracked_launch(l.device);
 	if (!err && a->size)
@@ -156,30 +160,48 @@ static ze_result_t launch(struct lz_append *a)
 	return err;
 }
 
-ze_result_t lz_CommandListAppendLaunchKernel(struct lz_driver *d, ze_command_list_handle_t list, ze_kernel_handle_t kernel,
-					     const ze_group_count_t *groups, ze_event_handle_t event, uint32_t nwait,
-					     ze_event_handle_t *wait)
+ze_result_t lz_CommandListAppendLaunchKernel(struct lz_driver *d, ze_command_list_handle_t list,
+					     ze_kernel_handle_t kernel, const ze_group_count_t *groups,
+					     ze_event_handle_t event, uint32_t nwait, ze_event_handle_t *wait)
 {
-	return launch(&(struct lz_append){ .driver = d, .plain = d->next.CommandListAppendLaunchKernel, .list = list,
-					.original = kernel, .groups = groups, .event = event, .nwait = nwait, .wait = wait });
+	return launch(&(struct lz_append){ .driver = d,
+					   .plain = d->next.CommandListAppendLaunchKernel,
+					   .list = list,
+					   .original = kernel,
+					   .groups = groups,
+					   .event = event,
+					   .nwait = nwait,
+					   .wait = wait });
 }
 
 ze_result_t lz_CommandListAppendLaunchCooperativeKernel(struct lz_driver *d, ze_command_list_handle_t list,
 							ze_kernel_handle_t kernel, const ze_group_count_t *groups,
 							ze_event_handle_t event, uint32_t nwait, ze_event_handle_t *wait)
 {
-	return launch(&(struct lz_append){ .driver = d, .plain = d->next.CommandListAppendLaunchCooperativeKernel, .list = list,
-					.original = kernel, .groups = groups, .cooperative = true, .event = event,
-					.nwait = nwait, .wait = wait });
+	return launch(&(struct lz_append){ .driver = d,
+					   .plain = d->next.CommandListAppendLaunchCooperativeKernel,
+					   .list = list,
+					   .original = kernel,
+					   .groups = groups,
+					   .cooperative = true,
+					   .event = event,
+					   .nwait = nwait,
+					   .wait = wait });
 }
 
 ze_result_t lz_CommandListAppendLaunchKernelIndirect(struct lz_driver *d, ze_command_list_handle_t list,
 						     ze_kernel_handle_t kernel, const ze_group_count_t *groups,
 						     ze_event_handle_t event, uint32_t nwait, ze_event_handle_t *wait)
 {
-	return launch(&(struct lz_append){ .driver = d, .plain = d->next.CommandListAppendLaunchKernelIndirect, .list = list,
-					.original = kernel, .groups = groups, .indirect = true, .event = event,
-					.nwait = nwait, .wait = wait });
+	return launch(&(struct lz_append){ .driver = d,
+					   .plain = d->next.CommandListAppendLaunchKernelIndirect,
+					   .list = list,
+					   .original = kernel,
+					   .groups = groups,
+					   .indirect = true,
+					   .event = event,
+					   .nwait = nwait,
+					   .wait = wait });
 }
 
 ze_result_t lz_CommandListAppendLaunchKernelWithParameters(struct lz_driver *d, ze_command_list_handle_t list,
@@ -187,9 +209,15 @@ ze_result_t lz_CommandListAppendLaunchKernelWithParameters(struct lz_driver *d, 
 							   const void *more, ze_event_handle_t event, uint32_t nwait,
 							   ze_event_handle_t *wait)
 {
-	return launch(&(struct lz_append){ .driver = d, .list = list, .original = kernel, .groups = groups,
-					   .cooperative = lz_append_cooperative(more), .more = more, .event = event,
-					   .nwait = nwait, .wait = wait });
+	return launch(&(struct lz_append){ .driver = d,
+					   .list = list,
+					   .original = kernel,
+					   .groups = groups,
+					   .cooperative = lz_append_cooperative(more),
+					   .more = more,
+					   .event = event,
+					   .nwait = nwait,
+					   .wait = wait });
 }
 
 ze_result_t lz_CommandListAppendLaunchKernelWithArguments(struct lz_driver *d, ze_command_list_handle_t list,
@@ -197,9 +225,17 @@ ze_result_t lz_CommandListAppendLaunchKernelWithArguments(struct lz_driver *d, z
 							  struct lz_group_size size, void **values, const void *more,
 							  ze_event_handle_t event, uint32_t nwait, ze_event_handle_t *wait)
 {
-	return launch(&(struct lz_append){ .driver = d, .list = list, .original = kernel, .groups = &groups, .size = &size,
-					   .values = values, .cooperative = lz_append_cooperative(more), .more = more,
-					   .event = event, .nwait = nwait, .wait = wait });
+	return launch(&(struct lz_append){ .driver = d,
+					   .list = list,
+					   .original = kernel,
+					   .groups = &groups,
+					   .size = &size,
+					   .values = values,
+					   .cooperative = lz_append_cooperative(more),
+					   .more = more,
+					   .event = event,
+					   .nwait = nwait,
+					   .wait = wait });
 }
 
 /* ---- several kernels in one call: only the device knows how many of them it launches, so the agent counts all ---- */
@@ -208,7 +244,7 @@ struct multi_launch {
 	struct lz_list *list;
 	uint32_t n;
 	ze_kernel_handle_t *chosen;
-	struct gpubpf_hook_launch *launches;  /* [n]; kernel NULL: the kernel has no record */
+	struct gpubpf_hook_launch *launches; /* [n]; kernel NULL: the kernel has no record */
 };
 
 static bool open_multi(struct multi_launch *s, ze_command_list_handle_t list, uint32_t n)
@@ -254,8 +290,9 @@ static void close_multi(struct multi_launch *s, const ze_kernel_handle_t *kernel
 	for (uint32_t i = 0; i < s->n; i++) {
 		struct gpubpf_hook_launch *l = &s->launches[i];
 		bool is_twin = twins && s->chosen[i] != kernels[i];
-		enum gpubpf_hook_outcome outcome = err ? GPUBPF_LAUNCH_FAILED :
-			l->twin && !is_twin ? GPUBPF_LAUNCHED_ORIGINAL : GPUBPF_LAUNCHED;
+		enum gpubpf_hook_outcome outcome = err                 ? GPUBPF_LAUNCH_FAILED :
+						   l->twin && !is_twin ? GPUBPF_LAUNCHED_ORIGINAL :
+									 GPUBPF_LAUNCHED;
 
 		if (!l->kernel)
 			continue;
@@ -275,10 +312,11 @@ static void close_multi(struct multi_launch *s, const ze_kernel_handle_t *kernel
 	free(s->launches);
 }
 
-ze_result_t lz_CommandListAppendLaunchMultipleKernelsIndirect(struct lz_driver *d, ze_command_list_handle_t list, uint32_t n,
-							      ze_kernel_handle_t *kernels, const uint32_t *count,
-							      const ze_group_count_t *groups, ze_event_handle_t event,
-							      uint32_t nwait, ze_event_handle_t *wait)
+ze_result_t lz_CommandListAppendLaunchMultipleKernelsIndirect(struct lz_driver *d, ze_command_list_handle_t list,
+							      uint32_t n, ze_kernel_handle_t *kernels,
+							      const uint32_t *count, const ze_group_count_t *groups,
+							      ze_event_handle_t event, uint32_t nwait,
+							      ze_event_handle_t *wait)
 {
 	__typeof__(&zeCommandListAppendLaunchMultipleKernelsIndirect) next =
 		d->next.CommandListAppendLaunchMultipleKernelsIndirect;

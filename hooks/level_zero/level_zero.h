@@ -24,15 +24,15 @@ struct lz_group_size { /* ze_group_size_t of the specification, since 1.14 */
 
 /* driver.c: a driver loaded by the loader */
 struct lz_driver {
-	const void *library;               /* load address of the driver's library; NULL: unused slot */
-	struct gpubpf_ze_api api;          /* functions that the agent calls */
+	const void *library;      /* load address of the driver's library; NULL: unused slot */
+	struct gpubpf_ze_api api; /* functions that the agent calls */
 	/* the driver's functions that the agent replaces; NULL: the driver or its loader does not support it */
 	struct {
 #define LZ_CALL(table, member, parameters, arguments) ze_result_t (ZE_APICALL *table##member)(parameters);
 #include "calls.def"
 #undef LZ_CALL
 	} next;
-	_Atomic(void *) fill[16];          /* [enum table] the driver's zeGet<table>ProcAddrTable */
+	_Atomic(void *) fill[16]; /* [enum table] the driver's zeGet<table>ProcAddrTable */
 };
 
 extern struct lz_driver lz_drivers[LZ_DRIVERS];
@@ -42,7 +42,7 @@ extern struct lz_driver lz_drivers[LZ_DRIVERS];
 #include "calls.def"
 #undef LZ_CALL
 
-bool lz_active(void);                      /* is a session connected? The first call joins it. */
+bool lz_active(void); /* is a session connected? The first call joins it. */
 /* device number for users, counted over all drivers; a sub-device has its parent's number */
 uint32_t lz_device_ordinal(const struct lz_driver *d, ze_device_handle_t device);
 
@@ -53,11 +53,11 @@ struct gpubpf_hook_device *lz_context_device(struct lz_driver *d, ze_context_han
 
 /* code.c: the inputs of a module; immutable */
 struct lz_code {
-	uint32_t nparts;                   /* number of IL parts; the driver links several */
+	uint32_t nparts; /* number of IL parts; the driver links several */
 	struct lz_part {
 		void *data;
 		size_t size;
-		ze_module_constants_t constants; /* owns copies of the values */
+		ze_module_constants_t constants;                /* owns copies of the values */
 		const ze_module_constants_t *constants_or_null; /* &constants, or NULL */
 		char *flags;
 	} *parts;
@@ -72,19 +72,19 @@ struct lz_code *lz_native_code(const void *native, size_t size);
 struct lz_code *lz_native_parse(const void *bytes, size_t size); /* parses a cache file; NULL: invalid format */
 
 /* module.c */
-struct lz_module {                         /* outlives the driver's module: a thread may be loading its twins */
+struct lz_module { /* outlives the driver's module: a thread may be loading its twins */
 	struct gpubpf_record object;
 	struct lz_driver *driver;
 	ze_context_handle_t context;
 	ze_device_handle_t device;
 	struct gpubpf_hook_device *hook_device;
 	struct gpubpf_hook_program *hook;
-	pthread_mutex_t lock;              /* protects the members below */
+	pthread_mutex_t lock; /* protects the members below */
 	bool dead;
-	struct lz_code *code;              /* NULL: the IL is unknown */
-	ze_module_handle_t *peers;         /* [npeers] modules with which the application linked it */
+	struct lz_code *code;      /* NULL: the IL is unknown */
+	ze_module_handle_t *peers; /* [npeers] modules with which the application linked it */
 	uint32_t npeers;
-	char *names;                       /* names of its kernels, separated by ';' */
+	char *names; /* names of its kernels, separated by ';' */
 };
 
 /* kernel.c */
@@ -94,7 +94,7 @@ struct lz_arg {
 	size_t size;
 	union {
 		unsigned char bytes[16];
-		void *data;                /* malloc'd if size > 16 */
+		void *data; /* malloc'd if size > 16 */
 	};
 };
 
@@ -102,11 +102,11 @@ struct lz_kernel {
 	struct gpubpf_record object;
 	struct lz_module *module;
 	struct gpubpf_hook_kernel *hook;
-	bool recorded; /* all arguments and settings are recorded; false after a failed allocation */
-	pthread_mutex_t lock;              /* serializes launches of twins, which share the recorded arguments */
+	bool recorded;        /* all arguments and settings are recorded; false after a failed allocation */
+	pthread_mutex_t lock; /* serializes launches of twins, which share the recorded arguments */
 	uint32_t nargs;
 	struct lz_arg *args;
-	struct lz_setting {                /* other settings; `set`: bit per call that the application made */
+	struct lz_setting { /* other settings; `set`: bit per call that the application made */
 		uint32_t set, version;
 		uint32_t group[3], offset[3];
 		ze_kernel_indirect_access_flags_t indirect;
@@ -117,15 +117,15 @@ struct lz_kernel {
 struct lz_twin {
 	ze_kernel_handle_t handle;
 	struct lz_kernel *kernel;
-	uint32_t *applied;                 /* [nargs] lz_arg version that is set on the twin */
-	uint32_t setting;                  /* version of the settings that is set on the twin */
+	uint32_t *applied; /* [nargs] lz_arg version that is set on the twin */
+	uint32_t setting;  /* version of the settings that is set on the twin */
 	/* indirect access flags that the twin's programs need in addition to the kernel's */
 	ze_kernel_indirect_access_flags_t indirect;
-	atomic_bool is_in_list;            /* a command list contains the twin */
+	atomic_bool is_in_list; /* a command list contains the twin */
 };
 
 /* The caller holds the kernel's lock. */
-ze_result_t lz_kernel_apply(struct lz_twin *twin);          /* 0, GPUBPF_TWIN_REPORTED, or the driver's error */
+ze_result_t lz_kernel_apply(struct lz_twin *twin); /* 0, GPUBPF_TWIN_REPORTED, or the driver's error */
 ze_result_t lz_kernel_apply_setting(struct lz_twin *twin);
 /* A launch call has set arguments on the kernel whose sizes only the driver knows: the recorded ones are outdated. */
 void lz_kernel_note_args_set(struct lz_kernel *kernel, const struct lz_group_size *size);
@@ -136,9 +136,9 @@ struct lz_list {
 	struct lz_driver *driver;
 	ze_context_handle_t context;
 	ze_device_handle_t device;
-	uint32_t ordinal;                  /* ordinal of the list's command queue group */
-	bool immediate, waits;             /* appending launches; waits: and returns after its end */
-	ze_command_list_handle_t scratch_list;    /* arguments.c: list that is never executed, or NULL */
+	uint32_t ordinal;                      /* ordinal of the list's command queue group */
+	bool immediate, waits;                 /* appending launches; waits: and returns after its end */
+	ze_command_list_handle_t scratch_list; /* arguments.c: list that is never executed, or NULL */
 	struct gpubpf_hook_record **records;
 	uint32_t n, room;
 };
@@ -154,8 +154,8 @@ struct lz_append {
 	struct lz_driver *driver;
 	/* the driver's AppendLaunchKernel or a call with the same parameters. NULL: AppendLaunchKernelWithArguments
 	 * if `size` is set, otherwise AppendLaunchKernelWithParameters. */
-	ze_result_t (ZE_APICALL *plain)(ze_command_list_handle_t, ze_kernel_handle_t, const ze_group_count_t *,
-					ze_event_handle_t, uint32_t, ze_event_handle_t *);
+	ze_result_t(ZE_APICALL *plain)(ze_command_list_handle_t, ze_kernel_handle_t, const ze_group_count_t *,
+				       ze_event_handle_t, uint32_t, ze_event_handle_t *);
 	ze_command_list_handle_t list;
 	struct lz_list *in;
 	struct lz_kernel *kernel;

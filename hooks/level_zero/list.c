@@ -11,7 +11,7 @@
 GPUBPF_RECORDS(lz_lists)
 static GPUBPF_RECORDS(lz_queues)
 
-struct queue {
+	struct queue {
 	struct gpubpf_record object;
 	struct lz_driver *driver;
 	ze_context_handle_t context;
@@ -58,7 +58,9 @@ ze_result_t lz_CommandListCreate(struct lz_driver *d, ze_context_handle_t contex
 	ze_result_t err = d->next.CommandListCreate(context, device, desc, list);
 
 	if (!err)
-		add_list(*list, &(struct lz_list){ .driver = d, .context = context, .device = device,
+		add_list(*list, &(struct lz_list){ .driver = d,
+						   .context = context,
+						   .device = device,
 						   .ordinal = desc->commandQueueGroupOrdinal });
 	return err;
 }
@@ -69,8 +71,11 @@ ze_result_t lz_CommandListCreateImmediate(struct lz_driver *d, ze_context_handle
 	ze_result_t err = d->next.CommandListCreateImmediate(context, device, desc, list);
 
 	if (!err)
-		add_list(*list, &(struct lz_list){ .driver = d, .context = context, .device = device,
-						   .ordinal = desc->ordinal, .immediate = true,
+		add_list(*list, &(struct lz_list){ .driver = d,
+						   .context = context,
+						   .device = device,
+						   .ordinal = desc->ordinal,
+						   .immediate = true,
 						   .waits = desc->mode == ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS });
 	return err;
 }
@@ -153,8 +158,8 @@ ze_result_t lz_CommandListImmediateAppendCommandListsWithParameters(struct lz_dr
 								    const void *more, ze_event_handle_t event,
 								    uint32_t nwait, ze_event_handle_t *wait)
 {
-	ze_result_t err = d->next.CommandListImmediateAppendCommandListsWithParameters(list, n, lists, more, event, nwait,
-										       wait);
+	ze_result_t err = d->next.CommandListImmediateAppendCommandListsWithParameters(list, n, lists, more, event,
+										       nwait, wait);
 
 	return count_executed(err, n, lists);
 }
@@ -167,8 +172,8 @@ ze_result_t lz_CommandListExpCreateCloneExp(struct lz_driver *d, ze_command_list
 
 	if (!from)
 		return err;
-	add_list(*clone, &(struct lz_list){ .driver = d, .context = from->context, .device = from->device,
-					    .ordinal = from->ordinal });
+	add_list(*clone, &(struct lz_list){
+				 .driver = d, .context = from->context, .device = from->device, .ordinal = from->ordinal });
 	to = gpubpf_records_find(&lz_lists, *clone);
 	for (uint32_t i = 0; to && i < from->n; i++)
 		lz_list_add(to, gpubpf_hook_record_copy(from->records[i]));
@@ -192,8 +197,8 @@ static void wait_for_queue(struct gpubpf_record *object, void *arg)
 	struct waiting *w = arg;
 
 	if (q->context == w->context && !w->late)
-		w->late = q->driver->next.CommandQueueSynchronize((ze_command_queue_handle_t)object->handle, w->timeout_ns) ==
-			  ZE_RESULT_NOT_READY;
+		w->late = q->driver->next.CommandQueueSynchronize((ze_command_queue_handle_t)object->handle,
+								  w->timeout_ns) == ZE_RESULT_NOT_READY;
 }
 
 static void wait_for_list(struct gpubpf_record *object, void *arg)

@@ -8,13 +8,14 @@
 
 static void add_allocation(const void *whose, void *at, size_t size, enum gpubpf_allocation_kind kind)
 {
-	gpubpf_allocation_add(whose, false, &(struct gpubpf_allocation){ (uintptr_t)at, size, kind, gpubpf_allocation_number(),
-									   gpubpf_allocation_stack() });
+	gpubpf_allocation_add(whose, false,
+			      &(struct gpubpf_allocation){ (uintptr_t)at, size, kind, gpubpf_allocation_number(),
+							   gpubpf_allocation_stack() });
 }
 
-ze_result_t lz_MemAllocShared(struct lz_driver *d, ze_context_handle_t context, const ze_device_mem_alloc_desc_t *device_desc,
-			      const ze_host_mem_alloc_desc_t *host_desc, size_t size, size_t alignment, ze_device_handle_t device,
-			      void **at)
+ze_result_t lz_MemAllocShared(struct lz_driver *d, ze_context_handle_t context,
+			      const ze_device_mem_alloc_desc_t *device_desc, const ze_host_mem_alloc_desc_t *host_desc,
+			      size_t size, size_t alignment, ze_device_handle_t device, void **at)
 {
 	ze_result_t err = d->next.MemAllocShared(context, device_desc, host_desc, size, alignment, device, at);
 
@@ -24,8 +25,8 @@ ze_result_t lz_MemAllocShared(struct lz_driver *d, ze_context_handle_t context, 
 	return err;
 }
 
-ze_result_t lz_MemAllocDevice(struct lz_driver *d, ze_context_handle_t context, const ze_device_mem_alloc_desc_t *desc, size_t size,
-			      size_t alignment, ze_device_handle_t device, void **at)
+ze_result_t lz_MemAllocDevice(struct lz_driver *d, ze_context_handle_t context, const ze_device_mem_alloc_desc_t *desc,
+			      size_t size, size_t alignment, ze_device_handle_t device, void **at)
 {
 	ze_result_t err = d->next.MemAllocDevice(context, desc, size, alignment, device, at);
 
@@ -34,8 +35,8 @@ ze_result_t lz_MemAllocDevice(struct lz_driver *d, ze_context_handle_t context, 
 	return err;
 }
 
-ze_result_t lz_MemAllocHost(struct lz_driver *d, ze_context_handle_t context, const ze_host_mem_alloc_desc_t *desc, size_t size,
-			    size_t alignment, void **at)
+ze_result_t lz_MemAllocHost(struct lz_driver *d, ze_context_handle_t context, const ze_host_mem_alloc_desc_t *desc,
+			    size_t size, size_t alignment, void **at)
 {
 	ze_result_t err = d->next.MemAllocHost(context, desc, size, alignment, at);
 

@@ -43,7 +43,7 @@ static void add_module(struct lz_driver *d, ze_context_handle_t context, ze_devi
 	m->hook_device = hook_device;
 	pthread_mutex_init(&m->lock, NULL);
 	m->code = desc->format == ZE_MODULE_FORMAT_IL_SPIRV ? lz_code_new(desc) :
-							       lz_native_code(desc->pInputModule, desc->inputSize);
+							      lz_native_code(desc->pInputModule, desc->inputSize);
 	m->names = kernel_names(d, handle);
 	gpubpf_records_add(&lz_modules, handle, &m->object);
 }

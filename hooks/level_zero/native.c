@@ -26,7 +26,7 @@ static void put_constants(struct gpubpf_writer *w, const ze_module_constants_t *
 
 static void store_il(const struct lz_code *code, const void *native, size_t size)
 {
-	struct gpubpf_writer w = {0};
+	struct gpubpf_writer w = { 0 };
 	char key[65];
 
 	gpubpf_put_u64(&w, MAGIC);

@@ -92,7 +92,8 @@ static int load_locked(struct lz_module *p, enum gpubpf_image_kind kind, const v
 		flags[i] = p->code->parts[i].flags;
 	}
 	if (constants && flags)
-		err = gpubpf_ze_module_load(&p->driver->api, p->context, p->device, kind, data, size, &build, &m->handle, why);
+		err = gpubpf_ze_module_load(&p->driver->api, p->context, p->device, kind, data, size, &build,
+					    &m->handle, why);
 	free(constants);
 	free(flags);
 	if (!err && p->npeers && (err = link_peers(p, m->handle, why)))
@@ -148,7 +149,8 @@ static int check_args(const struct module *m, struct lz_twin *t, const struct gp
 	ze_kernel_properties_t p = { .stype = ZE_STRUCTURE_TYPE_KERNEL_PROPERTIES };
 	uint32_t want = t->kernel->nargs + extra_args(what->flags);
 
-	if (!m->driver->api.KernelGetProperties(t->handle, &p) && what->params == t->kernel->nargs && p.numKernelArgs == want)
+	if (!m->driver->api.KernelGetProperties(t->handle, &p) && what->params == t->kernel->nargs &&
+	    p.numKernelArgs == want)
 		return 0;
 	snprintf(why->text, sizeof(why->text), "its twin takes %u arguments instead of %u, of which %u are its own",
 		 p.numKernelArgs, want, what->params);

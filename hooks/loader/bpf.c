@@ -14,14 +14,16 @@ static long (*const commands[])(struct call *c) = {
 
 bool bpf_may_block(int cmd)
 {
-	return cmd < 0 || (size_t)cmd >= sizeof(commands) / sizeof(commands[0]) || commands[cmd] == pass || commands[cmd] == prog_test_run;
+	return cmd < 0 || (size_t)cmd >= sizeof(commands) / sizeof(commands[0]) || commands[cmd] == pass ||
+	       commands[cmd] == prog_test_run;
 }
 
 bool bpf_returns_fd(int cmd)
 {
 	static const uint64_t mask = 1ull << BPF_MAP_CREATE | 1ull << BPF_PROG_LOAD | 1ull << BPF_OBJ_GET |
-		1ull << BPF_PROG_GET_FD_BY_ID | 1ull << BPF_MAP_GET_FD_BY_ID | 1ull << BPF_BTF_LOAD |
-		1ull << BPF_BTF_GET_FD_BY_ID | 1ull << BPF_LINK_CREATE | 1ull << BPF_LINK_GET_FD_BY_ID;
+				     1ull << BPF_PROG_GET_FD_BY_ID | 1ull << BPF_MAP_GET_FD_BY_ID |
+				     1ull << BPF_BTF_LOAD | 1ull << BPF_BTF_GET_FD_BY_ID | 1ull << BPF_LINK_CREATE |
+				     1ull << BPF_LINK_GET_FD_BY_ID;
 
 	return cmd >= 0 && cmd < 64 && mask >> cmd & 1;
 }
@@ -40,16 +42,29 @@ static bool has_unknown_bytes(const uint8_t *attr, unsigned int size)
 static bool has_unknown_members(const struct call *c)
 {
 	static const uint16_t ends[] = {
-		[BPF_MAP_LOOKUP_ELEM] = FIELD_END(flags), [BPF_MAP_UPDATE_ELEM] = FIELD_END(flags), [BPF_MAP_DELETE_ELEM] = FIELD_END(flags),
-		[BPF_MAP_GET_NEXT_KEY] = FIELD_END(next_key), [BPF_MAP_LOOKUP_AND_DELETE_ELEM] = FIELD_END(flags),
-		[BPF_OBJ_PIN] = FIELD_END(file_flags), [BPF_OBJ_GET] = FIELD_END(file_flags), [BPF_MAP_FREEZE] = FIELD_END(map_fd),
-		[BPF_PROG_GET_NEXT_ID] = FIELD_END(next_id), [BPF_MAP_GET_NEXT_ID] = FIELD_END(next_id),
-		[BPF_BTF_GET_NEXT_ID] = FIELD_END(next_id), [BPF_LINK_GET_NEXT_ID] = FIELD_END(next_id),
-		[BPF_PROG_GET_FD_BY_ID] = FIELD_END(prog_id), [BPF_MAP_GET_FD_BY_ID] = FIELD_END(open_flags),
-		[BPF_BTF_GET_FD_BY_ID] = FIELD_END(btf_id), [BPF_LINK_GET_FD_BY_ID] = FIELD_END(link_id),
-		[BPF_OBJ_GET_INFO_BY_FD] = FIELD_END(info), [BPF_MAP_LOOKUP_BATCH] = FIELD_END(batch),
-		[BPF_MAP_LOOKUP_AND_DELETE_BATCH] = FIELD_END(batch), [BPF_MAP_UPDATE_BATCH] = FIELD_END(batch),
-		[BPF_MAP_DELETE_BATCH] = FIELD_END(batch), [BPF_PROG_TEST_RUN] = FIELD_END(test), [BPF_LINK_DETACH] = FIELD_END(link_detach),
+		[BPF_MAP_LOOKUP_ELEM] = FIELD_END(flags),
+		[BPF_MAP_UPDATE_ELEM] = FIELD_END(flags),
+		[BPF_MAP_DELETE_ELEM] = FIELD_END(flags),
+		[BPF_MAP_GET_NEXT_KEY] = FIELD_END(next_key),
+		[BPF_MAP_LOOKUP_AND_DELETE_ELEM] = FIELD_END(flags),
+		[BPF_OBJ_PIN] = FIELD_END(file_flags),
+		[BPF_OBJ_GET] = FIELD_END(file_flags),
+		[BPF_MAP_FREEZE] = FIELD_END(map_fd),
+		[BPF_PROG_GET_NEXT_ID] = FIELD_END(next_id),
+		[BPF_MAP_GET_NEXT_ID] = FIELD_END(next_id),
+		[BPF_BTF_GET_NEXT_ID] = FIELD_END(next_id),
+		[BPF_LINK_GET_NEXT_ID] = FIELD_END(next_id),
+		[BPF_PROG_GET_FD_BY_ID] = FIELD_END(prog_id),
+		[BPF_MAP_GET_FD_BY_ID] = FIELD_END(open_flags),
+		[BPF_BTF_GET_FD_BY_ID] = FIELD_END(btf_id),
+		[BPF_LINK_GET_FD_BY_ID] = FIELD_END(link_id),
+		[BPF_OBJ_GET_INFO_BY_FD] = FIELD_END(info),
+		[BPF_MAP_LOOKUP_BATCH] = FIELD_END(batch),
+		[BPF_MAP_LOOKUP_AND_DELETE_BATCH] = FIELD_END(batch),
+		[BPF_MAP_UPDATE_BATCH] = FIELD_END(batch),
+		[BPF_MAP_DELETE_BATCH] = FIELD_END(batch),
+		[BPF_PROG_TEST_RUN] = FIELD_END(test),
+		[BPF_LINK_DETACH] = FIELD_END(link_detach),
 		[BPF_PROG_BIND_MAP] = FIELD_END(prog_bind_map),
 	};
 	const uint8_t *bytes = (const uint8_t *)&c->attr;

@@ -20,17 +20,17 @@
 /* one call of bpf(2) */
 struct call {
 	int cmd;
-	union bpf_attr attr;           /* copy of what the caller passed; the rest is zero */
-	uint64_t user;                 /* address of the attribute in the caller */
-	unsigned int size;             /* bytes of the attribute in the caller */
-	bool is_predicted;                 /* the result of pass() is a prediction */
+	union bpf_attr attr; /* copy of what the caller passed; the rest is zero */
+	uint64_t user;       /* address of the attribute in the caller */
+	unsigned int size;   /* bytes of the attribute in the caller */
+	bool is_predicted;   /* the result of pass() is a prediction */
 };
 
 /* State of a loader's process; children inherit it. */
 struct caller_state {
-	atomic_bool loaded;            /* the process has loaded a GPU program */
-	atomic_bool next_array_is_session;     /* perf buffers opened next belong to a session PERF_EVENT_ARRAY */
-	atomic_bool kernel_buffers;    /* perf buffers were opened for a kernel array before a GPU program used it */
+	atomic_bool loaded;                /* the process has loaded a GPU program */
+	atomic_bool next_array_is_session; /* perf buffers opened next belong to a session PERF_EVENT_ARRAY */
+	atomic_bool kernel_buffers; /* perf buffers were opened for a kernel array before a GPU program used it */
 };
 struct caller_state *caller_state(void);
 
@@ -102,7 +102,7 @@ struct caller_ops {
 	long (*bpf)(int cmd, const void *attr, size_t size);
 };
 
-extern const struct caller_ops caller_own_process;   /* own_process.c: initial operations of caller.c */
+extern const struct caller_ops caller_own_process; /* own_process.c: initial operations of caller.c */
 /* Replace the operations. The supervisor calls it once, before it has threads. */
 void caller_set_ops(const struct caller_ops *ops);
 

@@ -20,7 +20,7 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int connection = -1;
-static struct stat identity;       /* of the connection's socket: a program may close it and reuse its number */
+static struct stat identity; /* of the connection's socket: a program may close it and reuse its number */
 static pid_t owner;
 
 bool have_session(void)
@@ -117,7 +117,7 @@ static void end_request(const struct request_guard *q)
 
 static int transact(uint32_t op, const struct gpubpf_writer *w, int fd, struct answer *a)
 {
-	struct gpubpf_writer whole = {0};
+	struct gpubpf_writer whole = { 0 };
 	int err;
 
 	gpubpf_assert_held(&lock);

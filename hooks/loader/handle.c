@@ -10,7 +10,7 @@ static struct handle handle_at(const char *path, enum gpubpf_bpf_kind kind)
 {
 	char is[512], kinds[16];
 	const char *name;
-	struct handle h = {0};
+	struct handle h = { 0 };
 	ssize_t n = readlink(path, is, sizeof(is) - 1);
 
 	if (n < 0)
@@ -19,10 +19,11 @@ static struct handle handle_at(const char *path, enum gpubpf_bpf_kind kind)
 	name = strrchr(is, '/');
 	h.pipe = name && strncmp(name, "/memfd:", 7);
 	/* any process can create a file with such a name, so check the values */
-	if (!name || sscanf(name + (h.pipe ? 1 : 7), "gpubpf-%15[a-z]:%u:%u:%u:%u", kinds, &h.id, &h.key, &h.value, &h.of) != 5 ||
+	if (!name ||
+	    sscanf(name + (h.pipe ? 1 : 7), "gpubpf-%15[a-z]:%u:%u:%u:%u", kinds, &h.id, &h.key, &h.value, &h.of) != 5 ||
 	    strcmp(kinds, gpubpf_bpf_kinds[kind]) || h.key > GPUBPF_BPF_MAX || h.value > GPUBPF_BPF_MAX ||
 	    h.of > GPUBPF_BPF_KINDS)
-		return (struct handle){0};
+		return (struct handle){ 0 };
 	return h;
 }
 
@@ -31,7 +32,7 @@ struct handle handle_of(int fd, enum gpubpf_bpf_kind kind)
 	char path[PROC_SIZE];
 
 	if (fd < 0)
-		return (struct handle){0};
+		return (struct handle){ 0 };
 	caller_link(fd, path);
 	return handle_at(path, kind);
 }

@@ -59,19 +59,19 @@ bool have_session(void);
  * value: sizes in bytes, of a map. A descriptor that is a pipe can be polled. */
 struct handle {
 	uint32_t id, key, value;
-	uint32_t of;               /* kind of the objects in a map's values, as in core/wire/loader.h */
+	uint32_t of; /* kind of the objects in a map's values, as in core/wire/loader.h */
 	bool pipe;
 };
-struct handle handle_of(int fd, enum gpubpf_bpf_kind kind);     /* a descriptor of the caller */
-struct handle handle_of_own_fd(int fd, enum gpubpf_bpf_kind kind);    /* a descriptor of this process */
-bool is_open(int fd);                                           /* is it an open descriptor of the caller? */
+struct handle handle_of(int fd, enum gpubpf_bpf_kind kind);        /* a descriptor of the caller */
+struct handle handle_of_own_fd(int fd, enum gpubpf_bpf_kind kind); /* a descriptor of this process */
+bool is_open(int fd);                                              /* is it an open descriptor of the caller? */
 
 /* -- commands: return a result of bpf(2), -errno, or PASSED -- */
 #define GPUBPF_COMMAND(number, name, function, ways, meaning) long function(struct call *c);
 #include "commands.def"
 /* attr: address in the caller */
 long bpf_call(int cmd, uint64_t attr, unsigned int size);
-bool bpf_may_block(int cmd);            /* does this code only pass the command on, so that it may block? */
+bool bpf_may_block(int cmd);  /* does this code only pass the command on, so that it may block? */
 bool bpf_returns_fd(int cmd); /* is a non-negative result of the command a descriptor? */
 /* copy.c: write a member of the caller's attribute. 0 or -EFAULT. */
 #define GIVE_BACK(c, field, value) give_back(c, offsetof(union bpf_attr, field), &(__typeof__((c)->attr.field)){ value }, \
@@ -86,7 +86,7 @@ int64_t map_taken(int fd);
 /* Adopt the kernel map `fd`, a descriptor of this process: a descriptor of the session map, or -errno. Replaces all
  * descriptors of the caller that refer to the kernel map. */
 int map_adopt_fd(int fd, const struct bpf_map_info *info);
-bool map_is_adopted(uint32_t was);      /* has the session adopted kernel map `was`, from any process? */
+bool map_is_adopted(uint32_t was); /* has the session adopted kernel map `was`, from any process? */
 /* A descriptor of the session map that replaces kernel map `was`; -errno if the kernel map stays in use. */
 int map_adopted_fd(uint32_t was);
 /* The caller is about to map fd. If it is a kernel ring buffer that the session adopted, replaces it by the session's.
@@ -102,7 +102,8 @@ void note_map_consumer(int fd);
  * number of a session map like its elements, or 0. was: number of the kernel map that it replaces, or 0. given:
  * descriptor of a kernel map (-1: none), whose relation to the new map is `as`. session_map_create_requested() is for
  * the caller's MAP_CREATE. */
-int session_map_create(const union bpf_attr *attr, uint32_t btf, uint32_t like, uint32_t was, int given, enum gpubpf_bpf_relation as);
+int session_map_create(const union bpf_attr *attr, uint32_t btf, uint32_t like, uint32_t was, int given,
+		       enum gpubpf_bpf_relation as);
 int session_map_create_requested(const union bpf_attr *attr, uint32_t like);
 /* session_map_elem() executes an element command on a session map, with key and value in this process's memory.
  * map_put() stores an element. */
@@ -148,7 +149,7 @@ int uprobe_adopt(int event);
 /* memory.c */
 bool session_mmap(const long arg[6], long *result);
 bool is_map_mapped_writable(uint32_t map); /* has a caller mapped the session map writable? */
-bool is_session_pipe(int fd);             /* is it a session pipe, to be polled edge-triggered? */
+bool is_session_pipe(int fd);              /* is it a session pipe, to be polled edge-triggered? */
 
 /* pin.c: makes the session's folder look like a BPF file system in the result of statfs(2). False: another folder. */
 struct statfs;

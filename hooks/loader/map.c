@@ -12,9 +12,10 @@
 
 #define SHARED_TYPE 1504
 
-int session_map_create(const union bpf_attr *attr, uint32_t btf, uint32_t like, uint32_t was, int given, enum gpubpf_bpf_relation as)
+int session_map_create(const union bpf_attr *attr, uint32_t btf, uint32_t like, uint32_t was, int given,
+		       enum gpubpf_bpf_relation as)
 {
-	struct gpubpf_writer w = {0};
+	struct gpubpf_writer w = { 0 };
 	char name[BPF_OBJ_NAME_LEN + 1] = "";
 	int fd;
 
@@ -120,7 +121,7 @@ static bool has_value(struct handle map, uint32_t cmd)
 
 int session_map_elem(struct handle map, uint32_t cmd, const void *key, void *value, uint64_t flags)
 {
-	struct gpubpf_writer w = {0};
+	struct gpubpf_writer w = { 0 };
 	size_t size, room = cmd == BPF_MAP_GET_NEXT_KEY ? map.key : map.value;
 	const void *data;
 	struct answer a;
@@ -199,7 +200,7 @@ long map_elem(struct call *c)
 
 int session_map_freeze(uint32_t map)
 {
-	struct gpubpf_writer w = {0};
+	struct gpubpf_writer w = { 0 };
 	struct answer a;
 	int err;
 
@@ -259,8 +260,9 @@ static int put_batch(struct call *c, struct handle map, struct gpubpf_writer *w)
 	if (!err)
 		err = read_caller_bytes(w, keys, c->attr.batch.keys, (size_t)n * map.key);
 	if (!err)
-		err = puts && !c->attr.batch.values ? -EFAULT :
-		      read_caller_bytes(w, puts, c->attr.batch.values, (size_t)n * map.value);
+		err = puts && !c->attr.batch.values ?
+			      -EFAULT :
+			      read_caller_bytes(w, puts, c->attr.batch.values, (size_t)n * map.value);
 	gpubpf_put_u64(w, c->attr.batch.elem_flags);
 	return err;
 }
@@ -285,7 +287,7 @@ static int store_batch_results(struct call *c, struct answer *a, struct handle m
 long map_batch(struct call *c)
 {
 	struct handle map = handle_of((int)c->attr.batch.map_fd, GPUBPF_BPF_MAP);
-	struct gpubpf_writer w = {0};
+	struct gpubpf_writer w = { 0 };
 	struct answer a;
 	int err;
 

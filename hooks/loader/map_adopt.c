@@ -62,7 +62,10 @@ static bool has_copies(uint32_t asked)
 #define GPUBPF_MAP_FLAG(name, meaning) name = 1 << BIT_##name,
 #include "gpubpf/map_types.def"
 	};
-	static const struct { uint32_t type; bool copies; } types[] = {
+	static const struct {
+		uint32_t type;
+		bool copies;
+	} types[] = {
 #define GPUBPF_MAP_TYPE(number, name, impl, operations, flags, meaning) { number, ((flags) & COPIES) != 0 },
 #define GPUBPF_OWN_MAP_TYPE(...)
 #include "gpubpf/map_types.def"
@@ -77,8 +80,8 @@ static bool has_copies(uint32_t asked)
 /* Can the session use the kernel map's pages, so that kernel programs, loader and GPU share one memory? */
 static bool is_shareable(int fd, const struct bpf_map_info *info)
 {
-	return info->type == BPF_MAP_TYPE_ARRAY && info->map_flags & BPF_F_MMAPABLE && !(info->map_flags & BPF_F_RDONLY_PROG) &&
-	       !is_frozen(fd);
+	return info->type == BPF_MAP_TYPE_ARRAY && info->map_flags & BPF_F_MMAPABLE &&
+	       !(info->map_flags & BPF_F_RDONLY_PROG) && !is_frozen(fd);
 }
 
 static int copy_contents(int from, int to, const struct bpf_map_info *info)
@@ -108,7 +111,7 @@ static uint32_t btf_of(const struct bpf_map_info *info, int *own)
 /* Has a loader mapped kernel ring buffer `id`? mapped: first report that this caller does. */
 static bool is_ring_mapped(uint32_t id, bool mapped)
 {
-	struct gpubpf_writer w = {0};
+	struct gpubpf_writer w = { 0 };
 	struct answer a;
 	bool read;
 
@@ -161,9 +164,14 @@ static int create_by_kind(int fd, const struct bpf_map_info *info, const union b
 static int create_from_info(int fd, const struct bpf_map_info *info)
 {
 	union bpf_attr attr = {
-		.map_type = info->type, .key_size = info->key_size, .value_size = info->value_size,
-		.max_entries = info->max_entries, .map_flags = info->map_flags, .map_extra = info->map_extra,
-		.btf_key_type_id = info->btf_key_type_id, .btf_value_type_id = info->btf_value_type_id,
+		.map_type = info->type,
+		.key_size = info->key_size,
+		.value_size = info->value_size,
+		.max_entries = info->max_entries,
+		.map_flags = info->map_flags,
+		.map_extra = info->map_extra,
+		.btf_key_type_id = info->btf_key_type_id,
+		.btf_value_type_id = info->btf_value_type_id,
 	};
 	int own_btf = -1, ours;
 	uint32_t btf = btf_of(info, &own_btf);
@@ -214,7 +222,7 @@ static int replace_all(uint32_t id, int ours)
  * -errno. */
 static int lookup_adopted(uint32_t was, bool *stays_kernel)
 {
-	struct gpubpf_writer w = {0};
+	struct gpubpf_writer w = { 0 };
 	struct answer a;
 	int fd;
 
@@ -300,7 +308,7 @@ void note_ring_mapped(int fd)
 int kernel_map_of_session(int fd)
 {
 	struct handle h = handle_of(fd, GPUBPF_BPF_MAP);
-	struct gpubpf_writer w = {0};
+	struct gpubpf_writer w = { 0 };
 
 	if (!h.id)
 		return -EINVAL;
@@ -312,11 +320,12 @@ void note_map_consumer(int fd)
 {
 	bool ours = handle_of(fd, GPUBPF_BPF_MAP).id;
 	int theirs = ours ? kernel_map_of_session(fd) : caller_borrow(fd);
-	struct gpubpf_writer w = {0};
+	struct gpubpf_writer w = { 0 };
 	struct bpf_map_info info;
 	struct answer a;
 
-	if (theirs >= 0 && !map_info(theirs, &info) && (info.type == BPF_MAP_TYPE_QUEUE || info.type == BPF_MAP_TYPE_STACK)) {
+	if (theirs >= 0 && !map_info(theirs, &info) &&
+	    (info.type == BPF_MAP_TYPE_QUEUE || info.type == BPF_MAP_TYPE_STACK)) {
 		gpubpf_put_u32(&w, info.id);
 		ask(GPUBPF_BPF_QUEUE_CONSUMED, &w, &a);
 		answer_close(&a);

@@ -26,7 +26,7 @@ bool is_named(uint32_t type)
 static void send_inner_info(int outer, int inner)
 {
 	struct bpf_map_info outer_info, info;
-	struct gpubpf_writer w = {0};
+	struct gpubpf_writer w = { 0 };
 	struct answer a;
 
 	if (map_info(outer, &outer_info) < 0 || map_info(inner, &info) < 0)

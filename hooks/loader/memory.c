@@ -25,7 +25,8 @@ static bool is_error(long ret)
 
 static long map_at(const struct range *r, int lent)
 {
-	return caller_mmap((const long[6]){ r->at, r->size, r->prot, MAP_SHARED_VALIDATE | MAP_FIXED, lent, (long)r->offset });
+	return caller_mmap((const long[6]){ r->at, r->size, r->prot, MAP_SHARED_VALIDATE | MAP_FIXED, lent,
+					    (long)r->offset });
 }
 
 /* Map the file up to `end`, and its last `twice` bytes (a ring) once more after it, so that every record is
@@ -39,14 +40,16 @@ static long map_twice(struct range r, int flags, int lent, uint64_t end, uint64_
 		return -EINVAL;
 	if (r.prot & PROT_WRITE && r.offset) /* same error as the Linux kernel */
 		return -EPERM;
-	at = caller_mmap((const long[6]){ r.at, r.size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | (flags & MAP_FIXED), -1, 0 });
+	at = caller_mmap((const long[6]){ r.at, r.size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | (flags & MAP_FIXED),
+					  -1, 0 });
 	if (is_error(at))
 		return at;
 	r.at = at;
 	r.size = (long)(first < size ? first : size);
 	err = r.size ? map_at(&r, lent) : 0;
 	if (size > first && !is_error(err)) {
-		r = (struct range){ at + (long)first, (long)(size - first), r.prot, (r.offset > end ? r.offset : end) - twice };
+		r = (struct range){ at + (long)first, (long)(size - first), r.prot,
+				    (r.offset > end ? r.offset : end) - twice };
 		err = map_at(&r, lent);
 	}
 	return is_error(err) ? err : at;
@@ -92,9 +95,9 @@ static uint32_t session_map_id(int fd)
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct written {
-	uint32_t map;                  /* 0: unused */
+	uint32_t map; /* 0: unused */
 	long at;
-	char process[PROC_SIZE];       /* path of the /proc file with the process's mappings */
+	char process[PROC_SIZE]; /* path of the /proc file with the process's mappings */
 } written[MAX_WRITTEN];
 static uint32_t next_written;
 
@@ -144,7 +147,7 @@ bool session_mmap(const long arg[6], long *result)
 {
 	int flags = (int)arg[3], fd = (int)arg[4];
 	bool shares = fd >= 0 && !(flags & MAP_ANONYMOUS) && (flags & MAP_TYPE) != MAP_PRIVATE;
-	struct gpubpf_writer w = {0};
+	struct gpubpf_writer w = { 0 };
 	struct answer a;
 	uint32_t id;
 

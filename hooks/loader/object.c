@@ -27,7 +27,7 @@ static enum gpubpf_bpf_kind kind_of(int cmd)
 
 static int next_session_id(struct call *c, uint32_t after)
 {
-	struct gpubpf_writer w = {0};
+	struct gpubpf_writer w = { 0 };
 	struct answer a;
 	uint32_t id;
 	int err;
@@ -80,7 +80,7 @@ long link_detach(struct call *c)
 
 long fd_by_id(struct call *c)
 {
-	struct gpubpf_writer w = {0};
+	struct gpubpf_writer w = { 0 };
 	int ours;
 
 	if (c->attr.start_id < GPUBPF_BPF_FIRST_ID) {
@@ -181,9 +181,9 @@ static void set_perf_array_owner(bool ours)
 
 long object_info(struct call *c)
 {
-	struct gpubpf_writer w = {0};
+	struct gpubpf_writer w = { 0 };
 	struct bpf_map_info info;
-	struct handle h = {0};
+	struct handle h = { 0 };
 	struct answer a;
 	int err;
 
@@ -209,7 +209,7 @@ long object_info(struct call *c)
 
 static int load_btf(const void *data, size_t size)
 {
-	struct gpubpf_writer w = {0};
+	struct gpubpf_writer w = { 0 };
 
 	gpubpf_put_bytes(&w, data, size);
 	return request_handle(GPUBPF_BPF_BTF_LOAD, &w, -1);
@@ -282,7 +282,7 @@ long link_create(struct call *c)
 	uint32_t prog = handle_of((int)c->attr.link_create.prog_fd, GPUBPF_BPF_PROG).id;
 	int target = (int)c->attr.link_create.target_fd;
 	uint32_t perf = handle_of(target, GPUBPF_BPF_PERF).id;
-	struct gpubpf_writer w = {0};
+	struct gpubpf_writer w = { 0 };
 
 	if (!prog && !perf)
 		return pass(c);

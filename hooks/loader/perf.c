@@ -39,7 +39,7 @@ static uint32_t kprobe_type(void)
 
 static int open_session_probe(const char *function, const struct perf_event_attr *attr)
 {
-	struct gpubpf_writer w = {0};
+	struct gpubpf_writer w = { 0 };
 
 	gpubpf_put_str(&w, function);
 	gpubpf_put_u32(&w, attr->config & 1);
@@ -97,13 +97,12 @@ static long open_kprobe(const long arg[6], const struct perf_event_attr *attr)
 		ret = -ENOENT;
 	else
 		ret = err || !atomic_load(&caller_state()->loaded) ? pass_call(arg) : pass_perf(arg, attr, function);
-	return !err && is_refusal(ret) && atomic_load(&caller_state()->loaded) ?
-		       open_session_probe(function, attr) : ret;
+	return !err && is_refusal(ret) && atomic_load(&caller_state()->loaded) ? open_session_probe(function, attr) : ret;
 }
 
 static long open_buffer(const long arg[6], bool off)
 {
-	struct gpubpf_writer w = {0};
+	struct gpubpf_writer w = { 0 };
 
 	if (atomic_load(&caller_state()->next_array_is_session)) {
 		gpubpf_put_u32(&w, off);
@@ -140,7 +139,7 @@ long perf_event_open_call(const long arg[6])
 static int set_program(uint32_t perf, int fd)
 {
 	struct handle prog = handle_of(fd, GPUBPF_BPF_PROG);
-	struct gpubpf_writer w = {0};
+	struct gpubpf_writer w = { 0 };
 	struct answer a;
 	int err;
 
@@ -179,7 +178,7 @@ bool is_perf_request(unsigned long request)
 /* Returns after earlier records have reached the buffers, as with programs of the Linux kernel. */
 static int switch_output(uint32_t id, enum gpubpf_bpf_output to)
 {
-	struct gpubpf_writer w = {0};
+	struct gpubpf_writer w = { 0 };
 	struct answer a;
 	int err;
 
@@ -223,7 +222,8 @@ bool perf_ioctl(int fd, unsigned long request, long arg, int *result)
 
 	if (!r)
 		return false;
-	if (r->request == PERF_EVENT_IOC_SET_BPF && handle_of((int)arg, GPUBPF_BPF_PROG).id && !handle_of(fd, GPUBPF_BPF_PERF).id) {
+	if (r->request == PERF_EVENT_IOC_SET_BPF && handle_of((int)arg, GPUBPF_BPF_PROG).id &&
+	    !handle_of(fd, GPUBPF_BPF_PERF).id) {
 		*result = uprobe_adopt(fd);
 		if (*result < 0)
 			return true;

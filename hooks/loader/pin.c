@@ -74,7 +74,7 @@ long obj_pin(struct call *c)
 	uint32_t id = pinnable_id((int)c->attr.bpf_fd);
 	char path[PATH_MAX], whole[PATH_MAX];
 	bool within = !(c->attr.file_flags & PATH_FD) && !caller_text(path, c->attr.pathname, sizeof(path));
-	struct gpubpf_writer w = {0};
+	struct gpubpf_writer w = { 0 };
 	struct answer a;
 	int64_t map;
 	int err;
@@ -116,7 +116,7 @@ static int session_map_for_pin(const char *path)
 
 long obj_get(struct call *c)
 {
-	struct gpubpf_writer w = {0};
+	struct gpubpf_writer w = { 0 };
 	char path[PATH_MAX], is[PATH_MAX];
 	struct stat st;
 	int ours;

@@ -20,15 +20,15 @@
  * change the originals. */
 struct program {
 	struct call *c;
-	struct bpf_insn *insns;        /* [n] instructions */
+	struct bpf_insn *insns; /* [n] instructions */
 	uint32_t n;
 };
 
 static bool calls_own_helper(const struct program *p)
 {
 	for (uint32_t i = 0; i < p->n; i++)
-		if (p->insns[i].code == (BPF_JMP | BPF_CALL) && !p->insns[i].src_reg && p->insns[i].imm >= FIRST_OWN_HELPER &&
-		    p->insns[i].imm <= LAST_OWN_HELPER)
+		if (p->insns[i].code == (BPF_JMP | BPF_CALL) && !p->insns[i].src_reg &&
+		    p->insns[i].imm >= FIRST_OWN_HELPER && p->insns[i].imm <= LAST_OWN_HELPER)
 			return true;
 	return false;
 }
@@ -37,7 +37,8 @@ static bool calls_own_helper(const struct program *p)
 static bool is_trivial(const struct program *p)
 {
 	static const uint8_t codes[] = {
-		BPF_ALU64 | BPF_MOV | BPF_K, BPF_JMP | BPF_EXIT, BPF_LD | BPF_IMM | BPF_DW, 0, BPF_ST | BPF_MEM | BPF_DW,
+		BPF_ALU64 | BPF_MOV | BPF_K, BPF_JMP | BPF_EXIT, BPF_LD | BPF_IMM | BPF_DW, 0,
+		BPF_ST | BPF_MEM | BPF_DW,
 	};
 
 	for (uint32_t i = 0; i < p->n && i < MAX_TRIVIAL_INSNS; i++)
@@ -57,7 +58,7 @@ static void put_name(struct gpubpf_writer *w, const struct call *c)
 
 static bool session_wants(const struct call *c)
 {
-	struct gpubpf_writer w = {0};
+	struct gpubpf_writer w = { 0 };
 	struct answer a;
 	bool yes;
 
@@ -185,7 +186,7 @@ static void close_if_open(int fd)
 
 static long load_session_program(const struct program *p)
 {
-	struct gpubpf_writer w = {0};
+	struct gpubpf_writer w = { 0 };
 	struct answer a;
 	int own_btf = -1, err = put_program(p, &w, &own_btf), fd;
 
@@ -209,8 +210,8 @@ static long load_session_program(const struct program *p)
 /* -- kernel programs, which may refer to adopted maps -- */
 
 struct borrowed {
-	int fd[MAX_KERNEL_MAPS];       /* descriptors of this process, to be closed */
-	int lent[MAX_KERNEL_MAPS];     /* descriptors borrowed from the caller, to be returned */
+	int fd[MAX_KERNEL_MAPS];   /* descriptors of this process, to be closed */
+	int lent[MAX_KERNEL_MAPS]; /* descriptors borrowed from the caller, to be returned */
 	uint32_t n, nlent;
 };
 
@@ -319,7 +320,8 @@ static int copy_fd(struct copies *copies, __u32 *fd)
 static bool calls_modules(const struct program *p)
 {
 	for (uint32_t i = 0; i < p->n; i++)
-		if (p->insns[i].code == (BPF_JMP | BPF_CALL) && p->insns[i].src_reg == BPF_PSEUDO_KFUNC_CALL && p->insns[i].off)
+		if (p->insns[i].code == (BPF_JMP | BPF_CALL) && p->insns[i].src_reg == BPF_PSEUDO_KFUNC_CALL &&
+		    p->insns[i].off)
 			return true;
 	return false;
 }
@@ -366,8 +368,8 @@ static long load_with_kernel_maps(const struct program *asked)
 	size_t known = asked->c->size < KNOWN_ATTR_SIZE ? asked->c->size : KNOWN_ATTR_SIZE;
 	struct program p = { asked->c, malloc(asked->n * sizeof(*p.insns)), asked->n };
 	union bpf_attr attr = asked->c->attr;
-	struct copies copies = {0};
-	struct borrowed b = {0};
+	struct copies copies = { 0 };
+	struct borrowed b = { 0 };
 	long ret;
 
 	if (!p.insns)

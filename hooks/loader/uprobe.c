@@ -18,8 +18,8 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
-	uint64_t event;                /* number of the event opened last; 0: none */
-	int file;                      /* descriptor of the probed file; closed here */
+	uint64_t event; /* number of the event opened last; 0: none */
+	int file;       /* descriptor of the probed file; closed here */
 	uint64_t offset;
 	bool returns;
 } last = { 0, -1, 0, false };
@@ -69,7 +69,7 @@ void note_uprobe_opened(int event, const struct perf_event_attr *attr)
 
 static int open_session_probe(void)
 {
-	struct gpubpf_writer w = {0};
+	struct gpubpf_writer w = { 0 };
 
 	gpubpf_put_u64(&w, last.offset);
 	gpubpf_put_u32(&w, last.returns);

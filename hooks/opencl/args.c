@@ -46,8 +46,7 @@ static struct ocl_arg *arg_of(struct ocl_kernel *k, cl_uint index)
 	return k && k->recorded && k->args && index < k->nargs ? &k->args[index] : NULL;
 }
 
-CL_API_ENTRY cl_int CL_API_CALL ocl_clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size,
-						   const void *value)
+CL_API_ENTRY cl_int CL_API_CALL ocl_clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, const void *value)
 {
 	cl_int err = ocl->clSetKernelArg(kernel, index, size, value);
 	struct ocl_kernel *k = err ? NULL : ocl_kernel_find(kernel);
@@ -70,8 +69,7 @@ static void set_pointer(cl_kernel kernel, cl_uint index, const void *pointer, in
 	arg->pointer = pointer;
 }
 
-CL_API_ENTRY cl_int CL_API_CALL ocl_clSetKernelArgSVMPointer(cl_kernel kernel, cl_uint index,
-							     const void *pointer)
+CL_API_ENTRY cl_int CL_API_CALL ocl_clSetKernelArgSVMPointer(cl_kernel kernel, cl_uint index, const void *pointer)
 {
 	cl_int err = ocl->clSetKernelArgSVMPointer(kernel, index, pointer);
 

@@ -20,7 +20,7 @@
 static void write_source(const char *key, const struct gpubpf_hook_image *image)
 {
 	const char *cwd = image->cwd ? image->cwd : "";
-	struct gpubpf_writer w = {0};
+	struct gpubpf_writer w = { 0 };
 
 	gpubpf_put_u64(&w, MAGIC);
 	gpubpf_put_u32(&w, image->kind);
@@ -50,10 +50,8 @@ struct ocl_code *ocl_binary_parse(const void *bytes, size_t size)
 	data = gpubpf_get_bytes(&r, &ndata);
 	cwd = gpubpf_get_bytes(&r, &ncwd);
 	built_ns = gpubpf_get_u64(&r);
-	if (!gpubpf_reader_done(&r) || !noptions || options[noptions - 1] || !ncwd || ncwd > OCL_CWD_MAX ||
-	    cwd[ncwd - 1] ||
-	    (kind != GPUBPF_IMAGE_OPENCL_C && kind != GPUBPF_IMAGE_SPIRV &&
-	     kind != GPUBPF_IMAGE_OPENCL_PARTS))
+	if (!gpubpf_reader_done(&r) || !noptions || options[noptions - 1] || !ncwd || ncwd > OCL_CWD_MAX || cwd[ncwd - 1] ||
+	    (kind != GPUBPF_IMAGE_OPENCL_C && kind != GPUBPF_IMAGE_SPIRV && kind != GPUBPF_IMAGE_OPENCL_PARTS))
 		return NULL;
 	code = ocl_code_new(kind, data, ndata, options);
 	if (code) {
@@ -79,11 +77,10 @@ struct ocl_code *ocl_binary_code(const char *key)
 static void store_source(struct ocl_program *p, cl_device_id device, const void *binary, size_t size)
 {
 	struct ocl_code *code = ocl_program_code(p, device);
-	struct gpubpf_hook_image image = {0};
+	struct gpubpf_hook_image image = { 0 };
 	char key[65];
 
-	if (code && code->kind != GPUBPF_IMAGE_OPENCL_BINARY && !ocl_code_image(code, &image) &&
-	    !image.reason) {
+	if (code && code->kind != GPUBPF_IMAGE_OPENCL_BINARY && !ocl_code_image(code, &image) && !image.reason) {
 		gpubpf_cache_key(binary, size, key);
 		write_source(key, &image);
 	}
@@ -110,8 +107,8 @@ static void store_sources(void *arg)
 			store_source(p, p->devices[i], out->binaries[i], sizes[i]);
 }
 
-CL_API_ENTRY cl_int CL_API_CALL ocl_clGetProgramInfo(cl_program program, cl_program_info name, size_t size,
-						     void *value, size_t *size_ret)
+CL_API_ENTRY cl_int CL_API_CALL ocl_clGetProgramInfo(cl_program program, cl_program_info name, size_t size, void *value,
+						     size_t *size_ret)
 {
 	cl_int err = ocl->clGetProgramInfo(program, name, size, value, size_ret);
 	struct ocl_program *p;

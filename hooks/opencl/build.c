@@ -65,8 +65,8 @@ static cl_int end_build(struct build *b, cl_int error)
 }
 
 CL_API_ENTRY cl_int CL_API_CALL ocl_clBuildProgram(cl_program program, cl_uint n, const cl_device_id *devices,
-						   const char *options,
-						   void (CL_CALLBACK *notify)(cl_program, void *), void *user)
+						   const char *options, void(CL_CALLBACK *notify)(cl_program, void *),
+						   void *user)
 {
 	struct ocl_program *p = gpubpf_records_find(&ocl_programs, program);
 	struct build b = begin_build(p, n, devices, p ? with_options(p, options) : NULL, notify);
@@ -105,10 +105,10 @@ static void add_headers(struct ocl_code *code, cl_uint n, const cl_program *prog
 		}
 }
 
-CL_API_ENTRY cl_int CL_API_CALL
-ocl_clCompileProgram(cl_program program, cl_uint n, const cl_device_id *devices, const char *options,
-		     cl_uint nheaders, const cl_program *headers, const char **names,
-		     void (CL_CALLBACK *notify)(cl_program, void *), void *user)
+CL_API_ENTRY cl_int CL_API_CALL ocl_clCompileProgram(cl_program program, cl_uint n, const cl_device_id *devices,
+						     const char *options, cl_uint nheaders, const cl_program *headers,
+						     const char **names, void(CL_CALLBACK *notify)(cl_program, void *),
+						     void *user)
 {
 	struct ocl_program *p = gpubpf_records_find(&ocl_programs, program);
 	struct ocl_code *code = p ? with_options(p, options) : NULL;
@@ -117,13 +117,12 @@ ocl_clCompileProgram(cl_program program, cl_uint n, const cl_device_id *devices,
 	if (code)
 		add_headers(code, nheaders, headers, names);
 	b = begin_build(p, n, devices, code, notify);
-	return end_build(&b, ocl->clCompileProgram(program, n, devices, options, nheaders, headers, names, notify,
-						   user));
+	return end_build(&b, ocl->clCompileProgram(program, n, devices, options, nheaders, headers, names, notify, user));
 }
 
 /* The code of a link: its inputs as they are now, before the application can change them. */
-static struct ocl_code *linked_code(cl_uint ndevices, const cl_device_id *devices, const char *options,
-				    cl_uint n, const cl_program *inputs)
+static struct ocl_code *linked_code(cl_uint ndevices, const cl_device_id *devices, const char *options, cl_uint n,
+				    const cl_program *inputs)
 {
 	struct ocl_code *code = ocl_code_new(GPUBPF_IMAGE_OPENCL_PARTS, NULL, 0, options);
 
@@ -143,14 +142,13 @@ static struct ocl_code *linked_code(cl_uint ndevices, const cl_device_id *device
 	return code;
 }
 
-CL_API_ENTRY cl_program CL_API_CALL
-ocl_clLinkProgram(cl_context context, cl_uint n, const cl_device_id *devices, const char *options,
-		  cl_uint ninputs, const cl_program *inputs, void (CL_CALLBACK *notify)(cl_program, void *),
-		  void *user, cl_int *error)
+CL_API_ENTRY cl_program CL_API_CALL ocl_clLinkProgram(cl_context context, cl_uint n, const cl_device_id *devices,
+						      const char *options, cl_uint ninputs, const cl_program *inputs,
+						      void(CL_CALLBACK *notify)(cl_program, void *), void *user,
+						      cl_int *error)
 {
 	struct ocl_code *code = linked_code(n, devices, options, ninputs, inputs);
-	cl_program linked = ocl->clLinkProgram(context, n, devices, options, ninputs, inputs, notify, user,
-					       error);
+	cl_program linked = ocl->clLinkProgram(context, n, devices, options, ninputs, inputs, notify, user, error);
 
 	if (linked)
 		ocl_program_new(linked, context, code);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 struct callback {
-	void (CL_CALLBACK *notify)(cl_event, cl_int, void *);
+	void(CL_CALLBACK *notify)(cl_event, cl_int, void *);
 	void *user;
 };
 
@@ -24,7 +24,7 @@ static void CL_CALLBACK run_callback(cl_event event, cl_int status, void *arg)
 }
 
 CL_API_ENTRY cl_int CL_API_CALL ocl_clSetEventCallback(cl_event event, cl_int status,
-						       void (CL_CALLBACK *notify)(cl_event, cl_int, void *), void *user)
+						       void(CL_CALLBACK *notify)(cl_event, cl_int, void *), void *user)
 {
 	struct callback *c = notify ? malloc(sizeof(*c)) : NULL;
 	cl_int error;

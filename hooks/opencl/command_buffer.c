@@ -13,7 +13,7 @@ static GPUBPF_RECORDS(ocl_buffers)
 
 #define REASON "recorded in a command buffer (cl_khr_command_buffer), where launches cannot be probed"
 
-struct recorded {
+	struct recorded {
 	struct recorded *next;
 	struct gpubpf_hook_record *record;
 };
@@ -22,7 +22,7 @@ struct ocl_buffer {
 	struct gpubpf_record object;
 	const struct ocl_platform *platform;
 	cl_command_queue queue; /* the first queue; commands name none if it is the only one */
-	pthread_mutex_t lock;             /* protects the members below */
+	pthread_mutex_t lock;   /* protects the members below */
 	struct recorded *kernels;
 };
 
@@ -79,8 +79,8 @@ static cl_command_buffer_khr CL_API_CALL create(cl_uint n, const cl_command_queu
 /* A copy of the buffer for other queues (cl_khr_command_buffer_multi_device), with the same kernels. */
 static cl_command_buffer_khr CL_API_CALL remap(cl_command_buffer_khr from, cl_bool automatic, cl_uint n,
 					       const cl_command_queue *queues, cl_uint nhandles,
-					       const cl_mutable_command_khr *handles,
-					       cl_mutable_command_khr *copies, cl_int *error)
+					       const cl_mutable_command_khr *handles, cl_mutable_command_khr *copies,
+					       cl_int *error)
 {
 	struct ocl_buffer *was = gpubpf_records_find(&ocl_buffers, from), *b;
 	cl_command_buffer_khr handle;
@@ -153,8 +153,8 @@ static cl_int CL_API_CALL record(cl_command_buffer_khr handle, cl_command_queue 
 
 	if (!b)
 		return CL_INVALID_COMMAND_BUFFER_KHR;
-	err = b->platform->buffer_record(handle, queue, properties, kernel, dim, offset, global, local, nwait,
-					 wait, point, command);
+	err = b->platform->buffer_record(handle, queue, properties, kernel, dim, offset, global, local, nwait, wait,
+					 point, command);
 	k = err ? NULL : ocl_kernel_find(kernel);
 	if (!k)
 		return err;
@@ -181,10 +181,7 @@ static cl_int CL_API_CALL enqueue(cl_uint n, cl_command_queue *queues, cl_comman
 }
 
 const struct ocl_extension_call ocl_buffer_calls[OCL_BUFFER_CALLS] = {
-	{ "clCreateCommandBufferKHR", (void *)create },
-	{ "clRemapCommandBufferKHR", (void *)remap },
-	{ "clRetainCommandBufferKHR", (void *)retain },
-	{ "clReleaseCommandBufferKHR", (void *)release },
-	{ "clCommandNDRangeKernelKHR", (void *)record },
-	{ "clEnqueueCommandBufferKHR", (void *)enqueue },
+	{ "clCreateCommandBufferKHR", (void *)create },  { "clRemapCommandBufferKHR", (void *)remap },
+	{ "clRetainCommandBufferKHR", (void *)retain },  { "clReleaseCommandBufferKHR", (void *)release },
+	{ "clCommandNDRangeKernelKHR", (void *)record }, { "clEnqueueCommandBufferKHR", (void *)enqueue },
 };

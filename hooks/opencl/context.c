@@ -145,8 +145,7 @@ struct gpubpf_hook_device *ocl_context_device(struct ocl_context *c, cl_device_i
 
 CL_API_ENTRY cl_context CL_API_CALL
 ocl_clCreateContext(const cl_context_properties *properties, cl_uint n, const cl_device_id *devices,
-		    void (CL_CALLBACK *notify)(const char *, const void *, size_t, void *), void *user,
-		    cl_int *error)
+		    void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *), void *user, cl_int *error)
 {
 	cl_context c = ocl->clCreateContext(properties, n, devices, notify, user, error);
 
@@ -155,10 +154,9 @@ ocl_clCreateContext(const cl_context_properties *properties, cl_uint n, const cl
 	return c;
 }
 
-CL_API_ENTRY cl_context CL_API_CALL
-ocl_clCreateContextFromType(const cl_context_properties *properties, cl_device_type type,
-			    void (CL_CALLBACK *notify)(const char *, const void *, size_t, void *),
-			    void *user, cl_int *error)
+CL_API_ENTRY cl_context CL_API_CALL ocl_clCreateContextFromType(
+	const cl_context_properties *properties, cl_device_type type,
+	void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *), void *user, cl_int *error)
 {
 	cl_context c = ocl->clCreateContextFromType(properties, type, notify, user, error);
 
@@ -182,14 +180,14 @@ CL_API_ENTRY cl_int CL_API_CALL ocl_clReleaseContext(cl_context context)
 	return ocl->clReleaseContext(context);
 }
 
-CL_API_ENTRY cl_int CL_API_CALL ocl_clGetContextInfo(cl_context context, cl_context_info name, size_t size,
-						     void *value, size_t *size_ret)
+CL_API_ENTRY cl_int CL_API_CALL ocl_clGetContextInfo(cl_context context, cl_context_info name, size_t size, void *value,
+						     size_t *size_ret)
 {
 	cl_int err = ocl->clGetContextInfo(context, name, size, value, size_ret);
 	struct ocl_context *c;
 
-	if (!err && name == CL_CONTEXT_REFERENCE_COUNT && value &&
-	    (c = gpubpf_records_find(&ocl_contexts, context)) && *(cl_uint *)value > (cl_uint)c->held)
+	if (!err && name == CL_CONTEXT_REFERENCE_COUNT && value && (c = gpubpf_records_find(&ocl_contexts, context)) &&
+	    *(cl_uint *)value > (cl_uint)c->held)
 		*(cl_uint *)value -= c->held;
 	return err;
 }

@@ -10,8 +10,7 @@
 /* the context between open and attach, which run in this order on one thread (hooks/device/device.c) */
 static _Thread_local struct ocl_context *opening;
 
-static int device_open(const struct gpubpf_device_open *how, struct gpubpf_device **device,
-		       struct gpubpf_reason *why)
+static int device_open(const struct gpubpf_device_open *how, struct gpubpf_device **device, struct gpubpf_reason *why)
 {
 	cl_uint before = ocl_context_references(how->context);
 	int err = gpubpf_device_opencl.open(how, device, why);
@@ -22,8 +21,7 @@ static int device_open(const struct gpubpf_device_open *how, struct gpubpf_devic
 	return err;
 }
 
-static int arena_attach(struct gpubpf_device *device, void *host, size_t size, uint64_t *address,
-			struct gpubpf_reason *why)
+static int arena_attach(struct gpubpf_device *device, void *host, size_t size, uint64_t *address, struct gpubpf_reason *why)
 {
 	cl_uint before = opening ? ocl_context_references(opening->object.handle) : 0;
 	int err = gpubpf_device_opencl.arena_attach(device, host, size, address, why);

@@ -9,7 +9,7 @@
 struct enqueue {
 	cl_command_queue queue;
 	cl_kernel kernel;
-	bool task;                     /* clEnqueueTask, which has no NDRange */
+	bool task; /* clEnqueueTask, which has no NDRange */
 	cl_uint dim;
 	const size_t *offset, *global, *local;
 	cl_uint nwait;
@@ -23,8 +23,7 @@ static cl_int run(const struct enqueue *e, cl_kernel kernel, const size_t *local
 {
 	if (e->task)
 		return ocl->clEnqueueTask(e->queue, kernel, e->nwait, e->wait, event);
-	return ocl->clEnqueueNDRangeKernel(e->queue, kernel, e->dim, e->offset, e->global, local, e->nwait,
-					   e->wait, event);
+	return ocl->clEnqueueNDRangeKernel(e->queue, kernel, e->dim, e->offset, e->global, local, e->nwait, e->wait, event);
 }
 
 static void CL_CALLBACK on_complete(cl_event event, cl_int status, void *device)
@@ -132,18 +131,16 @@ static cl_int enqueue(const struct enqueue *e)
 		}
 	}
 	err = run(e, e->kernel, e->local, e->event);
-	gpubpf_hook_launch_end(&l, err ? GPUBPF_LAUNCH_FAILED :
-			       twin_err ? GPUBPF_LAUNCHED_ORIGINAL : GPUBPF_LAUNCHED);
+	gpubpf_hook_launch_end(&l, err ? GPUBPF_LAUNCH_FAILED : twin_err ? GPUBPF_LAUNCHED_ORIGINAL : GPUBPF_LAUNCHED);
 	if (twin_err && !err)
 		gpubpf_log_once("kernel %s: the runtime refused the twin with error %d; it ran unprobed",
-				 gpubpf_hook_kernel_name(k->hook), twin_err);
+				gpubpf_hook_kernel_name(k->hook), twin_err);
 	return err;
 }
 
-CL_API_ENTRY cl_int CL_API_CALL
-ocl_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dim, const size_t *offset,
-			   const size_t *global, const size_t *local, cl_uint nwait, const cl_event *wait,
-			   cl_event *event)
+CL_API_ENTRY cl_int CL_API_CALL ocl_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dim,
+							   const size_t *offset, const size_t *global, const size_t *local,
+							   cl_uint nwait, const cl_event *wait, cl_event *event)
 {
 	return enqueue(&(struct enqueue){ queue, kernel, false, dim, offset, global, local, nwait, wait, event });
 }

@@ -37,8 +37,7 @@ CL_API_ENTRY void *CL_API_CALL ocl_clGetExtensionFunctionAddress(const char *nam
 	return replacement_of(name, ocl->clGetExtensionFunctionAddress(name));
 }
 
-CL_API_ENTRY void *CL_API_CALL ocl_clGetExtensionFunctionAddressForPlatform(cl_platform_id platform,
-									    const char *name)
+CL_API_ENTRY void *CL_API_CALL ocl_clGetExtensionFunctionAddressForPlatform(cl_platform_id platform, const char *name)
 {
 	return replacement_of(name, ocl->clGetExtensionFunctionAddressForPlatform(platform, name));
 }

@@ -90,8 +90,11 @@ static int flatten(const struct ocl_code *code, struct gpubpf_cl_part *out, uint
 		return 0;
 	if (out)
 		out[*n] = (struct gpubpf_cl_part){
-			.kind = code->kind, .data = code->data, .size = code->size,
-			.options = code->options, .nheaders = code->nheaders,
+			.kind = code->kind,
+			.data = code->data,
+			.size = code->size,
+			.options = code->options,
+			.nheaders = code->nheaders,
 			.headers = (const struct gpubpf_header *)code->headers,
 		};
 	++*n;

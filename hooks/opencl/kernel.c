@@ -13,8 +13,8 @@ static char *read_name(cl_kernel handle)
 	size_t size = 0;
 	char *name;
 
-	if (ocl->clGetKernelInfo(handle, CL_KERNEL_FUNCTION_NAME, 0, NULL, &size) || !size || size > GPUBPF_WHOLE_NAME_SIZE ||
-	    !(name = calloc(1, size + 1)))
+	if (ocl->clGetKernelInfo(handle, CL_KERNEL_FUNCTION_NAME, 0, NULL, &size) || !size ||
+	    size > GPUBPF_WHOLE_NAME_SIZE || !(name = calloc(1, size + 1)))
 		return NULL;
 	if (!ocl->clGetKernelInfo(handle, CL_KERNEL_FUNCTION_NAME, size, name, NULL))
 		return name;

@@ -42,12 +42,16 @@ static void make_text(void)
 
 	dl_iterate_phdr(find_cache, &c);
 	if (c)
-		snprintf(text, sizeof(text), "loaded as a binary from %s's own cache of kernels, without its source; "
-					     "%s", c->name, c->remedy);
+		snprintf(text, sizeof(text),
+			 "loaded as a binary from %s's own cache of kernels, without its source; "
+			 "%s",
+			 c->name, c->remedy);
 	else
-		snprintf(text, sizeof(text), "loaded as a binary whose source is unknown; empty the folder in which "
-					     "%.60s keeps compiled kernels, or turn that cache off, so that it "
-					     "builds from source", program_invocation_short_name);
+		snprintf(text, sizeof(text),
+			 "loaded as a binary whose source is unknown; empty the folder in which "
+			 "%.60s keeps compiled kernels, or turn that cache off, so that it "
+			 "builds from source",
+			 program_invocation_short_name);
 }
 
 const char *ocl_binary_reason(void)

@@ -36,10 +36,9 @@ static void warn_second_init(const void *address)
 	Dl_info info;
 
 	if (gpubpf_hook_active() && object_of(address) != loader)
-		gpubpf_log_once(
-			"the program loaded a second OpenCL loader, %s; kernels launched through that one run "
-			"unprobed; make the program use one loader",
-			dladdr(address, &info) ? info.dli_fname : "?");
+		gpubpf_log_once("the program loaded a second OpenCL loader, %s; kernels launched through that one run "
+				"unprobed; make the program use one loader",
+				dladdr(address, &info) ? info.dli_fname : "?");
 }
 
 static cl_int init_layer(cl_uint num_entries, const cl_icd_dispatch *target, cl_uint *num_entries_ret,

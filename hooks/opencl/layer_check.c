@@ -16,7 +16,7 @@
 #define OBJECTS_MAX 1024
 
 struct loaded {
-	char *objects[OBJECTS_MAX];      /* loaded objects, except OpenCL loaders; drivers may be among them */
+	char *objects[OBJECTS_MAX]; /* loaded objects, except OpenCL loaders; drivers may be among them */
 	size_t nobjects;
 	char *loader;
 	bool knows_layers;
@@ -96,15 +96,17 @@ static void report_bypass(const struct loaded *l)
 		return; /* no session, or the user selected another runtime */
 	if (l->knows_layers)
 		gpubpf_log_once("%s: %s did not load gpubpf's layer; did the program change OPENCL_LAYERS? It must "
-				 "keep the entry that gpubpf added", what, l->loader);
+				"keep the entry that gpubpf added",
+				what, l->loader);
 	else
 		gpubpf_log_once("%s: the program's loader %s ignores OPENCL_LAYERS; put Khronos' or Debian's "
-				 "ocl-icd-libopencl1 first, as by LD_LIBRARY_PATH", what, l->loader);
+				"ocl-icd-libopencl1 first, as by LD_LIBRARY_PATH",
+				what, l->loader);
 }
 
 __attribute__((destructor)) static void report_at_exit(void)
 {
-	static struct loaded l;    /* exit() may run on a small stack */
+	static struct loaded l; /* exit() may run on a small stack */
 
 	if (ocl)
 		return;

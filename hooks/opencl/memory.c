@@ -14,17 +14,17 @@
 
 static GPUBPF_RECORDS(ocl_memories)
 
-struct buffer {
-	struct gpubpf_record object;      /* in ocl_memories until the application's last release */
+	struct buffer {
+	struct gpubpf_record object; /* in ocl_memories until the application's last release */
 	struct buffer *next, **link;
 	cl_context context;
-	struct gpubpf_allocation row;  /* base 0: address unknown */
-	bool is_queried;               /* the address is known or cannot be learned: do not query it again */
-	bool busy;                     /* a query is in progress: do not release the buffer */
+	struct gpubpf_allocation row; /* base 0: address unknown */
+	bool is_queried;              /* the address is known or cannot be learned: do not query it again */
+	bool busy;                    /* a query is in progress: do not release the buffer */
 };
 
 static pthread_mutex_t query_lock = PTHREAD_MUTEX_INITIALIZER; /* serializes queries */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;   /* protects the list of buffers and their members */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;       /* protects the list of buffers and their members */
 static pthread_cond_t query_done = PTHREAD_COND_INITIALIZER;
 static struct buffer *buffers, **last = &buffers; /* list, oldest first */
 static atomic_uint unqueried;
@@ -63,7 +63,9 @@ static void record_buffer(cl_context context, cl_mem handle, size_t size)
 		return;
 	*b = (struct buffer){
 		.context = context,
-		.row = { .size = size, .kind = GPUBPF_ALLOCATION_DEVICE, .number = gpubpf_allocation_number(),
+		.row = { .size = size,
+			 .kind = GPUBPF_ALLOCATION_DEVICE,
+			 .number = gpubpf_allocation_number(),
 			 .stack = gpubpf_allocation_stack() },
 	};
 	gpubpf_records_add(&ocl_memories, handle, &b->object);
@@ -173,10 +175,10 @@ static void query_all(void *arg)
 	pthread_mutex_unlock(&query_lock);
 	if (b)
 		gpubpf_log_once("a long kernel was still running at a launch: the addresses of new buffers are "
-				 "unknown until it ends, and probes do not find these");
+				"unknown until it ends, and probes do not find these");
 	if (!alone)
 		gpubpf_log_once("the addresses of buffers in a context with several devices are unknown: probes "
-				 "find no allocation there");
+				"find no allocation there");
 }
 
 void ocl_memory_query_addresses(struct ocl_context *context, struct gpubpf_hook_device *device)
@@ -233,15 +235,15 @@ CL_API_ENTRY cl_mem CL_API_CALL ocl_clCreateBufferWithProperties(cl_context cont
 static void *add_allocation(cl_context context, void *memory, size_t size, enum gpubpf_allocation_kind kind)
 {
 	if (memory)
-		gpubpf_allocation_add(context, false, &(struct gpubpf_allocation){ (uintptr_t)memory, size, kind,
-										   gpubpf_allocation_number(), gpubpf_allocation_stack() });
+		gpubpf_allocation_add(context, false,
+				      &(struct gpubpf_allocation){ (uintptr_t)memory, size, kind,
+								   gpubpf_allocation_number(), gpubpf_allocation_stack() });
 	return memory;
 }
 
 CL_API_ENTRY void *CL_API_CALL ocl_clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_t size, cl_uint alignment)
 {
-	return add_allocation(context, ocl->clSVMAlloc(context, flags, size, alignment), size,
-			      GPUBPF_ALLOCATION_MANAGED);
+	return add_allocation(context, ocl->clSVMAlloc(context, flags, size, alignment), size, GPUBPF_ALLOCATION_MANAGED);
 }
 
 CL_API_ENTRY void CL_API_CALL ocl_clSVMFree(cl_context context, void *memory)
@@ -251,10 +253,9 @@ CL_API_ENTRY void CL_API_CALL ocl_clSVMFree(cl_context context, void *memory)
 }
 
 /* The allocations are removed at this call, since the runtime does not report when the queue executes it. */
-CL_API_ENTRY cl_int CL_API_CALL
-ocl_clEnqueueSVMFree(cl_command_queue queue, cl_uint n, void *memory[],
-		     void (CL_CALLBACK *done)(cl_command_queue, cl_uint, void *[], void *), void *user, cl_uint nwait,
-		     const cl_event *wait, cl_event *event)
+CL_API_ENTRY cl_int CL_API_CALL ocl_clEnqueueSVMFree(cl_command_queue queue, cl_uint n, void *memory[],
+						     void(CL_CALLBACK *done)(cl_command_queue, cl_uint, void *[], void *),
+						     void *user, cl_uint nwait, const cl_event *wait, cl_event *event)
 {
 	for (cl_uint i = 0; i < n && memory && !done; i++) /* with a callback, the application frees the memory */
 		gpubpf_allocation_remove((uintptr_t)memory[i]);
@@ -280,29 +281,31 @@ static void *CL_API_CALL host_alloc(cl_context context, const cl_bitfield *prope
 {
 	const struct ocl_usm *usm = usm_of(context);
 
-	return usm && usm->host ?
-		       add_allocation(context, usm->host(context, properties, size, alignment, error), size,
-				      GPUBPF_ALLOCATION_HOST) : refuse(error);
+	return usm && usm->host ? add_allocation(context, usm->host(context, properties, size, alignment, error), size,
+						 GPUBPF_ALLOCATION_HOST) :
+				  refuse(error);
 }
 
-static void *CL_API_CALL device_alloc(cl_context context, cl_device_id device, const cl_bitfield *properties, size_t size,
-				      cl_uint alignment, cl_int *error)
+static void *CL_API_CALL device_alloc(cl_context context, cl_device_id device, const cl_bitfield *properties,
+				      size_t size, cl_uint alignment, cl_int *error)
 {
 	const struct ocl_usm *usm = usm_of(context);
 
 	return usm && usm->device ?
 		       add_allocation(context, usm->device(context, device, properties, size, alignment, error), size,
-				      GPUBPF_ALLOCATION_DEVICE) : refuse(error);
+				      GPUBPF_ALLOCATION_DEVICE) :
+		       refuse(error);
 }
 
-static void *CL_API_CALL shared_alloc(cl_context context, cl_device_id device, const cl_bitfield *properties, size_t size,
-				      cl_uint alignment, cl_int *error)
+static void *CL_API_CALL shared_alloc(cl_context context, cl_device_id device, const cl_bitfield *properties,
+				      size_t size, cl_uint alignment, cl_int *error)
 {
 	const struct ocl_usm *usm = usm_of(context);
 
 	return usm && usm->shared ?
 		       add_allocation(context, usm->shared(context, device, properties, size, alignment, error), size,
-				      GPUBPF_ALLOCATION_MANAGED) : refuse(error);
+				      GPUBPF_ALLOCATION_MANAGED) :
+		       refuse(error);
 }
 
 static cl_int CL_API_CALL mem_free(cl_context context, void *memory)
@@ -322,9 +325,7 @@ static cl_int CL_API_CALL mem_blocking_free(cl_context context, void *memory)
 }
 
 const struct ocl_extension_call ocl_usm_calls[OCL_USM_CALLS] = {
-	{ "clHostMemAllocINTEL", host_alloc },
-	{ "clDeviceMemAllocINTEL", device_alloc },
-	{ "clSharedMemAllocINTEL", shared_alloc },
-	{ "clMemFreeINTEL", mem_free },
+	{ "clHostMemAllocINTEL", host_alloc },           { "clDeviceMemAllocINTEL", device_alloc },
+	{ "clSharedMemAllocINTEL", shared_alloc },       { "clMemFreeINTEL", mem_free },
 	{ "clMemBlockingFreeINTEL", mem_blocking_free },
 };

@@ -37,21 +37,20 @@ extern struct gpubpf_records ocl_contexts, ocl_programs, ocl_kernels;
 
 /* Extensions with a call that sets a pointer argument; these calls have the same signature. */
 enum ocl_pointer_call {
-	OCL_MEM_POINTER_INTEL,        /* cl_intel_unified_shared_memory */
-	OCL_DEVICE_POINTER_EXT,       /* cl_ext_buffer_device_address */
-	OCL_SVM_POINTER_ARM,          /* cl_arm_shared_virtual_memory */
+	OCL_MEM_POINTER_INTEL,  /* cl_intel_unified_shared_memory */
+	OCL_DEVICE_POINTER_EXT, /* cl_ext_buffer_device_address */
+	OCL_SVM_POINTER_ARM,    /* cl_arm_shared_virtual_memory */
 	OCL_POINTER_CALLS,
 };
-typedef cl_int (CL_API_CALL *ocl_set_pointer_fn)(cl_kernel, cl_uint, const void *);
+typedef cl_int(CL_API_CALL *ocl_set_pointer_fn)(cl_kernel, cl_uint, const void *);
 extern const char *const ocl_pointer_names[OCL_POINTER_CALLS];
 
 /* command_buffer.c: number of calls of cl_khr_command_buffer that the layer intercepts */
 enum { OCL_BUFFER_CALLS = 6 };
 /* clRemapCommandBufferKHR of cl_khr_command_buffer_multi_device, which Debian's headers lack */
-typedef cl_command_buffer_khr (CL_API_CALL *ocl_remap_fn)(cl_command_buffer_khr, cl_bool, cl_uint,
-							  const cl_command_queue *, cl_uint,
-							  const cl_mutable_command_khr *, cl_mutable_command_khr *,
-							  cl_int *);
+typedef cl_command_buffer_khr(CL_API_CALL *ocl_remap_fn)(cl_command_buffer_khr, cl_bool, cl_uint,
+							 const cl_command_queue *, cl_uint, const cl_mutable_command_khr *,
+							 cl_mutable_command_khr *, cl_int *);
 extern const struct ocl_extension_call {
 	const char *name;
 	void *ours;
@@ -64,19 +63,18 @@ struct ocl_usm {
 	void *(CL_API_CALL *host)(cl_context, const cl_bitfield *, size_t, cl_uint, cl_int *);
 	void *(CL_API_CALL *device)(cl_context, cl_device_id, const cl_bitfield *, size_t, cl_uint, cl_int *);
 	void *(CL_API_CALL *shared)(cl_context, cl_device_id, const cl_bitfield *, size_t, cl_uint, cl_int *);
-	cl_int (CL_API_CALL *free)(cl_context, void *);
-	cl_int (CL_API_CALL *blocking_free)(cl_context, void *);
+	cl_int(CL_API_CALL *free)(cl_context, void *);
+	cl_int(CL_API_CALL *blocking_free)(cl_context, void *);
 };
 
 /* platform.c: a platform's extension functions, which the dispatch table does not contain */
 struct ocl_platform {
 	struct ocl_platform *next;
 	cl_platform_id id;
-	cl_int (CL_API_CALL *suggested)(cl_command_queue, cl_kernel, cl_uint, const size_t *, const size_t *,
-					size_t *);
+	cl_int(CL_API_CALL *suggested)(cl_command_queue, cl_kernel, cl_uint, const size_t *, const size_t *, size_t *);
 	ocl_set_pointer_fn set_pointer[OCL_POINTER_CALLS];
 	struct ocl_usm usm;
-	cl_program (CL_API_CALL *create_il)(cl_context, const void *, size_t, cl_int *);
+	cl_program(CL_API_CALL *create_il)(cl_context, const void *, size_t, cl_int *);
 	clCreateCommandBufferKHR_fn buffer_create;
 	ocl_remap_fn buffer_remap;
 	clRetainCommandBufferKHR_fn buffer_retain;
@@ -102,7 +100,7 @@ struct ocl_context {
 	struct ocl_platform *platform;
 	pthread_mutex_t lock;
 	_Atomic(struct ocl_device *) devices;
-	atomic_int held;              /* references to the runtime's context that the agent holds */
+	atomic_int held; /* references to the runtime's context that the agent holds */
 };
 
 struct ocl_context *ocl_context_hold(cl_context handle); /* adds a reference; NULL: out of memory */
@@ -118,18 +116,18 @@ int ocl_context_count_held(struct ocl_context *context, cl_uint before);
 
 struct ocl_code {
 	atomic_uint refs;
-	enum gpubpf_image_kind kind;  /* OPENCL_C, SPIRV, OPENCL_BINARY (has a key), OPENCL_PARTS */
+	enum gpubpf_image_kind kind; /* OPENCL_C, SPIRV, OPENCL_BINARY (has a key), OPENCL_PARTS */
 	void *data;
 	size_t size;
 	char *options;
-	char *cwd;                    /* folder and (built_ns) time of the build; NULL and 0: not built yet */
+	char *cwd; /* folder and (built_ns) time of the build; NULL and 0: not built yet */
 	uint64_t built_ns;
 	struct gpubpf_hook_header *headers;
 	uint32_t nheaders;
-	struct ocl_code **parts;      /* inputs of clLinkProgram */
+	struct ocl_code **parts; /* inputs of clLinkProgram */
 	uint32_t nparts;
-	char key[65];                 /* SHA-256 of a binary from the application */
-	const char *reason;           /* static text: why kernels of this code cannot be probed; NULL: they can */
+	char key[65];       /* SHA-256 of a binary from the application */
+	const char *reason; /* static text: why kernels of this code cannot be probed; NULL: they can */
 };
 
 struct ocl_code *ocl_code_new(enum gpubpf_image_kind kind, const void *data, size_t size, const char *options);
@@ -140,9 +138,9 @@ int ocl_code_image(const struct ocl_code *code, struct gpubpf_hook_image *image)
 void ocl_code_image_put(struct gpubpf_hook_image *image);
 
 /* program.c */
-struct ocl_build {                    /* a recorded build; in a list, newest first */
+struct ocl_build { /* a recorded build; in a list, newest first */
 	struct ocl_build *next;
-	cl_device_id *devices;        /* NULL: all devices of the program */
+	cl_device_id *devices; /* NULL: all devices of the program */
 	cl_uint ndevices;
 	struct ocl_code *code;
 };
@@ -151,8 +149,8 @@ struct ocl_program {
 	struct gpubpf_record object;
 	cl_context context_handle;
 	struct ocl_context *context;
-	pthread_mutex_t lock;         /* protects the members below */
-	struct ocl_code *code;        /* as at the program's creation; NULL: created by clLinkProgram */
+	pthread_mutex_t lock;  /* protects the members below */
+	struct ocl_code *code; /* as at the program's creation; NULL: created by clLinkProgram */
 	struct ocl_build *builds;
 	struct gpubpf_hook_program *hook;
 	/* names of the program's kernels, separated by ';'. Queried when `hook` is created: Intel's runtime does not
@@ -164,9 +162,9 @@ struct ocl_program {
 };
 
 struct ocl_program *ocl_program_new(cl_program handle, cl_context context, struct ocl_code *code);
-void ocl_program_release(cl_program handle);  /* drop one reference */
+void ocl_program_release(cl_program handle); /* drop one reference */
 void ocl_program_note_build(struct ocl_program *program, cl_uint ndevices, const cl_device_id *devices,
-		       struct ocl_code *code); /* takes ownership of a reference to `code` */
+			    struct ocl_code *code); /* takes ownership of a reference to `code` */
 /* ocl_program_builds() returns a copy of the recorded builds. ocl_program_restore_builds() takes ownership of the copy
  * and puts it back. */
 struct ocl_build *ocl_program_builds(struct ocl_program *program);
@@ -190,7 +188,7 @@ struct ocl_arg {
 	size_t size;
 	union {
 		unsigned char bytes[16];
-		void *data;           /* malloc'd if size > 16 */
+		void *data; /* malloc'd if size > 16 */
 		const void *pointer;
 	};
 };
@@ -206,8 +204,8 @@ struct ocl_kernel {
 	struct gpubpf_record object;
 	struct ocl_program *program;
 	struct gpubpf_hook_kernel *hook;
-	bool recorded;                /* all its arguments are recorded; false after a failed allocation */
-	pthread_mutex_t lock;         /* serializes launches of a twin, which share the kernel's arguments */
+	bool recorded;        /* all its arguments are recorded; false after a failed allocation */
+	pthread_mutex_t lock; /* serializes launches of a twin, which share the kernel's arguments */
 	cl_uint nargs;
 	struct ocl_arg *args;
 	struct ocl_exec_info *infos;
@@ -217,9 +215,9 @@ struct ocl_kernel {
 struct ocl_twin {
 	cl_kernel handle;
 	struct ocl_kernel *kernel;
-	uint32_t *applied;            /* [nargs] ocl_arg.version that is set on the twin */
+	uint32_t *applied; /* [nargs] ocl_arg.version that is set on the twin */
 	uint32_t info_applied;
-	void **svm;                   /* [nsvm] the agent's SVM, which must be declared to the runtime */
+	void **svm; /* [nsvm] the agent's SVM, which must be declared to the runtime */
 	uint32_t nsvm;
 };
 
@@ -227,7 +225,7 @@ struct ocl_twin {
 struct ocl_kernel *ocl_kernel_find(cl_kernel handle);
 int ocl_args_copy(struct ocl_kernel *to, struct ocl_kernel *from);
 void ocl_args_free(struct ocl_kernel *kernel);
-cl_int ocl_args_apply(struct ocl_twin *twin); /* the caller holds the kernel's lock */
+cl_int ocl_args_apply(struct ocl_twin *twin);                         /* the caller holds the kernel's lock */
 extern const ocl_set_pointer_fn ocl_pointer_calls[OCL_POINTER_CALLS]; /* the agent's functions */
 
 /* memory.c: ocl_memory_query_addresses() queries the addresses of the context's buffers before a twin's launch, if a
@@ -236,13 +234,13 @@ void ocl_memory_init(void);
 void ocl_memory_query_addresses(struct ocl_context *context, struct gpubpf_hook_device *device);
 
 /* enqueue.c */
-void ocl_launch_describe(struct gpubpf_hook_launch *l, struct ocl_kernel *kernel, cl_command_queue queue,
-			 cl_uint dim, const size_t *global, const size_t *local);
+void ocl_launch_describe(struct gpubpf_hook_launch *l, struct ocl_kernel *kernel, cl_command_queue queue, cl_uint dim,
+			 const size_t *global, const size_t *local);
 
 /* extension.c */
 cl_program CL_API_CALL ocl_create_il_khr(cl_context context, const void *il, size_t size, cl_int *error);
 
-void ocl_device_init(void);                     /* context_refs.c */
+void ocl_device_init(void); /* context_refs.c */
 extern struct gpubpf_device_ops ocl_device_ops;
 extern const struct gpubpf_hook_ops ocl_hook_ops; /* twin_load.c */
 

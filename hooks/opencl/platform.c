@@ -68,8 +68,7 @@ static cl_device_id root_device(cl_device_id device)
 {
 	cl_device_id parent;
 
-	while (ocl->clGetDeviceInfo(device, CL_DEVICE_PARENT_DEVICE, sizeof(parent), &parent, NULL) ==
-		       CL_SUCCESS && parent)
+	while (ocl->clGetDeviceInfo(device, CL_DEVICE_PARENT_DEVICE, sizeof(parent), &parent, NULL) == CL_SUCCESS && parent)
 		device = parent;
 	return device;
 }

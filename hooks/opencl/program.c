@@ -16,8 +16,8 @@ static void read_devices(struct ocl_program *p)
 	if (ocl->clGetProgramInfo(p->object.handle, CL_PROGRAM_NUM_DEVICES, sizeof(n), &n, NULL) || !n)
 		return;
 	p->devices = calloc(n, sizeof(*p->devices));
-	if (p->devices && !ocl->clGetProgramInfo(p->object.handle, CL_PROGRAM_DEVICES, n * sizeof(*p->devices),
-						 p->devices, NULL))
+	if (p->devices &&
+	    !ocl->clGetProgramInfo(p->object.handle, CL_PROGRAM_DEVICES, n * sizeof(*p->devices), p->devices, NULL))
 		p->ndevices = n;
 }
 
@@ -251,9 +251,8 @@ static struct ocl_code *source_code(cl_uint count, const char **strings, const s
 	return code;
 }
 
-CL_API_ENTRY cl_program CL_API_CALL ocl_clCreateProgramWithSource(cl_context context, cl_uint count,
-								  const char **strings, const size_t *lengths,
-								  cl_int *error)
+CL_API_ENTRY cl_program CL_API_CALL ocl_clCreateProgramWithSource(cl_context context, cl_uint count, const char **strings,
+								  const size_t *lengths, cl_int *error)
 {
 	cl_program p = ocl->clCreateProgramWithSource(context, count, strings, lengths, error);
 
@@ -262,8 +261,7 @@ CL_API_ENTRY cl_program CL_API_CALL ocl_clCreateProgramWithSource(cl_context con
 	return p;
 }
 
-CL_API_ENTRY cl_program CL_API_CALL ocl_clCreateProgramWithIL(cl_context context, const void *il, size_t size,
-							      cl_int *error)
+CL_API_ENTRY cl_program CL_API_CALL ocl_clCreateProgramWithIL(cl_context context, const void *il, size_t size, cl_int *error)
 {
 	cl_program p = ocl->clCreateProgramWithIL(context, il, size, error);
 
@@ -291,9 +289,10 @@ cl_program CL_API_CALL ocl_create_il_khr(cl_context context, const void *il, siz
 	return p;
 }
 
-CL_API_ENTRY cl_program CL_API_CALL
-ocl_clCreateProgramWithBinary(cl_context context, cl_uint n, const cl_device_id *devices, const size_t *sizes,
-			      const unsigned char **binaries, cl_int *status, cl_int *error)
+CL_API_ENTRY cl_program CL_API_CALL ocl_clCreateProgramWithBinary(cl_context context, cl_uint n,
+								  const cl_device_id *devices, const size_t *sizes,
+								  const unsigned char **binaries, cl_int *status,
+								  cl_int *error)
 {
 	cl_program handle = ocl->clCreateProgramWithBinary(context, n, devices, sizes, binaries, status, error);
 	struct ocl_program *p = handle ? ocl_program_new(handle, context, NULL) : NULL;

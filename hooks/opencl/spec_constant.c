@@ -53,7 +53,7 @@ static size_t find_insn(const struct module *m, size_t *at, uint32_t op)
  * word first (section 2.2.1). */
 static bool set_number(struct module *m, size_t at, size_t n, size_t size, const void *value)
 {
-	unsigned char padded[8] = {0};
+	unsigned char padded[8] = { 0 };
 
 	if (n < 4 || !size || size > 4 * (n - 3) || size > sizeof(padded))
 		return false;
@@ -112,16 +112,15 @@ static struct ocl_code *specialized_copy(const struct ocl_code *from, cl_uint sp
 	m = (struct module){ .bytes = code->data, .nwords = code->size / 4 };
 	m.swapped = m.nwords > HEADER && word(&m, 0) != SpvMagicNumber;
 	if (built) /* Intel's CPU runtime still uses the first build's values, contrary to the standard */
-		code->reason =
-			"the program sets specialization constants after a build, which runtimes handle differently";
+		code->reason = "the program sets specialization constants after a build, which runtimes handle differently";
 	else if (m.nwords <= HEADER || word(&m, 0) != SpvMagicNumber || !specialize(&m, spec, size, value))
 		code->reason = "the program sets a specialization constant that its SPIR-V module does not contain";
 	return code;
 }
 
 /* Affects the next build, as in the runtime; existing builds are unchanged. */
-CL_API_ENTRY cl_int CL_API_CALL ocl_clSetProgramSpecializationConstant(cl_program program, cl_uint id,
-								       size_t size, const void *value)
+CL_API_ENTRY cl_int CL_API_CALL ocl_clSetProgramSpecializationConstant(cl_program program, cl_uint id, size_t size,
+								       const void *value)
 {
 	cl_int err = ocl->clSetProgramSpecializationConstant(program, id, size, value);
 	struct ocl_program *p = err ? NULL : gpubpf_records_find(&ocl_programs, program);

@@ -56,8 +56,8 @@ static void unload(void *module)
 	free(m);
 }
 
-static int load(struct gpubpf_hook_device *device, void *adapter_program, enum gpubpf_image_kind kind,
-		const void *data, size_t size, const char *options, void **module, struct gpubpf_reason *why)
+static int load(struct gpubpf_hook_device *device, void *adapter_program, enum gpubpf_image_kind kind, const void *data,
+		size_t size, const char *options, void **module, struct gpubpf_reason *why)
 {
 	const struct gpubpf_device_open *how = gpubpf_hook_device_open_params(device);
 	/* the record stays valid: the device keeps the context alive */
@@ -105,8 +105,7 @@ static void kernel_put(void *twin)
 
 static cl_uint extra_args(uint32_t flags)
 {
-	return !!(flags & GPUBPF_TWIN_ARG_ARENA) + !!(flags & GPUBPF_TWIN_ARG_LAUNCH) +
-	       !!(flags & GPUBPF_TWIN_ARG_PID);
+	return !!(flags & GPUBPF_TWIN_ARG_ARENA) + !!(flags & GPUBPF_TWIN_ARG_LAUNCH) + !!(flags & GPUBPF_TWIN_ARG_PID);
 }
 
 /* Refuse the twin unless the runtime reports exactly the kernel's arguments plus the extra ones for it. */

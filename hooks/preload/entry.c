@@ -188,7 +188,7 @@ EXPORT int open(const char *path, int flags, ...)
 	va_end(ap);
 	ret = kernel_call(SYS_openat, (const long[6]){ AT_FDCWD, (long)path, flags, mode });
 	return ret == -ENOENT && !(flags & O_CREAT) && have_session() ? open_emulated(path) :
-	       (int)set_errno_on_failure(ret, before);
+									(int)set_errno_on_failure(ret, before);
 }
 
 EXPORT int open64(const char *path, int flags, ...)

@@ -23,11 +23,11 @@
 extern char **environ;
 
 typedef int (*execvpe_fn)(const char *name, char *const argv[], char *const envp[]);
-typedef int (*spawn_fn)(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attr,
-			char *const argv[], char *const envp[]);
+typedef int (*spawn_fn)(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+			const posix_spawnattr_t *attr, char *const argv[], char *const envp[]);
 
-static char supervisor[PATH_MAX];  /* path of gpubpf-supervise; "": not found */
-static execvpe_fn next_execvpe;    /* libc's exec functions */
+static char supervisor[PATH_MAX]; /* path of gpubpf-supervise; "": not found */
+static execvpe_fn next_execvpe;   /* libc's exec functions */
 static spawn_fn next_spawn, next_spawnp;
 
 static void find_supervisor(void)
@@ -40,7 +40,8 @@ static void find_supervisor(void)
 	if (!dladdr((void *)find_supervisor, &info) || !(slash = strrchr(info.dli_fname, '/')))
 		return;
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
-		if (snprintf(tried, sizeof(tried), "%.*s/%sgpubpf-supervise", (int)(slash - info.dli_fname), info.dli_fname, places[i]) < PATH_MAX &&
+		if (snprintf(tried, sizeof(tried), "%.*s/%sgpubpf-supervise", (int)(slash - info.dli_fname),
+			     info.dli_fname, places[i]) < PATH_MAX &&
 		    !access(tried, X_OK)) {
 			strcpy(supervisor, tried);
 			return;
@@ -73,8 +74,8 @@ static bool needs_supervision(const char *file, char *const envp[])
 {
 	int before = errno;
 	const char *session = loader_env_session();
-	bool beyond = session && names_session(envp) && gpubpf_reach(file) != GPUBPF_REACHED &&
-		      supervisor[0] && kernel_bpf(SUPERVISED, session, strlen(session) + 1);
+	bool beyond = session && names_session(envp) && gpubpf_reach(file) != GPUBPF_REACHED && supervisor[0] &&
+		      kernel_bpf(SUPERVISED, session, strlen(session) + 1);
 
 	errno = before;
 	return beyond;
@@ -192,8 +193,8 @@ EXPORT int execle(const char *path, const char *first, ...)
 
 /* -- posix_spawn(3), which calls libc's exec internally -- */
 
-EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attr,
-		       char *const argv[], char *const envp[])
+EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+		       const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
 {
 	size_t n = count(argv);
 	char *with[n + 3];
@@ -204,8 +205,8 @@ EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_acti
 	return next_spawn(pid, supervisor, actions, attr, with, envp);
 }
 
-EXPORT int posix_spawnp(pid_t *pid, const char *name, const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attr,
-			char *const argv[], char *const envp[])
+EXPORT int posix_spawnp(pid_t *pid, const char *name, const posix_spawn_file_actions_t *actions,
+			const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
 {
 	char file[PATH_MAX];
 

@@ -30,7 +30,7 @@ struct job {
 	int callbacks;
 	atomic_uint users;
 	atomic_int state;
-	sem_t news;                /* posted when the thread takes the job, and again when it is done */
+	sem_t news; /* posted when the thread takes the job, and again when it is done */
 };
 
 _Thread_local int gpubpf_hook_callbacks;

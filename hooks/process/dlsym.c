@@ -12,11 +12,12 @@
 
 /* start and end of the section that GPUBPF_DLSYM_USER() fills */
 extern const struct gpubpf_dlsym_user *const users[] __asm__("__start_gpubpf_dlsym") __attribute__((visibility("hidden")));
-extern const struct gpubpf_dlsym_user *const users_end[] __asm__("__stop_gpubpf_dlsym") __attribute__((visibility("hidden")));
+extern const struct gpubpf_dlsym_user *const users_end[] __asm__("__stop_gpubpf_dlsym")
+	__attribute__((visibility("hidden")));
 
-struct answer {          /* two words, so that it is returned in registers */
+struct answer { /* two words, so that it is returned in registers */
 	void *address;
-	uint64_t found;      /* 0: the caller jumps to the C library's dlsym */
+	uint64_t found; /* 0: the caller jumps to the C library's dlsym */
 };
 
 struct answer gpubpf_dlsym_answer(void *handle, const char *name, const void *caller);

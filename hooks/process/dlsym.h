@@ -27,9 +27,9 @@ void *gpubpf_dlsym_library(const void *address);
 bool gpubpf_dlsym_is_hook(const void *address);
 
 struct gpubpf_dlsym_user {
-	const char *prefix;                  /* common prefix of the runtime's symbols */
-	void *(*find)(const char *symbol);   /* the agent's function, or NULL */
-	bool (*init)(void);                  /* initialize the adapter; is its runtime loaded? */
+	const char *prefix;                /* common prefix of the runtime's symbols */
+	void *(*find)(const char *symbol); /* the agent's function, or NULL */
+	bool (*init)(void);                /* initialize the adapter; is its runtime loaded? */
 	/* Optional. dlsym is about to return the agent's function in place of `real`. False: it already stands in for
 	 * another function, so dlsym returns `real`. */
 	bool (*take)(const char *symbol, void *real);

@@ -14,8 +14,8 @@
 const char *gpubpf_env_session(void);
 const char *gpubpf_env_backend(void);
 const char *gpubpf_env_variable(const char *name);
-bool gpubpf_env_cache(char *path, size_t size);     /* $XDG_CACHE_HOME/gpubpf or ~/.cache/gpubpf */
-uint64_t gpubpf_env_drain_threads(void);            /* 0: not set, or out of range */
+bool gpubpf_env_cache(char *path, size_t size); /* $XDG_CACHE_HOME/gpubpf or ~/.cache/gpubpf */
+uint64_t gpubpf_env_drain_threads(void);        /* 0: not set, or out of range */
 uint64_t gpubpf_env_drain_bytes(void);
 
 /* session_state.c: does a seccomp filter forbid calls of the agent? Then the agent makes none any more. */
@@ -27,8 +27,8 @@ int gpubpf_lockdown_find_call(void);
 bool gpubpf_lockdown_allows_stderr(int nr);
 bool gpubpf_lockdown_allows_stack_reads(void); /* can the agent make the calls that reading stacks takes? */
 /* session_state.c */
-bool gpubpf_session_joined(void);                   /* has this process (not its parent) joined a session? */
-bool gpubpf_session_owned(void);                    /* joined, and this is not the child of vfork()? */
-uint32_t gpubpf_session_generation(void);           /* changes in the child of a fork */
+bool gpubpf_session_joined(void);         /* has this process (not its parent) joined a session? */
+bool gpubpf_session_owned(void);          /* joined, and this is not the child of vfork()? */
+uint32_t gpubpf_session_generation(void); /* changes in the child of a fork */
 
 #endif

@@ -41,13 +41,32 @@ static const struct call {
 	int nr;
 	uint64_t args[3];
 } calls[] = {
-	{ SYS_write }, { SYS_newfstatat }, { SYS_rt_sigprocmask }, { SYS_rt_sigpending }, { SYS_rt_sigtimedwait },
-	{ SYS_socket, { AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK } }, { SYS_connect }, { SYS_sendmsg },
-	{ SYS_recvmsg }, { SYS_getsockopt }, { SYS_shutdown }, { SYS_poll }, { SYS_memfd_create }, { SYS_ftruncate },
-	{ SYS_fcntl }, { SYS_close }, { SYS_pread64 },
-	{ SYS_mmap, { 0, 0, PROT_READ | PROT_WRITE } }, { SYS_mprotect, { 0, 0, PROT_READ | PROT_WRITE } }, { SYS_munmap },
-	{ SYS_madvise }, { SYS_futex }, { SYS_clone, { THREAD_FLAGS } }, { SYS_clock_nanosleep },
-	{ SYS_gettid }, { SYS_exit },
+	{ SYS_write },
+	{ SYS_newfstatat },
+	{ SYS_rt_sigprocmask },
+	{ SYS_rt_sigpending },
+	{ SYS_rt_sigtimedwait },
+	{ SYS_socket, { AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK } },
+	{ SYS_connect },
+	{ SYS_sendmsg },
+	{ SYS_recvmsg },
+	{ SYS_getsockopt },
+	{ SYS_shutdown },
+	{ SYS_poll },
+	{ SYS_memfd_create },
+	{ SYS_ftruncate },
+	{ SYS_fcntl },
+	{ SYS_close },
+	{ SYS_pread64 },
+	{ SYS_mmap, { 0, 0, PROT_READ | PROT_WRITE } },
+	{ SYS_mprotect, { 0, 0, PROT_READ | PROT_WRITE } },
+	{ SYS_munmap },
+	{ SYS_madvise },
+	{ SYS_futex },
+	{ SYS_clone, { THREAD_FLAGS } },
+	{ SYS_clock_nanosleep },
+	{ SYS_gettid },
+	{ SYS_exit },
 };
 #define CALLS_N (sizeof(calls) / sizeof(calls[0]))
 
@@ -72,26 +91,40 @@ struct machine {
 static uint32_t alu(uint16_t code, uint32_t a, uint32_t b)
 {
 	switch (BPF_OP(code)) {
-	case BPF_ADD: return a + b;
-	case BPF_SUB: return a - b;
-	case BPF_MUL: return a * b;
-	case BPF_DIV: return b ? a / b : 0;
-	case BPF_AND: return a & b;
-	case BPF_OR: return a | b;
-	case BPF_XOR: return a ^ b;
-	case BPF_LSH: return b < 32 ? a << b : 0;
-	case BPF_RSH: return b < 32 ? a >> b : 0;
-	default: return -a;
+	case BPF_ADD:
+		return a + b;
+	case BPF_SUB:
+		return a - b;
+	case BPF_MUL:
+		return a * b;
+	case BPF_DIV:
+		return b ? a / b : 0;
+	case BPF_AND:
+		return a & b;
+	case BPF_OR:
+		return a | b;
+	case BPF_XOR:
+		return a ^ b;
+	case BPF_LSH:
+		return b < 32 ? a << b : 0;
+	case BPF_RSH:
+		return b < 32 ? a >> b : 0;
+	default:
+		return -a;
 	}
 }
 
 static bool is_jump_taken(uint16_t code, uint32_t a, uint32_t b)
 {
 	switch (BPF_OP(code)) {
-	case BPF_JEQ: return a == b;
-	case BPF_JGT: return a > b;
-	case BPF_JGE: return a >= b;
-	default: return a & b;
+	case BPF_JEQ:
+		return a == b;
+	case BPF_JGT:
+		return a > b;
+	case BPF_JGE:
+		return a >= b;
+	default:
+		return a & b;
 	}
 }
 
@@ -210,7 +243,9 @@ __attribute__((noreturn)) static void make_calls(volatile int *nr, const struct 
 	syscall(SYS_prctl, (long)PR_SET_DUMPABLE, 0L, 0L, 0L, 0L); /* no core dump */
 	for (size_t i = 0; i < n; i++) {
 		const uint64_t *args = list[i].args;
-		long a = list[i].nr == SYS_clone ? (long)(args[0] & ~(uint64_t)CLONE_SIGHAND) : args[0] ? (long)args[0] : -1;
+		long a = list[i].nr == SYS_clone ? (long)(args[0] & ~(uint64_t)CLONE_SIGHAND) :
+			 args[0]                 ? (long)args[0] :
+						   -1;
 
 		*nr = list[i].nr;
 		syscall(list[i].nr, a, args[1] ? (long)args[1] : -1, args[2] ? (long)args[2] : -1, -1L, -1L, -1L);
@@ -359,7 +394,7 @@ int prctl(int option, ...)
 	else if (option == PR_SET_SECCOMP)
 		gpubpf_lockdown_seccomp(SECCOMP_SET_MODE_FILTER, 0, (const void *)arg[1]);
 	return next_prctl ? next_prctl(option, arg[0], arg[1], arg[2], arg[3]) :
-	       (int)syscall(SYS_prctl, (long)option, arg[0], arg[1], arg[2], arg[3]);
+			    (int)syscall(SYS_prctl, (long)option, arg[0], arg[1], arg[2], arg[3]);
 }
 
 #pragma GCC visibility pop

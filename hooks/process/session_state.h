@@ -8,8 +8,8 @@
 
 #include <stdbool.h>
 
-void gpubpf_session_set_joined(void);          /* this process joined */
-void gpubpf_session_begin_generation(void);    /* in the child of a fork, which has not joined yet */
+void gpubpf_session_set_joined(void);       /* this process joined */
+void gpubpf_session_begin_generation(void); /* in the child of a fork, which has not joined yet */
 /* The agent may make no further calls, in this process and in its later children. Returns whether that was set
  * before. */
 bool gpubpf_session_set_sealed(void);
@@ -29,7 +29,7 @@ struct gpubpf_process_handlers {
 
 /* The client registers its handlers before it joins. */
 void gpubpf_process_set_handlers(const struct gpubpf_process_handlers *handlers);
-void gpubpf_process_forbid(int nr);            /* calls seal(); without a client, only the state changes */
-void gpubpf_process_prepare_exit(void);        /* calls prepare_exit(); without a client, does nothing */
+void gpubpf_process_forbid(int nr);     /* calls seal(); without a client, only the state changes */
+void gpubpf_process_prepare_exit(void); /* calls prepare_exit(); without a client, does nothing */
 
 #endif

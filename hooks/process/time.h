@@ -12,7 +12,7 @@ uint64_t gpubpf_now_ns(void); /* CLOCK_MONOTONIC */
  * built with it. */
 bool gpubpf_mutex_lock_until(pthread_mutex_t *lock, uint64_t deadline_ns);
 
-void gpubpf_cond_init(pthread_cond_t *cond);        /* the condition waits by CLOCK_MONOTONIC */
+void gpubpf_cond_init(pthread_cond_t *cond); /* the condition waits by CLOCK_MONOTONIC */
 /* Returns false when the deadline has passed. True: the thread was woken; check the condition. */
 bool gpubpf_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t deadline_ns);
 

@@ -45,7 +45,8 @@ long answer_perf_event_open(struct notice *n)
 	const __u64 *arg = args(n);
 
 	n->is_file = true;
-	return perf_event_open_call((const long[6]){ (long)arg[0], (long)arg[1], (long)arg[2], (long)arg[3], (long)arg[4] });
+	return perf_event_open_call((const long[6]){ (long)arg[0], (long)arg[1], (long)arg[2], (long)arg[3],
+						     (long)arg[4] });
 }
 
 long answer_ioctl(struct notice *n)
@@ -89,7 +90,7 @@ long answer_epoll_ctl(struct notice *n)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	const __u64 *arg = args(n);
-	struct epoll_event event = {0};
+	struct epoll_event event = { 0 };
 	int op = (int)arg[1];
 	long ret;
 
@@ -119,7 +120,9 @@ long answer_statfs(struct notice *n)
 static long open_file(struct notice *n, __u64 path, __u64 flags)
 {
 	char name[128];
-	const char *text = caller_text(name, path, sizeof(name)) < 0 || (flags & O_ACCMODE) != O_RDONLY ? NULL : emulated_file(name);
+	const char *text = caller_text(name, path, sizeof(name)) < 0 || (flags & O_ACCMODE) != O_RDONLY ?
+				   NULL :
+				   emulated_file(name);
 	int fd;
 
 	if (!text)

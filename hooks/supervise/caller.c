@@ -19,7 +19,7 @@ struct process {
 	struct process *next;
 	pid_t id;
 	int pidfd;
-	unsigned int users;            /* calls in progress */
+	unsigned int users; /* calls in progress */
 	struct caller_state state;
 };
 
@@ -145,8 +145,8 @@ bool caller_shares_pid_namespace(void)
 	char path[PROC_SIZE], ours[64] = "", theirs[64] = "";
 
 	served_proc("ns/pid", path);
-	return readlink("/proc/self/ns/pid", ours, sizeof(ours) - 1) > 0 && readlink(path, theirs, sizeof(theirs) - 1) > 0 &&
-	       !strcmp(ours, theirs);
+	return readlink("/proc/self/ns/pid", ours, sizeof(ours) - 1) > 0 &&
+	       readlink(path, theirs, sizeof(theirs) - 1) > 0 && !strcmp(ours, theirs);
 }
 
 bool caller_has_all_rights(uint64_t *effective)
@@ -250,7 +250,11 @@ static void served_return_fd(int borrowed)
 static int add_descriptor(int fd, uint32_t flags, uint32_t number)
 {
 	struct seccomp_notif_addfd add = {
-		.id = now->call->id, .flags = flags, .srcfd = (uint32_t)fd, .newfd = number, .newfd_flags = O_CLOEXEC,
+		.id = now->call->id,
+		.flags = flags,
+		.srcfd = (uint32_t)fd,
+		.newfd = number,
+		.newfd_flags = O_CLOEXEC,
 	};
 	int ret = ioctl(now->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
 

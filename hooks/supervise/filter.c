@@ -30,8 +30,7 @@ static void emit(struct program *p, uint16_t code, uint32_t k, uint8_t yes, uint
 
 static void emit_load_arg(struct program *p, unsigned int arg)
 {
-	emit(p, BPF_LD | BPF_W | BPF_ABS, (uint32_t)(offsetof(struct seccomp_data, args) + arg * sizeof(uint64_t)), 0,
-	     0);
+	emit(p, BPF_LD | BPF_W | BPF_ABS, (uint32_t)(offsetof(struct seccomp_data, args) + arg * sizeof(uint64_t)), 0, 0);
 }
 
 static void emit_return(struct program *p, uint32_t verdict)
@@ -101,7 +100,9 @@ static void build_filter(struct program *p)
 
 static int install(const struct sock_fprog *prog, unsigned long flags)
 {
-	return (int)kernel_call(SYS_seccomp, (const long[6]){ SECCOMP_SET_MODE_FILTER, (long)(SECCOMP_FILTER_FLAG_NEW_LISTENER | flags), (long)prog });
+	return (int)kernel_call(SYS_seccomp,
+				(const long[6]){ SECCOMP_SET_MODE_FILTER,
+						 (long)(SECCOMP_FILTER_FLAG_NEW_LISTENER | flags), (long)prog });
 }
 
 /* Install the filter with SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV if the kernel has it (since Linux 5.19). Then signals
@@ -115,7 +116,7 @@ static int install_newest(const struct sock_fprog *prog)
 
 int filter_install(const char **why)
 {
-	struct program p = {0};
+	struct program p = { 0 };
 	struct sock_fprog prog = { .filter = p.insn };
 	int fd;
 

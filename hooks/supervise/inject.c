@@ -20,8 +20,8 @@
 #define SYSCALL_STOP (SIGTRAP | 0x80)
 
 static __thread struct {
-	struct user_regs_struct regs;  /* registers of the thread at its stop, after the call */
-	uint64_t signals;              /* signals that the thread blocks */
+	struct user_regs_struct regs; /* registers of the thread at its stop, after the call */
+	uint64_t signals;             /* signals that the thread blocks */
 	pid_t id;
 	bool gone;
 } tracee;

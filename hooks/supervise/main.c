@@ -40,7 +40,8 @@ static bool kernel_is_new(void)
 	unsigned int major = 0, minor = 0;
 	struct utsname is;
 
-	return !uname(&is) && sscanf(is.release, "%u.%u", &major, &minor) == 2 && (major > 5 || (major == 5 && minor >= 9));
+	return !uname(&is) && sscanf(is.release, "%u.%u", &major, &minor) == 2 &&
+	       (major > 5 || (major == 5 && minor >= 9));
 }
 
 static bool is_supervised(void)
@@ -58,9 +59,11 @@ static int send_listener(int sock, int fd)
 	union {
 		char bytes[CMSG_SPACE(sizeof(int))];
 		struct cmsghdr align;
-	} control = {{0}};
+	} control = { { 0 } };
 	struct iovec part = { "", 1 };
-	struct msghdr msg = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof(control) };
+	struct msghdr msg = {
+		.msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof(control)
+	};
 	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
 
 	c->cmsg_level = SOL_SOCKET;
@@ -78,7 +81,9 @@ static int receive_listener(int sock)
 	} control;
 	char byte;
 	struct iovec part = { &byte, 1 };
-	struct msghdr msg = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof(control) };
+	struct msghdr msg = {
+		.msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof(control)
+	};
 	struct cmsghdr *c;
 	int fd;
 
@@ -131,7 +136,7 @@ static int start_supervisor(void)
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sock) < 0)
 		return -errno;
-	between = (pid_t)kernel_call(SYS_clone, (const long[6]){0}); /* no exit signal: FILE must get no SIGCHLD */
+	between = (pid_t)kernel_call(SYS_clone, (const long[6]){ 0 }); /* no exit signal: FILE must get no SIGCHLD */
 	if (!between) {
 		close(sock[0]);
 		if (!fork())
@@ -166,7 +171,8 @@ static int start_supervision(const char **why)
 int main(int argc, char **argv)
 {
 	enum gpubpf_reach reach = argc > 2 ? gpubpf_reach(argv[1]) : GPUBPF_REACHED;
-	const char *why = "this kernel has no user notification of seccomp that gives descriptors, which came with Linux 5.9; use a newer one, or a loader that is linked dynamically against glibc";
+	const char *why =
+		"this kernel has no user notification of seccomp that gives descriptors, which came with Linux 5.9; use a newer one, or a loader that is linked dynamically against glibc";
 	int err;
 
 	if (argc < 3) {
@@ -174,8 +180,10 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	if (loader_env_session() && !is_supervised() && (!kernel_is_new() || start_supervision(&why) < 0))
-		fprintf(stderr, "gpubpf: %s %s, and cannot be supervised: %s. Its programs are loaded only into the "
-				"Linux kernel\n", argv[1], gpubpf_reach_why(reach), why);
+		fprintf(stderr,
+			"gpubpf: %s %s, and cannot be supervised: %s. Its programs are loaded only into the "
+			"Linux kernel\n",
+			argv[1], gpubpf_reach_why(reach), why);
 	if (reach == GPUBPF_OTHER_LIBC)
 		unsetenv("LD_PRELOAD"); /* the program cannot load these libraries */
 	err = (int)-kernel_call(SYS_execve, (const long[6]){ (long)argv[1], (long)(argv + 2), (long)environ });

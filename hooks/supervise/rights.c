@@ -23,8 +23,9 @@
 
 static bool needs_rights(int cmd)
 {
-	return cmd == BPF_MAP_CREATE || cmd == BPF_PROG_LOAD || cmd == BPF_OBJ_GET || cmd == BPF_BTF_GET_FD_BY_ID || cmd == BPF_MAP_GET_FD_BY_ID || cmd == BPF_PROG_GET_NEXT_ID ||
-	       cmd == BPF_MAP_GET_NEXT_ID || cmd == BPF_BTF_GET_NEXT_ID || cmd == BPF_LINK_GET_NEXT_ID;
+	return cmd == BPF_MAP_CREATE || cmd == BPF_PROG_LOAD || cmd == BPF_OBJ_GET || cmd == BPF_BTF_GET_FD_BY_ID ||
+	       cmd == BPF_MAP_GET_FD_BY_ID || cmd == BPF_PROG_GET_NEXT_ID || cmd == BPF_MAP_GET_NEXT_ID ||
+	       cmd == BPF_BTF_GET_NEXT_ID || cmd == BPF_LINK_GET_NEXT_ID;
 }
 
 static long direct_bpf(int cmd, const void *attr, size_t size)
@@ -59,7 +60,10 @@ static long try_program(uint32_t type)
 	static const struct bpf_insn minimal[] = { { .code = BPF_ALU64 | BPF_MOV | BPF_K },
 						   { .code = BPF_JMP | BPF_EXIT } };
 	union bpf_attr attr = {
-		.prog_type = type, .insn_cnt = 2, .insns = (uintptr_t)minimal, .license = (uintptr_t)"GPL",
+		.prog_type = type,
+		.insn_cnt = 2,
+		.insns = (uintptr_t)minimal,
+		.license = (uintptr_t)"GPL",
 	};
 	long fd = direct_bpf(BPF_PROG_LOAD, &attr, sizeof(attr));
 
@@ -178,8 +182,9 @@ long served_pass_uprobe(const long arg[6], const struct perf_event_attr *asked)
 	uint64_t effective;
 	long fd;
 
-	if (!atomic_load(&caller_state()->loaded) || !pid || (pid > 0 && !caller_shares_pid_namespace()) || group != -1 || !(arg[4] & PERF_FLAG_FD_CLOEXEC) ||
-	    !caller_has_all_rights(&effective) || caller_text(given, asked->uprobe_path, sizeof(given)) < 0 || caller_path(given, path) < 0)
+	if (!atomic_load(&caller_state()->loaded) || !pid || (pid > 0 && !caller_shares_pid_namespace()) ||
+	    group != -1 || !(arg[4] & PERF_FLAG_FD_CLOEXEC) || !caller_has_all_rights(&effective) ||
+	    caller_text(given, asked->uprobe_path, sizeof(given)) < 0 || caller_path(given, path) < 0)
 		return PASSED;
 	attr.size = sizeof(attr);
 	attr.uprobe_path = (uintptr_t)path;

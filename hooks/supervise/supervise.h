@@ -27,9 +27,9 @@
 struct notice {
 	int listener;
 	struct seccomp_notif *call;
-	struct process *process;       /* the caller's process; looked up on first use */
-	bool stopped;                  /* inject.c has stopped the thread and also writes the result */
-	bool is_file;                  /* the result is a descriptor of this process, to be installed in the caller */
+	struct process *process; /* the caller's process; looked up on first use */
+	bool stopped;            /* inject.c has stopped the thread and also writes the result */
+	bool is_file;            /* the result is a descriptor of this process, to be installed in the caller */
 };
 
 /* The result of a call: its value, -errno, a descriptor (is_file), or PASSED. */
@@ -39,7 +39,7 @@ long answer(struct notice *n);
 
 /* filter.c. The listener's descriptor, or -errno and *why: the reason of the refusal. */
 int filter_install(const char **why);
-bool filter_needs_file_calls(void);     /* does the kernel lack files that hooks/loader/file.c emulates? */
+bool filter_needs_file_calls(void); /* does the kernel lack files that hooks/loader/file.c emulates? */
 
 /* serve.c: runs until the last process with the filter has ended */
 void serve(int listener);
@@ -47,7 +47,7 @@ void serve(int listener);
 /* caller.c */
 extern __thread struct notice *now;
 bool notice_is_valid(void);
-int process_pidfd(void);           /* pidfd of the caller's process, or -errno */
+int process_pidfd(void);                /* pidfd of the caller's process, or -errno */
 void process_release(struct notice *n); /* after the notification was answered */
 /* Does the caller have at least this process's capabilities? *effective receives the caller's capability mask. */
 bool caller_has_all_rights(uint64_t *effective);

@@ -9,13 +9,36 @@
 #define DWARF_REGISTERS 32 /* DWARF register numbers below this are accepted */
 
 /* pointer encodings: low four bits give the format, the next three the base */
-enum { ENC_ABSOLUTE = 0x00, ENC_UDATA4 = 0x03, ENC_SDATA4 = 0x0b, ENC_SDATA8 = 0x0c, ENC_FROM_HERE = 0x10, ENC_FROM_HEADER = 0x30 };
+enum {
+	ENC_ABSOLUTE = 0x00,
+	ENC_UDATA4 = 0x03,
+	ENC_SDATA4 = 0x0b,
+	ENC_SDATA8 = 0x0c,
+	ENC_FROM_HERE = 0x10,
+	ENC_FROM_HEADER = 0x30
+};
 
 enum {
-	CFA_NOP = 0x00, CFA_ADVANCE1 = 0x02, CFA_ADVANCE2 = 0x03, CFA_ADVANCE4 = 0x04, CFA_OFFSET_EXTENDED = 0x05,
-	CFA_RESTORE_EXTENDED = 0x06, CFA_UNDEFINED = 0x07, CFA_SAME = 0x08, CFA_REGISTER = 0x09, CFA_REMEMBER = 0x0a,
-	CFA_RESTORE_STATE = 0x0b, CFA_DEF = 0x0c, CFA_DEF_REGISTER = 0x0d, CFA_DEF_OFFSET = 0x0e, CFA_DEF_EXPRESSION = 0x0f,
-	CFA_EXPRESSION = 0x10, CFA_ARGS_SIZE = 0x2e, CFA_ADVANCE = 0x40, CFA_OFFSET = 0x80, CFA_RESTORE = 0xc0,
+	CFA_NOP = 0x00,
+	CFA_ADVANCE1 = 0x02,
+	CFA_ADVANCE2 = 0x03,
+	CFA_ADVANCE4 = 0x04,
+	CFA_OFFSET_EXTENDED = 0x05,
+	CFA_RESTORE_EXTENDED = 0x06,
+	CFA_UNDEFINED = 0x07,
+	CFA_SAME = 0x08,
+	CFA_REGISTER = 0x09,
+	CFA_REMEMBER = 0x0a,
+	CFA_RESTORE_STATE = 0x0b,
+	CFA_DEF = 0x0c,
+	CFA_DEF_REGISTER = 0x0d,
+	CFA_DEF_OFFSET = 0x0e,
+	CFA_DEF_EXPRESSION = 0x0f,
+	CFA_EXPRESSION = 0x10,
+	CFA_ARGS_SIZE = 0x2e,
+	CFA_ADVANCE = 0x40,
+	CFA_OFFSET = 0x80,
+	CFA_RESTORE = 0xc0,
 };
 enum { OP_DEREF = 0x06, OP_BREG0 = 0x70, OP_BREG31 = 0x8f };
 
@@ -112,11 +135,11 @@ static struct bytes get_sized_part(struct cfi_range range, uint64_t at)
 
 /* -- rows -- */
 
-struct cie {                       /* CIE: the fields that the entries (FDE) of several functions share */
+struct cie { /* CIE: the fields that the entries (FDE) of several functions share */
 	uint64_t code_align;
 	int64_t data_align;
 	uint8_t encoding;
-	bool has_aug_size;         /* FDEs have augmentation data, with a size before it */
+	bool has_aug_size; /* FDEs have augmentation data, with a size before it */
 	struct bytes steps;
 };
 
@@ -124,15 +147,15 @@ struct walk {
 	const struct cie *cie;
 	struct cfi_row row, first, saved[MAX_SAVED_ROWS];
 	uint32_t nsaved;
-	uint64_t place;            /* code address for which the row is valid so far */
+	uint64_t place; /* code address for which the row is valid so far */
 };
 
 /* The CFI_ number of a DWARF register; CFI_REGISTERS: one that calls do not preserve. */
 static uint8_t number(uint64_t dwarf)
 {
 	static const uint8_t numbers[DWARF_REGISTERS] = {
-		[3] = CFI_RBX + 1, [6] = CFI_RBP + 1, [7] = CFI_RSP + 1, [12] = CFI_R12 + 1, [13] = CFI_R13 + 1, [14] = CFI_R14 + 1,
-		[15] = CFI_R15 + 1, [16] = CFI_RETURN + 1,
+		[3] = CFI_RBX + 1,  [6] = CFI_RBP + 1,  [7] = CFI_RSP + 1,  [12] = CFI_R12 + 1,
+		[13] = CFI_R13 + 1, [14] = CFI_R14 + 1, [15] = CFI_R15 + 1, [16] = CFI_RETURN + 1,
 	};
 
 	return dwarf < DWARF_REGISTERS && numbers[dwarf] ? numbers[dwarf] - 1 : CFI_REGISTERS;
@@ -221,8 +244,7 @@ static void run_extended_insn(struct walk *w, struct bytes *b, uint8_t op)
 		break;
 	case CFA_OFFSET_EXTENDED:
 		reg = get_leb(b, false);
-		set(w, reg, (struct cfi_where){ .how = CFI_AT_CFA,
-						.offset = get_offset(b, false, w->cie->data_align) });
+		set(w, reg, (struct cfi_where){ .how = CFI_AT_CFA, .offset = get_offset(b, false, w->cie->data_align) });
 		break;
 	case CFA_RESTORE_EXTENDED:
 		restore(w, get_leb(b, false));
@@ -279,8 +301,8 @@ static bool run_insns(struct walk *w, struct bytes b, uint64_t place)
 			w->place += low * w->cie->code_align;
 			break;
 		case CFA_OFFSET:
-			set(w, low, (struct cfi_where){ .how = CFI_AT_CFA,
-							.offset = get_offset(&b, false, w->cie->data_align) });
+			set(w, low,
+			    (struct cfi_where){ .how = CFI_AT_CFA, .offset = get_offset(&b, false, w->cie->data_align) });
 			break;
 		case CFA_RESTORE:
 			restore(w, low);
@@ -329,8 +351,7 @@ static bool get_cie(struct cfi_range range, uint64_t at, struct cie *c)
 	c->code_align = get_leb(&b, false);
 	c->data_align = (int64_t)get_leb(&b, true);
 	b.bad |= id || (version != 1 && version != 3) || (augmentation[0] && augmentation[0] != 'z') ||
-		 c->code_align > 16 ||
-		 c->data_align > 16 || c->data_align < -16;
+		 c->code_align > 16 || c->data_align > 16 || c->data_align < -16;
 	b.bad |= (version == 1 ? get(&b, 1) : get_leb(&b, false)) != 16; /* 16: return address */
 	if (augmentation[0] && !b.bad)
 		get_augmentation(c, &b, augmentation);
@@ -389,7 +410,8 @@ static bool get_entry(struct cfi_range range, uint64_t at, uint64_t place, struc
 bool cfi_find(struct cfi_range range, uint64_t header, uint64_t place, struct cfi_row *row)
 {
 	struct bytes b = { header, range.to, header < range.from || header > range.to };
-	uint8_t version = (uint8_t)get(&b, 1), frame = (uint8_t)get(&b, 1), count = (uint8_t)get(&b, 1), table = (uint8_t)get(&b, 1);
+	uint8_t version = (uint8_t)get(&b, 1), frame = (uint8_t)get(&b, 1), count = (uint8_t)get(&b, 1),
+		table = (uint8_t)get(&b, 1);
 	uint64_t n, below = 0;
 
 	get_pointer(&b, frame, header);

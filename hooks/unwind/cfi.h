@@ -16,14 +16,14 @@ enum { CFI_RBX, CFI_RBP, CFI_R12, CFI_R13, CFI_R14, CFI_R15, CFI_RETURN, CFI_REG
 struct cfi_where {
 	/* in the register itself; not recoverable; in memory at CFA + offset; in memory at register `base` + offset */
 	enum { CFI_SAME, CFI_LOST, CFI_AT_CFA, CFI_AT_REGISTER } how;
-	uint8_t base;              /* base register of CFI_AT_REGISTER */
+	uint8_t base; /* base register of CFI_AT_REGISTER */
 	int32_t offset;
 };
 
 /* How to restore the caller's frame. Base and offset give the canonical frame address (CFA): the sum, or the word in
  * memory there. */
 struct cfi_row {
-	uint8_t base;              /* CFI_RSP, or a register below CFI_RETURN */
+	uint8_t base; /* CFI_RSP, or a register below CFI_RETURN */
 	bool loaded;
 	int32_t offset;
 	struct cfi_where reg[CFI_REGISTERS];

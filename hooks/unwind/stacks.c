@@ -23,10 +23,10 @@
 #define TRIES 16
 
 struct slot {
-	uint64_t hash;                     /* 0: free */
+	uint64_t hash; /* 0: free */
 	uint32_t number;
-	bool answered, has_waiter;         /* has_waiter: a thread waits for the answer */
-	struct gpubpf_request *request;    /* NULL: answered, or the request failed */
+	bool answered, has_waiter;      /* has_waiter: a thread waits for the answer */
+	struct gpubpf_request *request; /* NULL: answered, or the request failed */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -80,7 +80,7 @@ static uint64_t hash_of(const uint64_t *address, uint32_t n)
 static struct gpubpf_request *request_number(const uint64_t *address, uint32_t n, uint64_t unloaded)
 {
 	struct gpubpf_request *request;
-	struct gpubpf_writer w = {0};
+	struct gpubpf_writer w = { 0 };
 	int err;
 
 	gpubpf_put_u64(&w, unloaded);

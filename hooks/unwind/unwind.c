@@ -16,12 +16,12 @@
 struct frame {
 	uint64_t place, sp;
 	uint64_t reg[CFI_RETURN];
-	uint32_t known;            /* bit i: reg[i] has the caller's value */
+	uint32_t known; /* bit i: reg[i] has the caller's value */
 };
 
-struct limits {                    /* bounds of the thread's stack, inside which reads need no system call */
+struct limits { /* bounds of the thread's stack, inside which reads need no system call */
 	uint64_t from, to;
-	bool may_call;             /* system calls are allowed */
+	bool may_call; /* system calls are allowed */
 };
 
 /* unwind information of a code address */
@@ -33,13 +33,13 @@ struct known {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct known cache[CACHE_SIZE];
-static uint64_t cached_of;         /* value of gpubpf_unwind_unloaded() when the cache was filled */
+static uint64_t cached_of; /* value of gpubpf_unwind_unloaded() when the cache was filled */
 
 /* -- loaded files -- */
 
 struct search {
 	uint64_t place;
-	bool code;                 /* the address is code of a loaded file */
+	bool code; /* the address is code of a loaded file */
 	struct known *known;
 };
 
@@ -192,7 +192,8 @@ static bool get_register(const struct frame *f, uint8_t base, uint64_t *v)
 }
 
 /* Restore a register of the caller of f. False: unknown; the caller clears its bit in `known`. */
-static bool recover(const struct limits *limits, const struct frame *f, const struct cfi_where *where, uint64_t cfa, uint64_t *v)
+static bool recover(const struct limits *limits, const struct frame *f, const struct cfi_where *where, uint64_t cfa,
+		    uint64_t *v)
 {
 	uint64_t base;
 
@@ -235,8 +236,7 @@ static bool step_by_pointer(const struct limits *limits, struct frame *f)
 	uint64_t at = f->reg[CFI_RBP];
 
 	if (!(f->known >> CFI_RBP & 1) || !load_word(limits, f, at, &up.reg[CFI_RBP]) ||
-	    !load_word(limits, f, at + 8, &up.place) ||
-	    !is_code(up.place - 1))
+	    !load_word(limits, f, at + 8, &up.place) || !is_code(up.place - 1))
 		return false;
 	up.sp = at + 16;
 	*f = up;

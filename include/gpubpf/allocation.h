@@ -21,9 +21,9 @@ typedef gpubpf_u32 gpubpf_stack_number;
 typedef gpubpf_u64 gpubpf_address;
 
 struct gpubpf_allocation {
-	gpubpf_address base;       /* address that kernels see */
-	gpubpf_u64 size;           /* bytes */
-	gpubpf_u32 kind;           /* enum gpubpf_allocation_kind */
+	gpubpf_address base; /* address that kernels see */
+	gpubpf_u64 size;     /* bytes */
+	gpubpf_u32 kind;     /* enum gpubpf_allocation_kind */
 	/* counts from 0 in the order in which the process made the allocations; never reused */
 	gpubpf_u32 number;
 	gpubpf_stack_number stack; /* stack of the allocating thread; 0 if no loaded program queried allocations then */

@@ -39,7 +39,7 @@ enum gpubpf_site {
 	GPUBPF_SITE_NONE = 0,
 	GPUBPF_SITE_ENTRY = 1,
 	GPUBPF_SITE_EXIT = 2,
-	GPUBPF_SITE_CALL = 3,      /* call of a device function, by the kernel or by another function */
+	GPUBPF_SITE_CALL = 3, /* call of a device function, by the kernel or by another function */
 	GPUBPF_SITE_MEM = 4,
 	GPUBPF_SITE_BLOCK_BEGIN = 5,
 	GPUBPF_SITE_BLOCK_END = 6,
@@ -71,7 +71,7 @@ enum gpubpf_mem_access {
 
 /* mem.space, in CUDA's terms. OpenCL's local memory is SHARED, its private memory is LOCAL. */
 enum gpubpf_mem_space {
-	GPUBPF_GENERIC = 0,        /* the space of the address is unknown */
+	GPUBPF_GENERIC = 0, /* the space of the address is unknown */
 	GPUBPF_GLOBAL = 1,
 	GPUBPF_SHARED = 2,
 	GPUBPF_LOCAL = 3,
@@ -80,30 +80,30 @@ enum gpubpf_mem_space {
 
 /* mem.hint: the cache policy that an access requests. PTX's and AMD's terms are in parentheses. */
 enum gpubpf_mem_hint {
-	GPUBPF_HINT_ALL = 1,          /* cache at all levels (.ca, .wb) */
-	GPUBPF_HINT_GLOBAL = 2,       /* bypass the multiprocessor's own cache (.cg; glc, sc1) */
+	GPUBPF_HINT_ALL = 1,    /* cache at all levels (.ca, .wb) */
+	GPUBPF_HINT_GLOBAL = 2, /* bypass the multiprocessor's own cache (.cg; glc, sc1) */
 	/* probably accessed only once (.cs, evict_first; slc, nt, TH_*_NT; SPIR-V's Nontemporal) */
 	GPUBPF_HINT_STREAM = 4,
-	GPUBPF_HINT_LAST = 8,         /* accessed for the last time (.lu; TH_LOAD_LU) */
-	GPUBPF_HINT_THROUGH = 16,     /* read from memory again, or write through (.cv, .wt) */
-	GPUBPF_HINT_KEEP = 32,        /* accessed often (evict_last; TH_*_HT) */
-	GPUBPF_HINT_UNCHANGED = 64,   /* leave the eviction order unchanged (evict_unchanged) */
+	GPUBPF_HINT_LAST = 8,          /* accessed for the last time (.lu; TH_LOAD_LU) */
+	GPUBPF_HINT_THROUGH = 16,      /* read from memory again, or write through (.cv, .wt) */
+	GPUBPF_HINT_KEEP = 32,         /* accessed often (evict_last; TH_*_HT) */
+	GPUBPF_HINT_UNCHANGED = 64,    /* leave the eviction order unchanged (evict_unchanged) */
 	GPUBPF_HINT_NO_ALLOCATE = 128, /* do not allocate a cache line (no_allocate) */
-	GPUBPF_HINT_READ_ONLY = 256,  /* the data is not written while the kernel runs (.nc) */
-	GPUBPF_HINT_VOLATILE = 512,   /* volatile, in PTX, SPIR-V and OpenCL C */
-	GPUBPF_HINT_POLICY = 1024,    /* a register holds the policy (cache_hint) */
-	GPUBPF_HINT_UNTOLD = 2048,    /* the hint is unknown: NVIDIA's machine code */
+	GPUBPF_HINT_READ_ONLY = 256,   /* the data is not written while the kernel runs (.nc) */
+	GPUBPF_HINT_VOLATILE = 512,    /* volatile, in PTX, SPIR-V and OpenCL C */
+	GPUBPF_HINT_POLICY = 1024,     /* a register holds the policy (cache_hint) */
+	GPUBPF_HINT_UNTOLD = 2048,     /* the hint is unknown: NVIDIA's machine code */
 };
 
 /* barrier.kind; each comment says what barrier.id holds */
 enum gpubpf_barrier_kind {
 	/* a block (work-group), or a stated part of it: the barrier's number, or 0 without a number */
 	GPUBPF_BARRIER_BLOCK = 1,
-	GPUBPF_BARRIER_CLUSTER = 2,  /* a cluster of blocks: 0 */
-	GPUBPF_BARRIER_GRID = 3,     /* all blocks: 0 */
+	GPUBPF_BARRIER_CLUSTER = 2, /* a cluster of blocks: 0 */
+	GPUBPF_BARRIER_GRID = 3,    /* all blocks: 0 */
 	/* a barrier object in memory (mbarrier): its generic address; each try is a wait */
 	GPUBPF_BARRIER_OBJECT = 4,
-	GPUBPF_BARRIER_WARP = 5,     /* a warp (sub-group): its lanes as bits, 0 if the code does not state them */
+	GPUBPF_BARRIER_WARP = 5, /* a warp (sub-group): its lanes as bits, 0 if the code does not state them */
 };
 
 /* atomic.op: the read-modify-write operation, for integers and floating point alike */
@@ -116,74 +116,74 @@ enum gpubpf_rmw {
 	GPUBPF_RMW_MIN = 6,
 	GPUBPF_RMW_MAX = 7,
 	GPUBPF_RMW_EXCHANGE = 8,
-	GPUBPF_RMW_COMPARE = 9,   /* and exchange if equal */
-	GPUBPF_RMW_INC = 10,      /* PTX's: 0 if the old value is not below the operand, else old + 1 */
-	GPUBPF_RMW_DEC = 11,      /* PTX's: the operand if the old value is 0 or above the operand, else old - 1 */
+	GPUBPF_RMW_COMPARE = 9, /* and exchange if equal */
+	GPUBPF_RMW_INC = 10,    /* PTX's: 0 if the old value is not below the operand, else old + 1 */
+	GPUBPF_RMW_DEC = 11,    /* PTX's: the operand if the old value is 0 or above the operand, else old - 1 */
 };
 
 struct gpubpf_ctx {
 	/* struct pt_regs of x86-64, 168 bytes. The members marked arg[i] hold arguments 0 to 5; the others read as
 	 * 0. */
 	gpubpf_u64 r15, r14, r13, r12, bp, bx, r11, r10;
-	gpubpf_u64 r9;   /* arg[5] */
-	gpubpf_u64 r8;   /* arg[4] */
+	gpubpf_u64 r9; /* arg[5] */
+	gpubpf_u64 r8; /* arg[4] */
 	gpubpf_u64 ax;
-	gpubpf_u64 cx;   /* arg[3] */
-	gpubpf_u64 dx;   /* arg[2] */
-	gpubpf_u64 si;   /* arg[1] */
-	gpubpf_u64 di;   /* arg[0] */
+	gpubpf_u64 cx; /* arg[3] */
+	gpubpf_u64 dx; /* arg[2] */
+	gpubpf_u64 si; /* arg[1] */
+	gpubpf_u64 di; /* arg[0] */
 	gpubpf_u64 orig_ax, ip, cs, flags, sp, ss;
 
 	/* Number of the launch, from 0; the session counts per kernel. CUDA: if launches of a kernel overlap in several
 	 * streams, it may be that of another launch. In graphs, it is that of the last launch outside of graphs. */
 	gpubpf_u64 launch;
-	gpubpf_u64 kernel;         /* id of the kernel in the session, from 0; stable within the session */
-	gpubpf_u32 site;           /* enum gpubpf_site */
-	gpubpf_u32 nargs;          /* number of the kernel's parameters */
-	gpubpf_u32 work_dim;       /* 1, 2 or 3: as launched; on CUDA, the last dimension with more than one thread */
-	gpubpf_u32 device;         /* number of the device in its process, as helper 512 returns it */
-	gpubpf_u64 grid_dim[3];    /* blocks (work-groups) in each dimension */
-	gpubpf_u64 block_dim[3];   /* threads per block; in an uneven last work-group, the real size */
+	gpubpf_u64 kernel;       /* id of the kernel in the session, from 0; stable within the session */
+	gpubpf_u32 site;         /* enum gpubpf_site */
+	gpubpf_u32 nargs;        /* number of the kernel's parameters */
+	gpubpf_u32 work_dim;     /* 1, 2 or 3: as launched; on CUDA, the last dimension with more than one thread */
+	gpubpf_u32 device;       /* number of the device in its process, as helper 512 returns it */
+	gpubpf_u64 grid_dim[3];  /* blocks (work-groups) in each dimension */
+	gpubpf_u64 block_dim[3]; /* threads per block; in an uneven last work-group, the real size */
 	gpubpf_u64 block_idx[3];
 	gpubpf_u64 thread_idx[3];
-	gpubpf_u64 global_id[3];   /* get_global_id(), including the launch's offset */
+	gpubpf_u64 global_id[3]; /* get_global_id(), including the launch's offset */
 	gpubpf_u64 global_offset[3];
-	gpubpf_u64 global_linear;  /* linear thread number in the launch, from 0, excluding the offset */
+	gpubpf_u64 global_linear; /* linear thread number in the launch, from 0, excluding the offset */
 	gpubpf_u64 arg[GPUBPF_CTX_ARGS];
-	char kernel_name[GPUBPF_CTX_NAME]; /* NUL-terminated, truncated if longer; 8-byte aligned */
+	char kernel_name[GPUBPF_CTX_NAME];   /* NUL-terminated, truncated if longer; 8-byte aligned */
 	char function_name[GPUBPF_CTX_NAME]; /* CALL, CALL_EXIT: the function's name, in the same form; else "" */
 
 	/* Each kind of place provides some of these fields (gpubpf-prog(8)); the verifier refuses reads of the
 	 * others. */
 	/* CALL_EXIT: the first 8 bytes of the returned value, in the representation of arg (void: 0) */
 	gpubpf_u64 result;
-	gpubpf_u32 place;          /* number of the place in its function, from 0 */
-	gpubpf_u32 line;           /* source line; 0: unknown */
+	gpubpf_u32 place; /* number of the place in its function, from 0 */
+	gpubpf_u32 line;  /* source line; 0: unknown */
 	struct {
-		gpubpf_u64 addr;       /* generic address: equal numbers mean equal memory within a thread */
+		gpubpf_u64 addr; /* generic address: equal numbers mean equal memory within a thread */
 		/* SHARED, LOCAL: offset from the start of the space if it has one (CUDA); else equal to addr */
 		gpubpf_u64 offset;
 		/* the first 16 bytes of the stored value, zero-padded; for an atomic, its operand */
 		gpubpf_u64 value[2];
-		gpubpf_u32 bytes;      /* size of the whole access; 0 if the instruction turns out to access nothing */
-		gpubpf_u32 access;     /* enum gpubpf_mem_access */
-		gpubpf_u32 space;      /* enum gpubpf_mem_space */
-		gpubpf_u32 count;      /* elements of a vector, else 1 */
-		gpubpf_u64 hint;       /* enum gpubpf_mem_hint as bits; 0: the code requests no policy */
+		gpubpf_u32 bytes;  /* size of the whole access; 0 if the instruction turns out to access nothing */
+		gpubpf_u32 access; /* enum gpubpf_mem_access */
+		gpubpf_u32 space;  /* enum gpubpf_mem_space */
+		gpubpf_u32 count;  /* elements of a vector, else 1 */
+		gpubpf_u64 hint;   /* enum gpubpf_mem_hint as bits; 0: the code requests no policy */
 	} mem;
 	struct {
 		/* active lanes that take the branch; for a jump by a table, lanes with the same target as this lane */
 		gpubpf_u64 lanes;
-		gpubpf_u64 taken;      /* 1: this lane takes the branch */
+		gpubpf_u64 taken; /* 1: this lane takes the branch */
 		/* lanes that execute the branch together; only this lane if warps are unknown (OpenCL) */
 		gpubpf_u64 active;
 	} branch;
 	struct {
-		gpubpf_u64 id;         /* meaning: enum gpubpf_barrier_kind */
-		gpubpf_u64 kind;       /* enum gpubpf_barrier_kind */
+		gpubpf_u64 id;   /* meaning: enum gpubpf_barrier_kind */
+		gpubpf_u64 kind; /* enum gpubpf_barrier_kind */
 	} barrier;
 	struct {
-		gpubpf_u64 op;         /* enum gpubpf_rmw */
+		gpubpf_u64 op; /* enum gpubpf_rmw */
 		/* the first 8 bytes; for COMPARE the value to compare with, and mem.value is the value to store */
 		gpubpf_u64 operand;
 		/* the first 8 bytes of the old value; 0 if the instruction does not return it (PTX's red) */
@@ -191,7 +191,7 @@ struct gpubpf_ctx {
 	} atomic;
 	/* INSN: the registers that the instruction names, in order, before it executes; 0 or 1 for a predicate */
 	gpubpf_u64 operand[8];
-	gpubpf_u64 mark;           /* MARK: its value */
+	gpubpf_u64 mark; /* MARK: its value */
 };
 
 #endif

@@ -55,12 +55,12 @@ GPUBPF_API const char *gpubpf_version_string(void);
 
 /* text that a probe printed (helpers 6 and 501) */
 struct gpubpf_print_record {
-	const char *text;          /* without trailing newline */
-	const char *prog;          /* C name of the program, "" if unknown */
-	const char *kernel;        /* "" if unknown */
-	uint64_t launch;           /* number of the launch, from 0 */
+	const char *text;   /* without trailing newline */
+	const char *prog;   /* C name of the program, "" if unknown */
+	const char *kernel; /* "" if unknown */
+	uint64_t launch;    /* number of the launch, from 0 */
 	uint64_t block[3], thread[3];
-	uint32_t process, device;  /* index of the process and ordinal of the device in the session */
+	uint32_t process, device; /* index of the process and ordinal of the device in the session */
 	/* the device's runtime: "cuda"; "" if devices of several runtimes share host memory */
 	const char *backend;
 };
@@ -69,8 +69,8 @@ struct gpubpf_print_record {
 struct gpubpf_event {
 	const struct gpubpf_map *map;
 	const void *data;
-	uint32_t size;             /* bytes */
-	uint32_t copy;             /* the multiprocessor whose ring held the record */
+	uint32_t size; /* bytes */
+	uint32_t copy; /* the multiprocessor whose ring held the record */
 	uint32_t process, device;
 	/* runtime of the device, as in struct gpubpf_print_record. "linux": a program of the Linux kernel wrote the
 	 * record, and `copy` is the CPU, or 0 for a ring buffer */
@@ -88,42 +88,42 @@ typedef void (*gpubpf_note_fn)(void *ctx, const char *text);
 /* -- the session -- */
 
 struct gpubpf_session_opts {
-	size_t sz;                 /* sizeof(struct gpubpf_session_opts) */
+	size_t sz; /* sizeof(struct gpubpf_session_opts) */
 	/* folder for the socket. It must belong to this user with mode 0700, and others must not be able to write its
 	 * parents. It is created if missing. NULL: /run/user/UID/gpubpf, else /tmp/gpubpf-UID */
 	const char *runtime_dir;
-	const char *worker_dir;    /* folder of gpubpf-compile and the other workers; NULL: next to the library */
-	const char *agent;         /* libgpubpf-agent.so; NULL: next to the library */
+	const char *worker_dir; /* folder of gpubpf-compile and the other workers; NULL: next to the library */
+	const char *agent;      /* libgpubpf-agent.so; NULL: next to the library */
 	/* folder of the disk cache of twins. It is used only if it belongs to this user with mode 0700. NULL: no disk
 	 * cache */
 	const char *cache_dir;
-	const char *backend;       /* probe only this runtime, such as "opencl"; NULL: all that the program uses */
-	bool all_gpu;              /* kprobe/ and kretprobe/ programs run on the GPU */
-	bool no_wait;              /* nothing in a probed program waits for twins */
+	const char *backend; /* probe only this runtime, such as "opencl"; NULL: all that the program uses */
+	bool all_gpu;        /* kprobe/ and kretprobe/ programs run on the GPU */
+	bool no_wait;        /* nothing in a probed program waits for twins */
 	uint8_t unused1[2];
 	/* longest total time in ms that a process waits for twins when it creates and launches kernels; 0: 60,000 */
 	uint32_t wait_ms;
-	uint64_t sample;           /* probe every n-th launch of a kernel; 0, 1: all */
-	uint64_t first;            /* probe the first n launches of a kernel; 0: all */
-	uint64_t max_events;       /* records stored for the report; 0: 1,000 */
-	bool no_events;            /* records are counted but not stored */
+	uint64_t sample;     /* probe every n-th launch of a kernel; 0, 1: all */
+	uint64_t first;      /* probe the first n launches of a kernel; 0: all */
+	uint64_t max_events; /* records stored for the report; 0: 1,000 */
+	bool no_events;      /* records are counted but not stored */
 	uint8_t unused2[7];
-	uint64_t max_cost;         /* limit of the worst-case instructions per thread; 0: 1,000,000 */
-	uint32_t threads;          /* room in per-thread maps, in threads; 0: 1,048,576 */
-	bool inspect;              /* probe nothing, but report for each kernel whether it could be probed */
+	uint64_t max_cost; /* limit of the worst-case instructions per thread; 0: 1,000,000 */
+	uint32_t threads;  /* room in per-thread maps, in threads; 0: 1,048,576 */
+	bool inspect;      /* probe nothing, but report for each kernel whether it could be probed */
 	uint8_t unused3[3];
-	gpubpf_print_fn print;     /* may be NULL, like the next two */
+	gpubpf_print_fn print; /* may be NULL, like the next two */
 	gpubpf_event_fn event;
 	gpubpf_note_fn note;
-	void *ctx;                 /* passed to the three callbacks */
-	bool no_attach;            /* loading does not attach programs; gpubpf_program__attach() does */
+	void *ctx;      /* passed to the three callbacks */
+	bool no_attach; /* loading does not attach programs; gpubpf_program__attach() does */
 	uint8_t unused4[7];
 	/* probe only this form of code, such as "ptx" or "sass", if several are possible; NULL: the best possible
 	 * one */
 	const char *route;
 	/* also probe machine code of libraries whose licence may forbid it (gpubpf-run(1)) */
 	bool closed_libraries;
-	bool no_kernel;            /* skip programs for the Linux kernel (uprobe/, tracepoint/, ...) */
+	bool no_kernel; /* skip programs for the Linux kernel (uprobe/, tracepoint/, ...) */
 	uint8_t unused5[6];
 };
 
@@ -150,8 +150,7 @@ GPUBPF_API const char *gpubpf_session__error(const struct gpubpf_session *s);
 GPUBPF_API int gpubpf_session__add_object(struct gpubpf_session *s, const char *path);
 /* Add an object in memory, which the call copies, as gpubpf_session__add_object() adds a file before load. Diagnostics
  * and reports call it `name`. Returns -EBUSY after load. */
-GPUBPF_API int gpubpf_session__add_object_mem(struct gpubpf_session *s, const char *name, const void *data,
-					      size_t size);
+GPUBPF_API int gpubpf_session__add_object_mem(struct gpubpf_session *s, const char *name, const void *data, size_t size);
 /* Replace the initial bytes of an object's global data. `object` is the name under which the object was added. If the
  * data is constant, the verifier also uses these values. `map` is the end of the map's name: ".rodata", ".data" or
  * ".bss". `size` covers the whole map. The last call for a map counts. Load refuses (-EINVAL) data that the object does
@@ -160,8 +159,8 @@ GPUBPF_API int gpubpf_session__add_object_mem(struct gpubpf_session *s, const ch
  * After load, the call is for an object that is added later: then gpubpf_session__add_object() refuses in the same
  * cases. Returns -EBUSY if the session has an object of that name or was stopped. In this case add_object() also
  * returns -EBUSY if the session has an object of the same bytes under another name. Returns -ENOMEM if memory runs out. */
-GPUBPF_API int gpubpf_session__set_initial_value(struct gpubpf_session *s, const char *object, const char *map, const void *data,
-						 size_t size);
+GPUBPF_API int gpubpf_session__set_initial_value(struct gpubpf_session *s, const char *object, const char *map,
+						 const void *data, size_t size);
 /* Bind a program to other kernels than its section names: a name or a glob. Returns -EBUSY after load, or -ENOMEM. */
 GPUBPF_API int gpubpf_session__attach(struct gpubpf_session *s, const char *prog, const char *pattern);
 /* Place a map in "device", "pinned", "svm" or "managed" memory (gpubpf-map(8)), whatever its definition says. `map` is
@@ -211,7 +210,7 @@ GPUBPF_API uint32_t gpubpf_session__devices(const struct gpubpf_session *s);
 /* -- programs: iterate with prev NULL first; NULL is the end -- */
 
 GPUBPF_API const struct gpubpf_prog *gpubpf_session__next_program(const struct gpubpf_session *s,
-								   const struct gpubpf_prog *prev);
+								  const struct gpubpf_prog *prev);
 GPUBPF_API const char *gpubpf_prog__name(const struct gpubpf_prog *prog);
 GPUBPF_API const char *gpubpf_prog__section_name(const struct gpubpf_prog *prog);
 GPUBPF_API const char *gpubpf_prog__pattern(const struct gpubpf_prog *prog);
@@ -233,7 +232,7 @@ GPUBPF_API uint64_t gpubpf_prog__max_cost(const struct gpubpf_prog *prog);
  */
 
 struct gpubpf_attach_opts {
-	size_t sz;                 /* sizeof(struct gpubpf_attach_opts) */
+	size_t sz; /* sizeof(struct gpubpf_attach_opts) */
 	/* name of up to 4095 characters, or glob of up to 255; NULL: gpubpf_prog__pattern() */
 	const char *pattern;
 };
@@ -251,8 +250,7 @@ GPUBPF_API int gpubpf_link__detach(struct gpubpf_link *link);
  * Returns 0. */
 GPUBPF_API int gpubpf_link__destroy(struct gpubpf_link *link);
 /* Iterate over the attached links: prev NULL first; NULL is the end. */
-GPUBPF_API struct gpubpf_link *gpubpf_session__next_link(const struct gpubpf_session *s,
-							 const struct gpubpf_link *prev);
+GPUBPF_API struct gpubpf_link *gpubpf_session__next_link(const struct gpubpf_session *s, const struct gpubpf_link *prev);
 /* Returns the link's number in the session. The same program and pattern keep it when they are attached again. */
 GPUBPF_API uint32_t gpubpf_link__id(const struct gpubpf_link *link);
 /* Returns the link's program; its gpubpf_prog__pattern() is the link's pattern. */
@@ -264,11 +262,9 @@ GPUBPF_API uint64_t gpubpf_link__launches(const struct gpubpf_link *link);
 
 /* -- maps; usable from load until free, while programs run and afterwards -- */
 
-GPUBPF_API struct gpubpf_map *gpubpf_session__next_map(const struct gpubpf_session *s,
-						       const struct gpubpf_map *prev);
+GPUBPF_API struct gpubpf_map *gpubpf_session__next_map(const struct gpubpf_session *s, const struct gpubpf_map *prev);
 /* Returns the first map of that name. If there is none, returns NULL and sets errno to ENOENT. */
-GPUBPF_API struct gpubpf_map *gpubpf_session__find_map_by_name(const struct gpubpf_session *s,
-							       const char *name);
+GPUBPF_API struct gpubpf_map *gpubpf_session__find_map_by_name(const struct gpubpf_session *s, const char *name);
 GPUBPF_API const char *gpubpf_map__name(const struct gpubpf_map *map);
 /* Returns the map's number in the session, from 1. Values of maps of maps are these numbers, of 4 bytes. */
 GPUBPF_API uint32_t gpubpf_map__number(const struct gpubpf_map *map);
@@ -304,18 +300,17 @@ GPUBPF_API uint64_t gpubpf_map__drops(const struct gpubpf_map *map);
  */
 /* Returns -ENOENT if there is no such key, or a bloom filter does not contain the value. Returns -EBUSY if the value
  * changed during all attempts, and -ENOMEM when summing over several devices fails. */
-GPUBPF_API int gpubpf_map__lookup_elem(const struct gpubpf_map *map, const void *key, size_t key_sz,
-				       void *value, size_t value_sz, uint64_t flags);
+GPUBPF_API int gpubpf_map__lookup_elem(const struct gpubpf_map *map, const void *key, size_t key_sz, void *value,
+				       size_t value_sz, uint64_t flags);
 /* Returns -ENOENT for BPF_EXIST if there is no such key. Returns -EEXIST for BPF_NOEXIST if the key exists, as every
  * key of an array does. Returns -E2BIG if a hash, a queue or a stack has no room, or an index is past the end of an
  * array. Returns -ENOSPC if an LPM_TRIE has no room. Returns -EPERM if programs may only read the map. Returns -EBUSY
  * while the key, the queue or the stack is being changed. */
-GPUBPF_API int gpubpf_map__update_elem(const struct gpubpf_map *map, const void *key, size_t key_sz,
-				       const void *value, size_t value_sz, uint64_t flags);
+GPUBPF_API int gpubpf_map__update_elem(const struct gpubpf_map *map, const void *key, size_t key_sz, const void *value,
+				       size_t value_sz, uint64_t flags);
 /* Returns -ENOENT if there is no such key. Returns -EINVAL for an array, and -EOPNOTSUPP for a bloom filter: their
  * elements cannot be deleted. Returns -EPERM and -EBUSY as gpubpf_map__update_elem() does. */
-GPUBPF_API int gpubpf_map__delete_elem(const struct gpubpf_map *map, const void *key, size_t key_sz,
-				       uint64_t flags);
+GPUBPF_API int gpubpf_map__delete_elem(const struct gpubpf_map *map, const void *key, size_t key_sz, uint64_t flags);
 /* Copy the value and delete the key. If several callers race, only one gets the value. Errors are as for look-ups and
  * deletes, and -EINVAL for an array. */
 GPUBPF_API int gpubpf_map__lookup_and_delete_elem(const struct gpubpf_map *map, const void *key, size_t key_sz,
@@ -360,55 +355,54 @@ GPUBPF_API int gpubpf_map__update_batch(const struct gpubpf_map *map, const void
 GPUBPF_API int gpubpf_map__delete_batch(const struct gpubpf_map *map, const void *keys, uint32_t *count);
 /* With cur_key NULL, return the first key. Returns -ENOENT at the end, or -ENOMEM. The order of keys may differ after a
  * change to the map. */
-GPUBPF_API int gpubpf_map__get_next_key(const struct gpubpf_map *map, const void *cur_key, void *next_key,
-					size_t key_sz);
+GPUBPF_API int gpubpf_map__get_next_key(const struct gpubpf_map *map, const void *cur_key, void *next_key, size_t key_sz);
 
 /* -- reports -- */
 
 enum gpubpf_kernel_outcome {
-	GPUBPF_OUTCOME_SEEN,      /* launched, but no program names it */
-	GPUBPF_OUTCOME_WAITING,   /* its twin was not ready */
+	GPUBPF_OUTCOME_SEEN,    /* launched, but no program names it */
+	GPUBPF_OUTCOME_WAITING, /* its twin was not ready */
 	GPUBPF_OUTCOME_PROBED,
-	GPUBPF_OUTCOME_REFUSED,   /* reason says why */
+	GPUBPF_OUTCOME_REFUSED, /* reason says why */
 };
 
 struct gpubpf_kernel_stats {
-	size_t sz;                 /* sizeof(struct gpubpf_kernel_stats), set by the caller */
+	size_t sz; /* sizeof(struct gpubpf_kernel_stats), set by the caller */
 	const char *name;
-	const char *reason;        /* "" if there is nothing to explain */
+	const char *reason; /* "" if there is nothing to explain */
 	enum gpubpf_kernel_outcome outcome;
 	uint32_t dim; /* dimensions of the last launch */
 	uint64_t launches;
-	uint64_t probed, missed;   /* subsets of launches */
-	uint64_t grid[3], block[3]; /* of the last launch: blocks, threads per block (0: unknown) */
-	uint64_t wait_ns;          /* total time that launches waited for the twin */
+	uint64_t probed, missed;            /* subsets of launches */
+	uint64_t grid[3], block[3];         /* of the last launch: blocks, threads per block (0: unknown) */
+	uint64_t wait_ns;                   /* total time that launches waited for the twin */
 	uint32_t registers, twin_registers; /* per thread, of the kernel and of its twin; 0: unknown */
-	uint64_t twin_load_ns;     /* time that the runtime needed to compile and load the twin */
-	const char *backend;       /* runtime that launched it: "opencl", "cuda", ... */
-	uint64_t threads[3];       /* of the last launch: threads in each dimension */
-	uint64_t id;               /* same value as ctx->kernel and gpubpf_kernel of <gpubpf/probe.h> */
-	const char *route;         /* the form of code of its twin: "ptx", "sass", "wrap", ...; "": there is no twin */
+	uint64_t twin_load_ns;              /* time that the runtime needed to compile and load the twin */
+	const char *backend;                /* runtime that launched it: "opencl", "cuda", ... */
+	uint64_t threads[3];                /* of the last launch: threads in each dimension */
+	uint64_t id;                        /* same value as ctx->kernel and gpubpf_kernel of <gpubpf/probe.h> */
+	const char *route; /* the form of code of its twin: "ptx", "sass", "wrap", ...; "": there is no twin */
 	/* compiler of its twin's machine code: "driver", or a program of the user and its version, "ptxas 13.0.88"; "":
 	 * none was needed, or there is no alternative */
 	const char *compiled_by;
 };
 
 struct gpubpf_cost_stats {
-	size_t sz;                 /* sizeof(struct gpubpf_cost_stats), set by the caller */
+	size_t sz; /* sizeof(struct gpubpf_cost_stats), set by the caller */
 	uint64_t load_ns, verify_ns;
-	uint64_t lower_ns;         /* reading kernels, lowering and injecting */
-	uint64_t build_ns;         /* the vendor's compiler */
-	uint64_t wait_ns;          /* time that launches waited for twins, summed over threads */
-	uint64_t hook_ns;          /* mean time of the launch hook in ns, 0 without a launch */
+	uint64_t lower_ns;               /* reading kernels, lowering and injecting */
+	uint64_t build_ns;               /* the vendor's compiler */
+	uint64_t wait_ns;                /* time that launches waited for twins, summed over threads */
+	uint64_t hook_ns;                /* mean time of the launch hook in ns, 0 without a launch */
 	uint32_t twins, cached, refused; /* answered requests: built, cached (in this run or on disk), without a twin */
 	uint8_t unused1[4];
-	uint64_t twin_load_ns;     /* time that the programs' runtimes needed to compile and load twins */
+	uint64_t twin_load_ns;            /* time that the programs' runtimes needed to compile and load twins */
 	uint64_t drained_bytes, drain_ns; /* rings in device memory: bytes copied, and the time for copying them */
-	uint64_t queue_ns;         /* time that requests were queued in the session before lower_ns and build_ns */
+	uint64_t queue_ns; /* time that requests were queued in the session before lower_ns and build_ns */
 	/* Parts of wait_ns, which is their sum. They are: opening devices, reading and sending programs; the session's
 	 * answers; runtimes that load twins; other threads that do one of these; the rest. */
 	uint64_t wait_ask_ns, wait_answer_ns, wait_load_ns, wait_others_ns, wait_rest_ns;
-	uint32_t ahead;            /* part of `twins` and `cached`: built before they were requested */
+	uint32_t ahead; /* part of `twins` and `cached`: built before they were requested */
 	uint8_t unused2[4];
 };
 
@@ -422,23 +416,22 @@ GPUBPF_API const char *gpubpf_session__kernel_name(const struct gpubpf_session *
 GPUBPF_API int gpubpf_session__cost(const struct gpubpf_session *s, struct gpubpf_cost_stats *stats);
 
 struct gpubpf_report_opts {
-	size_t sz;                 /* sizeof(struct gpubpf_report_opts) */
-	bool json;                 /* one JSON object, documented in gpubpf-run(1) */
-	bool maps_only;            /* only maps[] with their entries */
-	bool no_entries;           /* maps without their entries */
+	size_t sz;       /* sizeof(struct gpubpf_report_opts) */
+	bool json;       /* one JSON object, documented in gpubpf-run(1) */
+	bool maps_only;  /* only maps[] with their entries */
+	bool no_entries; /* maps without their entries */
 	uint8_t unused1[5];
-	const char *map;           /* only the map of that name; NULL: all */
-	bool demangle;             /* text: print C++ names of kernels demangled */
-	bool json_strings;         /* JSON: integers beyond 2^53 as strings */
-	bool csv;                  /* print the maps' entries as comma-separated values instead, gpubpf-map(8) */
+	const char *map;   /* only the map of that name; NULL: all */
+	bool demangle;     /* text: print C++ names of kernels demangled */
+	bool json_strings; /* JSON: integers beyond 2^53 as strings */
+	bool csv;          /* print the maps' entries as comma-separated values instead, gpubpf-map(8) */
 	uint8_t unused2[5];
 };
 
 /* Write the report: kernels, maps typed through BTF, events, drops, cost. opts may be NULL for text with everything.
  * Returns -EINVAL before load, or for opts->sz (see the top of this file). Returns -ENOENT if no map has the name
  * opts->map, -EIO if writing failed, or -ENOMEM. */
-GPUBPF_API int gpubpf_session__report(struct gpubpf_session *s, FILE *out,
-				      const struct gpubpf_report_opts *opts);
+GPUBPF_API int gpubpf_session__report(struct gpubpf_session *s, FILE *out, const struct gpubpf_report_opts *opts);
 
 #ifdef __cplusplus
 }

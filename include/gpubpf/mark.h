@@ -43,7 +43,8 @@
 	__asm__ volatile(".Lgpubpf_mark_%=: s_nop 0\n.pushsection .gpubpf_marks,\"\",@progbits\n"        \
 			 ".quad .Lgpubpf_mark_%=\n.asciz \"" #name "\"\n.asciz \"%0\"\n.popsection"       \
 			 : : "v"((unsigned long)(value)))
-#elif (defined(__OPENCL_C_VERSION__) || defined(__OPENCL_CPP_VERSION__)) && (defined(__SPIRV__) || defined(GPUBPF_MARK_SPIRV))
+#elif (defined(__OPENCL_C_VERSION__) || defined(__OPENCL_CPP_VERSION__)) &&                                            \
+	(defined(__SPIRV__) || defined(GPUBPF_MARK_SPIRV))
 __attribute__((noinline, optnone, unused)) static void gpubpf_mark(__constant const char *name, ulong value)
 {
 	(void)name;

@@ -18,7 +18,8 @@ struct gpubpf_allocation_words {
 /* Return the address of the process's table in the arena; 0: the process has no table. */
 GPUBPF_FN u64 gpubpf_allocations(GPUBPF_ENV)
 {
-	u64 tables = gpubpf_header_word(env, GPUBPF_ARENA_ALLOCATION_TABLES), owner = (env->pid_tgid & GPUBPF_LAUNCH_PID) >> 32, i;
+	u64 tables = gpubpf_header_word(env, GPUBPF_ARENA_ALLOCATION_TABLES),
+	    owner = (env->pid_tgid & GPUBPF_LAUNCH_PID) >> 32, i;
 	u64 table = env->arena + gpubpf_header_word(env, GPUBPF_ARENA_ALLOCATIONS);
 
 	if (tables == 1) /* with one process, the owner is not compared: kernels in a CUDA graph do not know their
@@ -100,7 +101,8 @@ GPUBPF_FN bool gpubpf_allocation_find_cached(GPUBPF_ENV, u64 address, GPUBPF_PRI
 	gpubpf_load_cached_pair(row + 16, &found->kind_number, &stack);
 	found->size = size & GPUBPF_ALLOCATION_SIZE_MASK;
 	found->stack = (u32)stack;
-	return stack >> 32 == (u32)version && (size ^ version << GPUBPF_ALLOCATION_SIZE_BITS) >> GPUBPF_ALLOCATION_SIZE_BITS == 0 &&
+	return stack >> 32 == (u32)version &&
+	       (size ^ version << GPUBPF_ALLOCATION_SIZE_BITS) >> GPUBPF_ALLOCATION_SIZE_BITS == 0 &&
 	       address - found->base < found->size;
 }
 #else
@@ -208,8 +210,9 @@ GPUBPF_FN s64 gpubpf_helper_allocation_number(GPUBPF_ENV, u64 address)
 {
 	u64 word = gpubpf_granule_word(env, address);
 
-	return gpubpf_granule_knows(word, address) ? (s64)(u32)word :
-						     gpubpf_allocation_number_searched(env->arena, env->pid_tgid, address);
+	return gpubpf_granule_knows(word, address) ?
+		       (s64)(u32)word :
+		       gpubpf_allocation_number_searched(env->arena, env->pid_tgid, address);
 }
 #endif
 

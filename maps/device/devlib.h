@@ -35,12 +35,12 @@
  * code fills only the members that the facts of the probes require.
  */
 struct gpubpf_env {
-	u64 arena;             /* device address of the arena */
-	u64 launch;            /* number of the launch */
-	u64 pid_tgid;          /* result of helper 14, and the number of the launch's stack: GPUBPF_LAUNCH_PID in
+	u64 arena;     /* device address of the arena */
+	u64 launch;    /* number of the launch */
+	u64 pid_tgid;  /* result of helper 14, and the number of the launch's stack: GPUBPF_LAUNCH_PID in
 			        * layout.h */
-	u64 kernel_id;         /* id of the kernel */
-	u32 device;            /* number of the device, for helper 512 */
+	u64 kernel_id; /* id of the kernel */
+	u32 device;    /* number of the device, for helper 512 */
 	u32 flags;
 	u64 arg[GPUBPF_ENV_ARGS]; /* values of the kernel's arguments, as in include/gpubpf/ctx.h */
 	/*
@@ -48,7 +48,7 @@ struct gpubpf_env {
 	 * program reads them
 	 */
 	GPUBPF_PRIVATE const u8 *arg_bytes;
-	u64 clock_offset;      /* with GPUBPF_ENV_CLOCK, where cycles are ns: CLOCK_MONOTONIC minus the cycle count */
+	u64 clock_offset; /* with GPUBPF_ENV_CLOCK, where cycles are ns: CLOCK_MONOTONIC minus the cycle count */
 };
 
 #define GPUBPF_ENV_CLOCK 1 /* bit of `flags`: clock_offset is valid. Without it a lane loads the clock's calibration

@@ -28,8 +28,7 @@ GPUBPF_FN u64 gpubpf_scaled_clock(GPUBPF_ENV)
 	u64 mult = gpubpf_clock_word(env, 2);
 	u64 high = (u64)((s64)cycles >> 32), low = cycles & 0xffffffffu;
 
-	return gpubpf_clock_word(env, 1) + high * mult + low * (mult >> 32) +
-	       ((low * (mult & 0xffffffffu)) >> 32);
+	return gpubpf_clock_word(env, 1) + high * mult + low * (mult >> 32) + ((low * (mult & 0xffffffffu)) >> 32);
 }
 
 GPUBPF_FN u64 gpubpf_helper_ktime_get_ns(GPUBPF_ENV)
@@ -171,8 +170,7 @@ GPUBPF_FN u64 gpubpf_helper_named_arg(GPUBPF_ENV, u64 index, u64 bits)
 	return size ? env->arg[index] : 0;
 }
 
-GPUBPF_FN s64 gpubpf_helper_read_arg(GPUBPF_ENV, u64 param_off, u64 param_size, u64 offset, GPUBPF_PRIVATE u8 *to,
-				     u64 size)
+GPUBPF_FN s64 gpubpf_helper_read_arg(GPUBPF_ENV, u64 param_off, u64 param_size, u64 offset, GPUBPF_PRIVATE u8 *to, u64 size)
 {
 	u64 i;
 

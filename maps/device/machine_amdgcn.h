@@ -27,13 +27,15 @@ GPUBPF_FN __constant const struct gpubpf_dispatch *gpubpf_dispatch(void)
 GPUBPF_FN u64 gpubpf_block_idx_at(u32 i)
 {
 	return i == 0 ? __builtin_amdgcn_workgroup_id_x() :
-	       i == 1 ? __builtin_amdgcn_workgroup_id_y() : __builtin_amdgcn_workgroup_id_z();
+	       i == 1 ? __builtin_amdgcn_workgroup_id_y() :
+			__builtin_amdgcn_workgroup_id_z();
 }
 
 GPUBPF_FN u64 gpubpf_thread_idx_at(u32 i)
 {
 	return i == 0 ? __builtin_amdgcn_workitem_id_x() :
-	       i == 1 ? __builtin_amdgcn_workitem_id_y() : __builtin_amdgcn_workitem_id_z();
+	       i == 1 ? __builtin_amdgcn_workitem_id_y() :
+			__builtin_amdgcn_workitem_id_z();
 }
 
 GPUBPF_FN u64 gpubpf_global_size_at(u32 i)
@@ -112,8 +114,9 @@ GPUBPF_FN u64 gpubpf_wave_peers(u64 key)
 
 GPUBPF_FN u32 gpubpf_warp(void)
 {
-	return (u32)((gpubpf_thread_idx_at(2) * gpubpf_block_dim_at(1) + gpubpf_thread_idx_at(1)) *
-			gpubpf_block_dim_at(0) + gpubpf_thread_idx_at(0)) / __builtin_amdgcn_wavefrontsize();
+	return (u32)((gpubpf_thread_idx_at(2) * gpubpf_block_dim_at(1) + gpubpf_thread_idx_at(1)) * gpubpf_block_dim_at(0) +
+		     gpubpf_thread_idx_at(0)) /
+	       __builtin_amdgcn_wavefrontsize();
 }
 
 GPUBPF_FN u64 gpubpf_clock(void)

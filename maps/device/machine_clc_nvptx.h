@@ -96,7 +96,8 @@ GPUBPF_FN u32 gpubpf_warp_ballot(u32 lanes, u32 bit)
 	u32 set;
 
 	__asm__ volatile("{ .reg .pred p; setp.ne.u32 p, %1, 0; vote.sync.ballot.b32 %0, p, %2; }"
-			 : "=r"(set) : "r"(bit), "r"(lanes));
+			 : "=r"(set)
+			 : "r"(bit), "r"(lanes));
 	return set;
 }
 

@@ -201,7 +201,9 @@ GPUBPF_FN u32 gpubpf_lane(void)
 GPUBPF_FN u32 gpubpf_warp(void)
 {
 	return ((gpubpf_sreg_thread_idx(2) * gpubpf_sreg_block_dim(1) + gpubpf_sreg_thread_idx(1)) *
-			gpubpf_sreg_block_dim(0) + gpubpf_sreg_thread_idx(0)) / 32;
+			gpubpf_sreg_block_dim(0) +
+		gpubpf_sreg_thread_idx(0)) /
+	       32;
 }
 
 GPUBPF_FN u64 gpubpf_clock(void)
@@ -297,7 +299,9 @@ GPUBPF_FN bool gpubpf_warp_match(u32 lanes, u32 key)
 	u32 all;
 
 	__asm__ volatile("{\n.reg .pred %%gpubpf_p;\n.reg .b32 %%gpubpf_m;\nmatch.all.sync.b32 %%gpubpf_m|%%gpubpf_p, %1, %2;\n"
-			 "selp.b32 %0, 1, 0, %%gpubpf_p;\n}" : "=r"(all) : "r"(key), "r"(lanes));
+			 "selp.b32 %0, 1, 0, %%gpubpf_p;\n}"
+			 : "=r"(all)
+			 : "r"(key), "r"(lanes));
 	return all;
 }
 

@@ -54,8 +54,7 @@ GPUBPF_FN u32 gpubpf_group_sum(void)
 
 GPUBPF_FN u32 gpubpf_item_linear(void)
 {
-	return (u32)((get_local_id(2) * get_local_size(1) + get_local_id(1)) * get_local_size(0) +
-			get_local_id(0));
+	return (u32)((get_local_id(2) * get_local_size(1) + get_local_id(1)) * get_local_size(0) + get_local_id(0));
 }
 
 #endif

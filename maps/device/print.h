@@ -14,10 +14,10 @@
 
 struct gpubpf_print_bytes {
 	u64 kernel_id, launch;
-	u64 arena;                   /* the device address of the arena, to which %s arguments are relative */
+	u64 arena; /* the device address of the arena, to which %s arguments are relative */
 	u64 block[3], thread[3];
 	u32 prog;
-	u32 kind;                    /* enum gpubpf_print_kind */
+	u32 kind; /* enum gpubpf_print_kind */
 	u64 arg[3];
 	/* the text follows; its length is the rest of the record's size */
 };
@@ -29,8 +29,8 @@ enum gpubpf_print_kind {
 
 #define GPUBPF_PRINT_HEAD 104        /* sizeof(struct gpubpf_print_bytes) */
 
-GPUBPF_FN s64 gpubpf_print(GPUBPF_ENV, GPUBPF_MAP_ARGS, u64 prog_kind, GPUBPF_PRIVATE const u8 *text, u64 size,
-			   u64 a1, u64 a2, u64 a3)
+GPUBPF_FN s64 gpubpf_print(GPUBPF_ENV, GPUBPF_MAP_ARGS, u64 prog_kind, GPUBPF_PRIVATE const u8 *text, u64 size, u64 a1,
+			   u64 a2, u64 a3)
 {
 	u32 i;
 	u64 copied = size < GPUBPF_PRINT_TEXT ? size : GPUBPF_PRINT_TEXT;
@@ -54,8 +54,8 @@ GPUBPF_FN s64 gpubpf_print(GPUBPF_ENV, GPUBPF_MAP_ARGS, u64 prog_kind, GPUBPF_PR
 	return (s64)copied;
 }
 
-GPUBPF_FN s64 gpubpf_helper_trace_printk(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 prog, GPUBPF_PRIVATE const u8 *fmt,
-					 u64 size, u64 a1, u64 a2, u64 a3)
+GPUBPF_FN s64 gpubpf_helper_trace_printk(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 prog, GPUBPF_PRIVATE const u8 *fmt, u64 size,
+					 u64 a1, u64 a2, u64 a3)
 {
 	return gpubpf_print(env, GPUBPF_MAP_PASS, prog | (u64)GPUBPF_PRINT_FORMAT << 32, fmt, size, a1, a2, a3);
 }

@@ -41,7 +41,7 @@ GPUBPF_FN u64 gpubpf_word(GPUBPF_PRIVATE const u8 *p, u64 n)
 		at = 4;
 	}
 	if (n & 2) {
-		word |= (u64)*(GPUBPF_PRIVATE const gpubpf_u16u *)(p + at) << (8 * at);
+		word |= (u64) * (GPUBPF_PRIVATE const gpubpf_u16u *)(p + at) << (8 * at);
 		at += 2;
 	}
 	if (n & 1)

@@ -7,7 +7,7 @@
 #include "maps/impl.h"
 
 static u64 call_op(const struct gpubpf_env *env, const struct gpubpf_map_view *view, enum gpubpf_op op, const u64 *arg,
-		u64 otherwise)
+		   u64 otherwise)
 {
 	/* view->map is NULL for the print ring, which has no elements */
 	gpubpf_map_op_fn *fn = view->map ? view->map->type->impl->op[op] : NULL;

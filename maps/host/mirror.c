@@ -40,8 +40,8 @@ static bool layout_at(const struct gpubpf_mirror *m, u32 row, struct gpubpf_map_
 					   row >= __atomic_load_n(&hdr->nmaps, __ATOMIC_ACQUIRE))
 		return false;
 	memcpy(l, (const char *)m->arena + off, sizeof(*l));
-	return !(l->flags & GPUBPF_LAYOUT_PLACED) && l->ctl <= m->size && l->size <= m->size - l->ctl && l->data >= l->ctl && l->data <= l->ctl + l->size &&
-	       (!is_ring(l) || ring_is_sane(l));
+	return !(l->flags & GPUBPF_LAYOUT_PLACED) && l->ctl <= m->size && l->size <= m->size - l->ctl &&
+	       l->data >= l->ctl && l->data <= l->ctl + l->size && (!is_ring(l) || ring_is_sane(l));
 }
 
 bool gpubpf_mirror_next_ring(const struct gpubpf_mirror *m, u32 *row, u64 *offset, u64 *size)
@@ -99,14 +99,14 @@ struct drain {
 	const struct gpubpf_map_layout *l;
 	struct gpubpf_ring_copy *lines; /* the control words of all copies, as the device has them */
 	struct span *spans;
-	u64 *cons;                      /* new consumer positions for the device, of copies that moved */
+	u64 *cons; /* new consumer positions for the device, of copies that moved */
 	u64 segment, room;
-	u64 bytes;                      /* bytes claimed on the device and not moved yet */
+	u64 bytes; /* bytes claimed on the device and not moved yet */
 	bool have_kernels_ended;
 	/* shared by all threads */
-	u64 *left_words;                     /* new values of the counter LEFT, one for each part that a thread moves */
-	atomic_uint_fast64_t left;      /* total number of segments that the reader has left since the mirror began */
-	atomic_uint next;               /* index of the next copy that no thread has taken */
+	u64 *left_words;           /* new values of the counter LEFT, one for each part that a thread moves */
+	atomic_uint_fast64_t left; /* total number of segments that the reader has left since the mirror began */
+	atomic_uint next;          /* index of the next copy that no thread has taken */
 	atomic_int err;
 };
 
@@ -143,8 +143,9 @@ static u64 offset_of(const struct drain *d, u32 copy, u64 position)
  */
 static u64 at_end(const struct drain *d, u64 position)
 {
-	return GPUBPF_RING_OFFSET(position) < d->segment ? position :
-	       GPUBPF_RING_SEGMENT(position) << GPUBPF_RING_SHIFT | (d->segment + d->room);
+	return GPUBPF_RING_OFFSET(position) < d->segment ?
+		       position :
+		       GPUBPF_RING_SEGMENT(position) << GPUBPF_RING_SHIFT | (d->segment + d->room);
 }
 
 static u64 at_begin(const struct drain *d, u64 position)
@@ -194,8 +195,8 @@ static struct span span_of(struct drain *d, u32 copy)
 	if (segments_ahead(s.from, cons) >= GPUBPF_RING_SEGMENTS)
 		return none; /* the reader has not left the segment at that place of the mirror yet */
 	if (segments_ahead(s.to, cons) >= GPUBPF_RING_SEGMENTS)
-		s.to = (GPUBPF_RING_SEGMENT(cons) + GPUBPF_RING_SEGMENTS - 1) % GPUBPF_RING_WRAP
-			       << GPUBPF_RING_SHIFT | (d->segment + d->room);
+		s.to = (GPUBPF_RING_SEGMENT(cons) + GPUBPF_RING_SEGMENTS - 1) % GPUBPF_RING_WRAP << GPUBPF_RING_SHIFT |
+		       (d->segment + d->room);
 	return s;
 }
 

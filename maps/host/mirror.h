@@ -22,8 +22,8 @@
  * wait() returns. Pushes and zeros complete in order, at the latest when wait() with `all` returns.
  */
 struct gpubpf_mirror {
-	void *arena;           /* the mirror: the arena's memory on the host */
-	u64 size;              /* bytes of the arena that the device has; maps after them are not copied */
+	void *arena; /* the mirror: the arena's memory on the host */
+	u64 size;    /* bytes of the arena that the device has; maps after them are not copied */
 	void *arg;
 	int (*pull)(void *arg, u64 offset, void *to, u64 size);
 	int (*push)(void *arg, u64 offset, const void *from, u64 size);

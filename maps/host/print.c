@@ -23,10 +23,10 @@ struct out {
 	size_t size, used;
 };
 
-struct source {                /* the read-only maps that contain %s strings */
+struct source { /* the read-only maps that contain %s strings */
 	const char *arena;
 	const struct gpubpf_layout *layout;
-	uint64_t base;         /* the arena's address on the device, as the record states it */
+	uint64_t base; /* the arena's address on the device, as the record states it */
 };
 
 static void put_char(struct out *out, char c)

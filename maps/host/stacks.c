@@ -12,7 +12,7 @@ struct gpubpf_stacks {
 	uint32_t n, room;
 	gpubpf_stack_file_fn file; /* describes a frame's file; NULL: files are unknown */
 	void *arg;
-	uint32_t slot[SLOTS];      /* hash table of stack numbers; 0: free */
+	uint32_t slot[SLOTS]; /* hash table of stack numbers; 0: free */
 };
 
 struct gpubpf_stacks *gpubpf_stacks_create(void)
@@ -39,7 +39,8 @@ void gpubpf_stack_describe(const struct gpubpf_stacks *stacks, const struct gpub
 			   struct gpubpf_stack_frame *frame)
 {
 	memset(frame, 0, sizeof(*frame));
-	frame->status = stacks->file && stacks->file(stacks->arg, stack, i, frame) ? GPUBPF_FRAME_VALID : GPUBPF_FRAME_ADDRESS;
+	frame->status = stacks->file && stacks->file(stacks->arg, stack, i, frame) ? GPUBPF_FRAME_VALID :
+										     GPUBPF_FRAME_ADDRESS;
 	if (frame->status == GPUBPF_FRAME_ADDRESS)
 		frame->offset = stack->address[i];
 }

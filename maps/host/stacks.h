@@ -17,8 +17,8 @@ struct gpubpf_map_view;
 
 struct gpubpf_stack {
 	uint32_t n;
-	uint64_t *address;       /* [n], innermost first */
-	uint64_t *place;         /* [n] the session's code for each frame's file and offset, which with the address
+	uint64_t *address; /* [n], innermost first */
+	uint64_t *place;   /* [n] the session's code for each frame's file and offset, which with the address
 				  * identifies the frame */
 };
 
@@ -28,7 +28,8 @@ struct gpubpf_stacks;
  * Describes the file of the i-th frame, by its build id, and the offset in the file. Returns false if the file is
  * unknown.
  */
-typedef bool (*gpubpf_stack_file_fn)(void *arg, const struct gpubpf_stack *stack, uint32_t i, struct gpubpf_stack_frame *frame);
+typedef bool (*gpubpf_stack_file_fn)(void *arg, const struct gpubpf_stack *stack, uint32_t i,
+				     struct gpubpf_stack_frame *frame);
 void gpubpf_stacks_files(struct gpubpf_stacks *stacks, gpubpf_stack_file_fn fn, void *arg);
 void gpubpf_stack_describe(const struct gpubpf_stacks *stacks, const struct gpubpf_stack *stack, uint32_t i,
 			   struct gpubpf_stack_frame *frame);

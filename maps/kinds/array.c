@@ -17,10 +17,10 @@ int gpubpf_array_check(struct gpubpf_map *map, struct gpubpf_map_fault *fault)
 		return gpubpf_map_set_fault(fault, "value_size", map->value_size, "1 to 67108864");
 	if (map->map_flags & GPUBPF_F_ALLOCATIONS && map->type->flags & GPUBPF_MAP_COPIES)
 		return gpubpf_map_set_fault(fault, "map_flags", map->map_flags,
-					"without GPUBPF_F_ALLOCATIONS, which only type ARRAY supports");
+					    "without GPUBPF_F_ALLOCATIONS, which only type ARRAY supports");
 	if (map->map_flags & GPUBPF_F_ALLOCATIONS && map->value_size != sizeof(struct gpubpf_allocation))
 		return gpubpf_map_set_fault(fault, "value_size", map->value_size,
-					"32 with GPUBPF_F_ALLOCATIONS (struct gpubpf_allocation)");
+					    "32 with GPUBPF_F_ALLOCATIONS (struct gpubpf_allocation)");
 	return 0;
 }
 

@@ -18,7 +18,8 @@ static int bloom_check(struct gpubpf_map *map, struct gpubpf_map_fault *fault)
 	if (!map->value_size || map->value_size > GPUBPF_MAP_VALUE_MAX)
 		return gpubpf_map_set_fault(fault, "value_size", map->value_size, "1 to 67108864");
 	if (map->map_extra > 15)
-		return gpubpf_map_set_fault(fault, "map_extra", (uint32_t)map->map_extra, "0 to 15, the number of hash functions");
+		return gpubpf_map_set_fault(fault, "map_extra", (uint32_t)map->map_extra,
+					    "0 to 15, the number of hash functions");
 	if (!map->map_extra)
 		map->map_extra = HASHES;
 	return 0;

@@ -162,7 +162,8 @@ static uint32_t next_live(const struct gpubpf_map_view *view, uint64_t at)
 
 	taken = taken < l->max_entries ? taken : l->max_entries;
 	for (; at < taken; at++) {
-		if (gpubpf_load_acquire_u32(elem_at(view, at + 1) + GPUBPF_HASH_STATE(view->layout->key_size)) & GPUBPF_HASH_LIVE)
+		if (gpubpf_load_acquire_u32(elem_at(view, at + 1) + GPUBPF_HASH_STATE(view->layout->key_size)) &
+		    GPUBPF_HASH_LIVE)
 			return at + 1;
 	}
 	return 0;
@@ -172,7 +173,9 @@ static bool hash_stayed(const struct gpubpf_map_view *view, const struct gpubpf_
 {
 	uint32_t at = find(then, key);
 
-	return at && at == find(view, key) && gpubpf_load_u32(elem_at(view, at) + GPUBPF_HASH_GEN) == gpubpf_load_u32(elem_at(then, at) + GPUBPF_HASH_GEN);
+	return at && at == find(view, key) &&
+	       gpubpf_load_u32(elem_at(view, at) + GPUBPF_HASH_GEN) ==
+		       gpubpf_load_u32(elem_at(then, at) + GPUBPF_HASH_GEN);
 }
 
 static int hash_next(const struct gpubpf_map_view *view, const void *key, void *next)

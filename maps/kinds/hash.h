@@ -120,8 +120,8 @@ GPUBPF_FN u32 gpubpf_hash_evict(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 held)
 }
 
 /* Fill a free element and insert it as the first one of a bucket, whose lock the caller holds. */
-GPUBPF_FN void gpubpf_hash_insert(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at, u32 bucket,
-				  GPUBPF_PRIVATE const u8 *key, GPUBPF_PRIVATE const u8 *value)
+GPUBPF_FN void gpubpf_hash_insert(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at, u32 bucket, GPUBPF_PRIVATE const u8 *key,
+				  GPUBPF_PRIVATE const u8 *value)
 {
 	u64 elem = gpubpf_hash_elem_at(env, GPUBPF_MAP_PASS, at);
 	u64 head = gpubpf_hash_bucket_at(env, ctl, bucket) + 4;

@@ -100,8 +100,7 @@ GPUBPF_FN u64 gpubpf_hash_value_at(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at, u32 copy
 {
 	if (copies <= 1)
 		return gpubpf_hash_elem_at(env, GPUBPF_MAP_PASS, at) + GPUBPF_HASH_VALUE(key_size);
-	return env->arena + data + max_entries * stride + copy * copy_stride +
-	       (at - 1) * (u64)GPUBPF_ROUND8(value_size);
+	return env->arena + data + max_entries * stride + copy * copy_stride + (at - 1) * (u64)GPUBPF_ROUND8(value_size);
 }
 
 /*

@@ -15,14 +15,17 @@
 #include "maps/host/host.h"
 
 _Static_assert(GPUBPF_OF_MAPS_POINTER == GPUBPF_PTR_MAP, "one number");
-_Static_assert(GPUBPF_ROW_SIZE == sizeof(struct gpubpf_map_layout) && GPUBPF_ROW_CTL == offsetof(struct gpubpf_map_layout, ctl) &&
-	       GPUBPF_ROW_DATA == offsetof(struct gpubpf_map_layout, data), "rows of an arena");
+_Static_assert(GPUBPF_ROW_SIZE == sizeof(struct gpubpf_map_layout) &&
+		       GPUBPF_ROW_CTL == offsetof(struct gpubpf_map_layout, ctl) &&
+		       GPUBPF_ROW_DATA == offsetof(struct gpubpf_map_layout, data),
+	       "rows of an arena");
 
 static int check_values(const struct gpubpf_map *map, struct gpubpf_map_fault *fault)
 {
 	if (map->value_size != 4)
 		return gpubpf_map_set_fault(fault, "value_size", map->value_size, "4 (a map)");
-	return map->inner ? 0 : gpubpf_map_set_fault(fault, "inner map", 0, "given by __array(values, ...) or inner_map_fd");
+	return map->inner ? 0 :
+			    gpubpf_map_set_fault(fault, "inner map", 0, "given by __array(values, ...) or inner_map_fd");
 }
 
 /* Returns -1: programs get no addresses of values. */
@@ -61,7 +64,8 @@ static int array_write(const struct gpubpf_map_view *view, const void *key, cons
 {
 	struct gpubpf_env env = { .arena = (uintptr_t)view->arena };
 
-	return flags != GPUBPF_ANY ? -EINVAL : (int)gpubpf_array_update(&env, GPUBPF_LAYOUT_PASS(view->layout), key, value, flags);
+	return flags != GPUBPF_ANY ? -EINVAL :
+				     (int)gpubpf_array_update(&env, GPUBPF_LAYOUT_PASS(view->layout), key, value, flags);
 }
 
 static int array_erase(const struct gpubpf_map_view *view, const void *key)

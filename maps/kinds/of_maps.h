@@ -27,12 +27,14 @@ GPUBPF_FN u64 gpubpf_of_maps_named(u64 address)
 /* Return ctl, or data, of the map to which a map pointer points. */
 GPUBPF_FN u64 gpubpf_of_maps_ctl(GPUBPF_ENV, u64 map)
 {
-	return gpubpf_load_u64(env->arena + GPUBPF_ARENA_MAPS + (map - GPUBPF_OF_MAPS_POINTER) * GPUBPF_ROW_SIZE + GPUBPF_ROW_CTL);
+	return gpubpf_load_u64(env->arena + GPUBPF_ARENA_MAPS + (map - GPUBPF_OF_MAPS_POINTER) * GPUBPF_ROW_SIZE +
+			       GPUBPF_ROW_CTL);
 }
 
 GPUBPF_FN u64 gpubpf_of_maps_data(GPUBPF_ENV, u64 map)
 {
-	return gpubpf_load_u64(env->arena + GPUBPF_ARENA_MAPS + (map - GPUBPF_OF_MAPS_POINTER) * GPUBPF_ROW_SIZE + GPUBPF_ROW_DATA);
+	return gpubpf_load_u64(env->arena + GPUBPF_ARENA_MAPS + (map - GPUBPF_OF_MAPS_POINTER) * GPUBPF_ROW_SIZE +
+			       GPUBPF_ROW_DATA);
 }
 
 GPUBPF_FN u64 gpubpf_array_of_maps_lookup(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE const u8 *key)

@@ -11,7 +11,9 @@ static int check(struct gpubpf_map *map, struct gpubpf_map_fault *fault)
 {
 	int err = gpubpf_array_check(map, fault);
 
-	return !err && map->value_size != 4 ? gpubpf_map_set_fault(fault, "value_size", map->value_size, "4 (a program)") : err;
+	return !err && map->value_size != 4 ?
+		       gpubpf_map_set_fault(fault, "value_size", map->value_size, "4 (a program)") :
+		       err;
 }
 
 static void size(struct gpubpf_map_layout *l, const struct gpubpf_map *map, const struct gpubpf_map_scale *scale)

@@ -49,7 +49,8 @@ static int queue_iterate(const struct gpubpf_map_view *view, uint64_t *cursor, v
 		if (!number || number > l->max_entries || gpubpf_queue_ahead(entry, ticket / n + 1))
 			continue;
 		if (value)
-			gpubpf_map_read_bytes(gpubpf_queue_cell_at(&env, GPUBPF_LAYOUT_PASS(l), number), value, l->value_size);
+			gpubpf_map_read_bytes(gpubpf_queue_cell_at(&env, GPUBPF_LAYOUT_PASS(l), number), value,
+					      l->value_size);
 		gpubpf_fence();
 		if ((u32)gpubpf_load_u64(at) == number)
 			return 0;

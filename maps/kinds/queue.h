@@ -190,7 +190,8 @@ GPUBPF_FN u32 gpubpf_queue_accepts(u64 ring, u64 entry, u64 ticket, u64 round)
  */
 GPUBPF_FN u32 gpubpf_queue_offer(u64 ring, u64 entries, u32 max_entries, u32 map_flags, u32 number)
 {
-	u64 ticket = gpubpf_queue_ticket(ring, map_flags), n = (u64)GPUBPF_QUEUE_ENTRIES * max_entries, round = ticket / n + 1;
+	u64 ticket = gpubpf_queue_ticket(ring, map_flags), n = (u64)GPUBPF_QUEUE_ENTRIES * max_entries,
+	    round = ticket / n + 1;
 	u64 at = entries + ticket % n * 8, entry = gpubpf_queue_entry(round - 1, 0), seen;
 
 	seen = gpubpf_cas_u64(at, entry, gpubpf_queue_entry(round, number));
@@ -271,7 +272,8 @@ GPUBPF_FN s64 gpubpf_queue_push(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE cons
 				continue;
 		}
 		if (!cell) {
-			cell = oldest ? gpubpf_queue_fetch(map + GPUBPF_QUEUE_RING, values, max_entries, map_flags, &visit) :
+			cell = oldest ? gpubpf_queue_fetch(map + GPUBPF_QUEUE_RING, values, max_entries, map_flags,
+							   &visit) :
 					gpubpf_queue_cell(map, cells, max_entries, map_flags, &visit);
 			if (!cell)
 				continue;

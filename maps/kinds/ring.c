@@ -133,18 +133,18 @@ struct reader {
 	struct gpubpf_env env;
 	gpubpf_record_fn fn;
 	void *arg;
-	uint64_t *record;      /* room for a record or a batch */
+	uint64_t *record;                       /* room for a record or a batch */
 	uint64_t one[GPUBPF_RING_EACH_MAX / 8]; /* one record of a batch */
-	uint64_t segment, room; /* bytes of a segment, and of the room that follows it */
-	bool last;             /* all writers have ended, so a record that has not arrived never will */
-	bool whole;            /* the agent has checked that all records of the current copy have arrived */
+	uint64_t segment, room;                 /* bytes of a segment, and of the room that follows it */
+	bool last;  /* all writers have ended, so a record that has not arrived never will */
+	bool whole; /* the agent has checked that all records of the current copy have arrived */
 	bool bad, stopped;
 	int64_t records;
 };
 
 enum step {
-	STEP_NEXT,               /* the position was advanced */
-	STEP_END,              /* no further record has arrived */
+	STEP_NEXT, /* the position was advanced */
+	STEP_END,  /* no further record has arrived */
 	STEP_NONSENSE,
 };
 
@@ -187,8 +187,8 @@ static void resync(struct reader *r, struct cursor *p)
 {
 	u64 header;
 
-	for (p->position += 8; GPUBPF_RING_OFFSET(p->position) < r->segment &&
-			       GPUBPF_RING_OFFSET(p->position) < p->end; p->position += 8) {
+	for (p->position += 8; GPUBPF_RING_OFFSET(p->position) < r->segment && GPUBPF_RING_OFFSET(p->position) < p->end;
+	     p->position += 8) {
 		header = gpubpf_load_u64(header_at(r, p));
 		if (gpubpf_record_is_at(header, p->position) && header_fits(r, header, p))
 			break;
@@ -352,8 +352,8 @@ static bool count_batches(struct reader *r, struct cursor *p)
 
 	while (GPUBPF_RING_OFFSET(p->position) < r->segment && p->position - from < MAX_COUNT_BYTES) {
 		header = gpubpf_load_acquire_u64((uintptr_t)at);
-		if (!gpubpf_record_is_at(header, p->position) || (header & (GPUBPF_RING_BATCH | GPUBPF_RING_BUSY)) != GPUBPF_RING_BATCH ||
-		    !header_fits(r, header, p))
+		if (!gpubpf_record_is_at(header, p->position) ||
+		    (header & (GPUBPF_RING_BATCH | GPUBPF_RING_BUSY)) != GPUBPF_RING_BATCH || !header_fits(r, header, p))
 			break;
 		size = gpubpf_record_bytes(header);
 		__builtin_prefetch(at + RECORDS_AHEAD * size);
@@ -393,7 +393,10 @@ static void read_copy(struct reader *r, uint32_t copy)
 
 static int64_t read_all(const struct gpubpf_map_view *view, gpubpf_record_fn fn, void *arg, bool last)
 {
-	struct reader r = { .layout = view->layout, .fn = fn, .arg = arg, .last = last,
+	struct reader r = { .layout = view->layout,
+			    .fn = fn,
+			    .arg = arg,
+			    .last = last,
 			    .env.arena = (uintptr_t)view->arena,
 			    .segment = gpubpf_ring_segment_bytes(view->layout),
 			    .room = gpubpf_ring_room_bytes(view->layout) };

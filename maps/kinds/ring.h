@@ -83,8 +83,7 @@ GPUBPF_FN u32 gpubpf_ring_is_over(u64 position, u64 stride)
 /* Has the reader left the segment that follows that of `position`? */
 GPUBPF_FN u32 gpubpf_ring_next_free(u64 position, u64 cons)
 {
-	return (GPUBPF_RING_SEGMENT(position) + 1 - GPUBPF_RING_SEGMENT(cons)) % GPUBPF_RING_WRAP <
-	       GPUBPF_RING_SEGMENTS;
+	return (GPUBPF_RING_SEGMENT(position) + 1 - GPUBPF_RING_SEGMENT(cons)) % GPUBPF_RING_WRAP < GPUBPF_RING_SEGMENTS;
 }
 
 /* Open the segment that follows the full one of position `seen`. If many lanes try, one succeeds, for all of them. */
@@ -208,8 +207,7 @@ GPUBPF_FN u32 gpubpf_ring_batch_head(u32 words, u32 lanes)
  * Called by the first lane: write the header, and the words of bits, which have the original lowest bits of the
  * records' words.
  */
-GPUBPF_FN void gpubpf_ring_batch_bits(u64 at, u64 position, u32 lanes, GPUBPF_PRIVATE const u32 *bits, u32 words,
-				      u32 size)
+GPUBPF_FN void gpubpf_ring_batch_bits(u64 at, u64 position, u32 lanes, GPUBPF_PRIVATE const u32 *bits, u32 words, u32 size)
 {
 	u32 n = gpubpf_warp_count(lanes), i;
 	u64 header = gpubpf_ring_tag(position) | GPUBPF_RING_BATCH | (n - 1) << 24 | (size - 1) << 16;
@@ -290,8 +288,7 @@ GPUBPF_FN s64 gpubpf_ring_output(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE con
 	/* the same in all lanes: do 32 records and their header fit into the room after a segment? */
 	if (__builtin_constant_p(size) && size > 0 && size <= GPUBPF_RING_EACH_MAX &&
 	    (value_size == 0 || size <= value_size) &&
-	    gpubpf_ring_batch_head((size + 7) / 8, 1) + 32 * ((size + 7) & ~7ul) <=
-		    GPUBPF_RING_ROOM(stride, copy_stride))
+	    gpubpf_ring_batch_head((size + 7) / 8, 1) + 32 * ((size + 7) & ~7ul) <= GPUBPF_RING_ROOM(stride, copy_stride))
 		return gpubpf_ring_batch(env, GPUBPF_MAP_PASS, data_, (u32)size);
 #endif
 	return gpubpf_ring_single(env, GPUBPF_MAP_PASS, data_, size);
@@ -314,8 +311,7 @@ GPUBPF_FN void gpubpf_helper_ringbuf_submit(GPUBPF_ENV, u64 record, u64 flags)
 
 GPUBPF_FN void gpubpf_helper_ringbuf_discard(GPUBPF_ENV, u64 record, u64 flags)
 {
-	gpubpf_store_release_u64(record - 8, (gpubpf_load_u64(record - 8) & ~GPUBPF_RING_BUSY) |
-						     GPUBPF_RING_DISCARD);
+	gpubpf_store_release_u64(record - 8, (gpubpf_load_u64(record - 8) & ~GPUBPF_RING_BUSY) | GPUBPF_RING_DISCARD);
 }
 
 /* Convert a position to the number of bytes in all segments before it. */
@@ -333,9 +329,10 @@ GPUBPF_FN s64 gpubpf_ring_query(GPUBPF_ENV, GPUBPF_MAP_ARGS, u64 flags)
 	u64 cons = gpubpf_ring_bytes(gpubpf_load_u64(env->arena + GPUBPF_RING_CONS(ctl, copies, copy)), stride);
 
 	return flags == GPUBPF_RB_AVAIL_DATA ? (s64)(prod - cons) :
-	       flags == GPUBPF_RB_RING_SIZE ? (s64)stride :
-	       flags == GPUBPF_RB_CONS_POS ? (s64)cons :
-	       flags == GPUBPF_RB_PROD_POS ? (s64)prod : 0;
+	       flags == GPUBPF_RB_RING_SIZE  ? (s64)stride :
+	       flags == GPUBPF_RB_CONS_POS   ? (s64)cons :
+	       flags == GPUBPF_RB_PROD_POS   ? (s64)prod :
+					       0;
 }
 
 #endif

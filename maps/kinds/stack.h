@@ -114,8 +114,7 @@ GPUBPF_FN u32 gpubpf_stack_ready(GPUBPF_PRIVATE const struct gpubpf_stack_look *
  * Replace the word, if unchanged, by one with `count` values; with `moves`, also advance the number of the oldest cell.
  * `cell`, if not 0, becomes the newest cell: its state changes, so that no lane pops its old value.
  */
-GPUBPF_FN u32 gpubpf_stack_claim(u64 map, u64 word, u32 count, u32 oldest, u32 moves, u32 max_entries, u64 cell,
-				 u32 state)
+GPUBPF_FN u32 gpubpf_stack_claim(u64 map, u64 word, u32 count, u32 oldest, u32 moves, u32 max_entries, u64 cell, u32 state)
 {
 	u64 next = ((word >> 33) + 1) << 33 | count;
 
@@ -164,7 +163,8 @@ GPUBPF_FN u32 gpubpf_stack_replace(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE c
 	u64 cell = gpubpf_stack_cell_at(env, GPUBPF_MAP_PASS, l->oldest);
 	u32 state = gpubpf_load_acquire_u32(cell);
 
-	if (!(state & 1) || !gpubpf_stack_claim(env->arena + ctl, l->word, max_entries, l->oldest, 1, max_entries, cell, state))
+	if (!(state & 1) ||
+	    !gpubpf_stack_claim(env->arena + ctl, l->word, max_entries, l->oldest, 1, max_entries, cell, state))
 		return 0;
 	gpubpf_copy_in(cell + GPUBPF_STACK_VALUE, value, value_size);
 	return gpubpf_stack_done(env, cell, state + 2);
@@ -213,8 +213,8 @@ GPUBPF_FN s64 gpubpf_stack_push(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE cons
  * Return the address of the newest value's cell if it can be read, with *word, *oldest and *state as read. Returns 0 if
  * the stack is empty (the count in *word is 0), or if the cell is being changed.
  */
-GPUBPF_FN u64 gpubpf_stack_next(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE u64 *word,
-				GPUBPF_PRIVATE u32 *oldest, GPUBPF_PRIVATE u32 *state)
+GPUBPF_FN u64 gpubpf_stack_next(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE u64 *word, GPUBPF_PRIVATE u32 *oldest,
+				GPUBPF_PRIVATE u32 *state)
 {
 	u64 map = env->arena + ctl, cell;
 	u32 count;

@@ -16,9 +16,10 @@ static int stack_trace_check(struct gpubpf_map *map, struct gpubpf_map_fault *fa
 	if (map->key_size != 4)
 		return gpubpf_map_set_fault(fault, "key_size", map->key_size, "4");
 	if (!map->value_size || map->value_size % each || map->value_size > GPUBPF_STACK_DEPTH * each)
-		return gpubpf_map_set_fault(fault, "value_size", map->value_size, each == sizeof(uint64_t) ?
-					"8 bytes for each of at most 127 addresses" :
-					"32 bytes, struct bpf_stack_build_id, for each of at most 127 frames");
+		return gpubpf_map_set_fault(fault, "value_size", map->value_size,
+					    each == sizeof(uint64_t) ?
+						    "8 bytes for each of at most 127 addresses" :
+						    "32 bytes, struct bpf_stack_build_id, for each of at most 127 frames");
 	return 0;
 }
 

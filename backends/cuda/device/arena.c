@@ -26,8 +26,9 @@ static size_t round_to_granularity(struct gpubpf_device *device, const CUmemAllo
 {
 	size_t step = 0;
 
-	return device->cu->mem_granularity(&step, prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM) || !step ? 0 :
-	       (size + step - 1) / step * step;
+	return device->cu->mem_granularity(&step, prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM) || !step ?
+		       0 :
+		       (size + step - 1) / step * step;
 }
 
 /* Reserves an address range of `room` bytes and maps the memory of device->handle there. On failure it releases the
@@ -35,8 +36,7 @@ static size_t round_to_granularity(struct gpubpf_device *device, const CUmemAllo
 static CUresult map_memory(struct gpubpf_device *device, size_t room)
 {
 	const struct cuda_driver *cu = device->cu;
-	CUmemAccessDesc access = { { CU_MEM_LOCATION_TYPE_DEVICE, device->device },
-				   CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
+	CUmemAccessDesc access = { { CU_MEM_LOCATION_TYPE_DEVICE, device->device }, CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
 	CUresult error = cu->mem_reserve(&device->arena, room, 0, 0, 0);
 
 	if (error)
@@ -336,8 +336,7 @@ static CUresult import(struct gpubpf_device *device, int fd, size_t size, bool *
 {
 	const struct cuda_driver *cu = device->cu;
 	CUmemAllocationProp prop;
-	CUresult error =
-		cu->mem_import(&device->handle, (void *)(uintptr_t)fd, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+	CUresult error = cu->mem_import(&device->handle, (void *)(uintptr_t)fd, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
 
 	if (error)
 		return error;
@@ -371,4 +370,3 @@ int cuda_arena_adopt(struct gpubpf_device *device, int fd, void *host, size_t si
 	device->arena_size = size;
 	return 0;
 }
-

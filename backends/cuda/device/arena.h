@@ -15,24 +15,24 @@ struct gpubpf_device {
 	const struct cuda_driver *cu;
 	CUdevice device;
 	CUcontext context;
-	bool primary;            /* open_context() retained the context, and cuda_close() must release it */
+	bool primary; /* open_context() retained the context, and cuda_close() must release it */
 	struct gpubpf_device_caps caps;
 	/* the arena: exportable memory that outlives the process (handle), else ordinary device memory */
-	char *host;                /* the mirror: the arena's copy in host memory */
+	char *host; /* the mirror: the arena's copy in host memory */
 	CUdeviceptr arena;
 	size_t arena_size, mapped; /* bytes of the arena; bytes mapped from `handle`, 0: ordinary memory */
 	CUmemGenericAllocationHandle handle;
 	CUstream from[CUDA_PULLS], to; /* streams for copies from and to the arena; threads that pull use different
 					* streams */
-	_Atomic(char *) zeros;   /* zeros in pinned host memory, the source of cuda_arena_zero(); NULL before its first
+	_Atomic(char *) zeros; /* zeros in pinned host memory, the source of cuda_arena_zero(); NULL before its first
 				  * call */
-	atomic_bool *pinned;            /* pieces of the mirror that are pinned, so that copies bypass the driver's
+	atomic_bool *pinned;   /* pieces of the mirror that are pinned, so that copies bypass the driver's
 					 * buffer; or NULL */
-	CUstream stream;         /* for the clock and our launches; cuda_device_enter() creates it */
-	struct waiter *waiter;   /* a thread that may still wait for the device after its caller's deadline, or NULL */
+	CUstream stream;       /* for the clock and our launches; cuda_device_enter() creates it */
+	struct waiter *waiter; /* a thread that may still wait for the device after its caller's deadline, or NULL */
 	CUmodule clock_module;
 	CUfunction clock_kernel;
-	CUdeviceptr clock_word;    /* 8 bytes of device memory to which clock_kernel writes the time */
+	CUdeviceptr clock_word; /* 8 bytes of device memory to which clock_kernel writes the time */
 };
 
 /* Calls cuda_enter() for the device's context; the first call also creates device->stream. Returns 0 or -EIO. */

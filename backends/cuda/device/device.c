@@ -85,8 +85,7 @@ static void fill_caps(struct gpubpf_device *device, int ordinal)
 }
 
 /* Finds the how->index-th device whose name contains how->name, or whose ordinal it is. NULL matches any device. */
-static int find_device(const struct cuda_driver *cu, const struct gpubpf_device_open *how, CUdevice *device,
-		       int *ordinal)
+static int find_device(const struct cuda_driver *cu, const struct gpubpf_device_open *how, CUdevice *device, int *ordinal)
 {
 	const char *wanted = how->name;
 	char name[96] = "", *end;
@@ -402,4 +401,3 @@ const struct gpubpf_device_ops gpubpf_device_cuda = {
 	.launch = cuda_launch,
 	.clock = cuda_clock,
 };
-

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef int CUresult;            /* 0: success */
+typedef int CUresult; /* 0: success */
 typedef int CUdevice;
 typedef uint64_t CUdeviceptr;
 typedef struct CUctx_st *CUcontext;
@@ -162,7 +162,7 @@ bool cuda_wait_begin(void);
 void cuda_wait_end(void);
 void cuda_capture_begin(void);
 void cuda_capture_end(void);
-bool cuda_capture_open(void);        /* returns true if a stream may be under capture */
+bool cuda_capture_open(void); /* returns true if a stream may be under capture */
 
 /* Returns a name such as "CUDA_ERROR_INVALID_VALUE", never NULL. */
 const char *cuda_error(const struct cuda_driver *driver, CUresult error);

@@ -31,7 +31,8 @@ uint64_t cuda_memory_caps(const struct gpubpf_device *device)
 	for (size_t i = 0; i < sizeof(caps) / sizeof(caps[0]); i++)
 		bits |= has_attribute(device, caps[i].attribute) ? caps[i].bits : 0;
 	/* CONCURRENT_MANAGED_ACCESS: the host can access managed memory while kernels run */
-	if (has_attribute(device, CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY) && has_attribute(device, CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS))
+	if (has_attribute(device, CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY) &&
+	    has_attribute(device, CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS))
 		bits |= GPUBPF_CAP_MANAGED;
 	return bits;
 }
@@ -76,8 +77,9 @@ int cuda_memory_get(struct gpubpf_device *device, enum gpubpf_placement where, v
 		error = get_managed(device, &m);
 	cuda_leave(device->cu, &mode);
 	if (error)
-		return cuda_fail(device->cu, why, where == GPUBPF_PLACE_PINNED ? "memory for maps, pinned" :
-				 "memory for maps, managed", error);
+		return cuda_fail(device->cu, why,
+				 where == GPUBPF_PLACE_PINNED ? "memory for maps, pinned" : "memory for maps, managed",
+				 error);
 	*memory = m;
 	return 0;
 }

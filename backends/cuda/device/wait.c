@@ -21,8 +21,8 @@ struct waiter {
 	const struct cuda_driver *cu;
 	CUcontext context;
 	sem_t ended;
-	atomic_bool begun;       /* the wait has begun or was cancelled: the first to set it decides */
-	atomic_int users;          /* references: one of the thread, one of the device */
+	atomic_bool begun; /* the wait has begun or was cancelled: the first to set it decides */
+	atomic_int users;  /* references: one of the thread, one of the device */
 	_Atomic(CUresult) error;
 };
 

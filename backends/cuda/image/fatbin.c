@@ -123,8 +123,8 @@ static int refuse_source(const struct fatbin_chosen *chosen, uint32_t arch, stru
 }
 
 /* Returns the PTX from which the machine code was compiled, from the container or from the cubin itself. */
-static int source_ptx(const void *data, size_t size, const struct fatbin_chosen *chosen, char **text,
-		      size_t *text_size, struct gpubpf_diag *diag)
+static int source_ptx(const void *data, size_t size, const struct fatbin_chosen *chosen, char **text, size_t *text_size,
+		      struct gpubpf_diag *diag)
 {
 	struct source source = { .elf = &chosen->elf };
 	size_t elf_size;
@@ -159,8 +159,7 @@ static int container_ptx(const void *data, size_t size, uint32_t sm, char **text
 		gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
 				"CUDA image: it has code for %s_%u both with and without architecture-specific "
 				"features, and it is unknown which one the driver runs",
-				chosen.elf.data ? "sm" : "compute",
-				chosen.elf.data ? chosen.elf.arch : chosen.ptx.arch);
+				chosen.elf.data ? "sm" : "compute", chosen.elf.data ? chosen.elf.arch : chosen.ptx.arch);
 		return -ENOENT;
 	}
 	if (chosen.elf.data)
@@ -169,14 +168,14 @@ static int container_ptx(const void *data, size_t size, uint32_t sm, char **text
 		return fatbin_extract(&chosen.ptx, text, text_size, diag);
 	gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
 			"CUDA image: it has neither PTX nor machine code that sm_%u can run (LTO-IR alone, which the "
-			"driver compiles itself, cannot have a twin)", sm);
+			"driver compiles itself, cannot have a twin)",
+			sm);
 	return -ENOENT;
 }
 
 /* Concatenates the PTX of the modules from which a program was linked. A module without PTX, such as a library's, is
  * skipped: the kernel may not need it, and the injector reports if it does. */
-static int parts_ptx(const void *data, size_t size, uint32_t sm, char **text, size_t *text_size,
-		     struct gpubpf_diag *diag)
+static int parts_ptx(const void *data, size_t size, uint32_t sm, char **text, size_t *text_size, struct gpubpf_diag *diag)
 {
 	struct gpubpf_diag last;
 	char *all = NULL;
@@ -206,8 +205,7 @@ static int parts_ptx(const void *data, size_t size, uint32_t sm, char **text, si
 	if (!err && !n) {
 		gpubpf_diag_remedy(diag, "%s", last.remedy);
 		err = gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
-				      "none of the linked modules (-rdc) has PTX for sm_%u: %s",
-				      sm, last.what);
+				      "none of the linked modules (-rdc) has PTX for sm_%u: %s", sm, last.what);
 	}
 	if (err < 0) {
 		free(all);
@@ -218,8 +216,7 @@ static int parts_ptx(const void *data, size_t size, uint32_t sm, char **text, si
 	return 0;
 }
 
-int cuda_image_ptx(const void *data, size_t size, uint32_t sm, char **text, size_t *text_size,
-		   struct gpubpf_diag *diag)
+int cuda_image_ptx(const void *data, size_t size, uint32_t sm, char **text, size_t *text_size, struct gpubpf_diag *diag)
 {
 	const void *parts;
 	size_t parts_size;

@@ -28,7 +28,6 @@ int fatbin_extract(const struct fatbin_entry *entry, char **data, size_t *size, 
  * the device can run. Linked program: the PTX of each container. Cubin: its .nv_debug_ptx_txt section.
  * Returns -ENOENT with a reason if there is machine code only, or only PTX for another architecture.
  */
-int cuda_image_ptx(const void *data, size_t size, uint32_t sm, char **text, size_t *text_size,
-		   struct gpubpf_diag *diag);
+int cuda_image_ptx(const void *data, size_t size, uint32_t sm, char **text, size_t *text_size, struct gpubpf_diag *diag);
 
 #endif

@@ -9,8 +9,7 @@
 #include "core/model/diag.h"
 
 /* Finds a section. If the cubin merely lacks it, the function returns NULL and leaves *why NULL. */
-static const char *find_section(const void *data, size_t size, const char *name, size_t *section_size,
-				const char **why)
+static const char *find_section(const void *data, size_t size, const char *name, size_t *section_size, const char **why)
 {
 	const char *image = data;
 	size_t len = strlen(name) + 1;
@@ -56,8 +55,7 @@ int cubin_ptx(const void *data, size_t size, char **text, size_t *text_size, str
 	if (!lines && why)
 		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "CUDA image: %s", why);
 	if (!lines) {
-		gpubpf_diag_remedy(diag,
-				   "build the program with PTX inside (-gencode code=compute_XX) or with -lineinfo");
+		gpubpf_diag_remedy(diag, "build the program with PTX inside (-gencode code=compute_XX) or with -lineinfo");
 		gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "CUDA image: machine code only, no PTX inside");
 		return -ENOENT;
 	}

@@ -17,7 +17,8 @@ int cuda_emit(const struct gpubpf_llvm_target *target, const struct gpubpf_lower
 /* Implements struct gpubpf_llvm_target's inline_env with callbacks: the first reads arguments, the second loads the
  * operands of instruction places. The function cuda_load_param() reads the parameter of that name. */
 typedef void cuda_load_operands(struct low *l, enum gpubpf_site site, LLVMValueRef env);
-void cuda_inline_env_by(struct low *l, uint32_t site, LLVMValueRef env, low_load_param *load, cuda_load_operands *load_operands);
+void cuda_inline_env_by(struct low *l, uint32_t site, LLVMValueRef env, low_load_param *load,
+			cuda_load_operands *load_operands);
 /* Loads the word of that name, which the agent stores in the twin. */
 LLVMValueRef cuda_load_word(struct low *l, const char *name);
 LLVMValueRef cuda_load_param(struct low *l, const char *name, uint32_t off, uint32_t bytes);

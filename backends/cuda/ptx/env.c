@@ -52,7 +52,8 @@ static void set_result(struct low *l, enum gpubpf_site site, LLVMValueRef env)
 
 /* Operands of at most 32 bits. The first NPLACE_CONSTS are constants of a place. The last of these, "mem.bytes", is
  * constant only where CUDA_PLACE_CONST is 1. */
-static const char *const narrow[] = { "place", "line", "mem.access", "mem.bytes", "mem.space", "mem.count", "mem.hint", "branch.lanes",
+static const char *const narrow[] = { "place",        "line",          "mem.access",   "mem.bytes",
+				      "mem.space",    "mem.count",     "mem.hint",     "branch.lanes",
 				      "branch.taken", "branch.active", "barrier.kind", "atomic.op" };
 #define NUNIFORM 3
 #define NPLACE_CONSTS 4
@@ -112,22 +113,23 @@ static void set_flags(struct low *l, LLVMValueRef env, bool clock)
 {
 	uint32_t flags = GPUBPF_ENV_GRANULES_AT(l->job->granules) | (clock ? GPUBPF_ENV_CLOCK : 0);
 
-	LLVMBuildStore(l->b, low_const32(l, flags), low_byte_ptr(l, env, low_const32(l, offsetof(struct gpubpf_env, flags))));
+	LLVMBuildStore(l->b, low_const32(l, flags),
+		       low_byte_ptr(l, env, low_const32(l, offsetof(struct gpubpf_env, flags))));
 }
 
 /* Loads the arena's address. Its range metadata lets LLVM see that the address plus a map's offset is not NULL. */
 static LLVMValueRef load_arena(struct low *l)
 {
 	LLVMValueRef arena = cuda_load_word(l, "gpubpf_arena");
-	LLVMMetadataRef range[] = { LLVMValueAsMetadata(low_const(l, 1)),
-				    LLVMValueAsMetadata(low_const(l, 1ull << 62)) };
+	LLVMMetadataRef range[] = { LLVMValueAsMetadata(low_const(l, 1)), LLVMValueAsMetadata(low_const(l, 1ull << 62)) };
 
 	LLVMSetMetadata(arena, LLVMGetMDKindIDInContext(l->ctx, "range", 5),
 			LLVMMetadataAsValue(l->ctx, LLVMMDNodeInContext2(l->ctx, range, 2)));
 	return arena;
 }
 
-void cuda_inline_env_by(struct low *l, uint32_t index, LLVMValueRef env, low_load_param *load, cuda_load_operands *load_operands)
+void cuda_inline_env_by(struct low *l, uint32_t index, LLVMValueRef env, low_load_param *load,
+			cuda_load_operands *load_operands)
 {
 	struct low_env_reads w = { 0 };
 

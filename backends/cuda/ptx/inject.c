@@ -72,7 +72,8 @@ static void write_arch(FILE *f, const struct ptx_module *app, const char *device
 
 /* Writes the piece: the names of the bindings, the twin's text up to its first NUL, and after a NUL the assembler's
  * options. */
-static int publish(const struct cuda_twin *twin, const struct ptx_module *app, const char *device, struct gpubpf_twin_image *out)
+static int publish(const struct cuda_twin *twin, const struct ptx_module *app, const char *device,
+		   struct gpubpf_twin_image *out)
 {
 	size_t all = 0, size;
 	char *text = NULL;
@@ -112,8 +113,9 @@ static bool flat_saves_time(const struct cuda_probe *probes, uint32_t n)
 
 /* Injects the probes. Returns 1 if the caller must emit them in the other mode (with or without accumulators) and call
  * again. */
-static int inject(const struct cuda_parsed_image *app, const struct gpubpf_lower_job *job, const struct ptx_module *emitted, struct emit_mode mode,
-		  struct gpubpf_twin_image *out, struct gpubpf_diag *diag)
+static int inject(const struct cuda_parsed_image *app, const struct gpubpf_lower_job *job,
+		  const struct ptx_module *emitted, struct emit_mode mode, struct gpubpf_twin_image *out,
+		  struct gpubpf_diag *diag)
 {
 	struct cuda_probe *probes = calloc(job->nsites, sizeof(*probes)), *flat = NULL;
 	bool many;
@@ -136,8 +138,9 @@ static int inject(const struct cuda_parsed_image *app, const struct gpubpf_lower
 		err = flat ? extract_all(job, emitted, &app->m, true, flat, diag) : -ENOMEM;
 	}
 	if (!err)
-		err = cuda_inject(&app->m, job, &(struct cuda_probes){ probes, flat, prelude, prelude_size, cuda_ptx_version(emitted) }, &twin,
-				  diag);
+		err = cuda_inject(&app->m, job,
+				  &(struct cuda_probes){ probes, flat, prelude, prelude_size, cuda_ptx_version(emitted) },
+				  &twin, diag);
 	if (!err)
 		err = publish(&twin, &app->m, job->caps->arch, out);
 	cuda_twin_finish(&twin);
@@ -175,7 +178,8 @@ static void probe_module_finish(struct probe_module *made)
 	*made = (struct probe_module){ 0 };
 }
 
-static int make_probes(const struct gpubpf_lower_job *job, const char *cpu, bool uses_accumulators, struct probe_module *made, struct gpubpf_diag *diag)
+static int make_probes(const struct gpubpf_lower_job *job, const char *cpu, bool uses_accumulators,
+		       struct probe_module *made, struct gpubpf_diag *diag)
 {
 	int err = cuda_emit_sites(job, cpu, uses_accumulators, &made->blob, diag);
 
@@ -201,8 +205,8 @@ static bool is_cached(const struct probe_cache *k, const uint8_t *alike, const c
 	return k->valid && !strcmp(k->cpu, cpu) && !memcmp(k->alike, alike, sizeof(k->alike));
 }
 
-static int cache_probes(const struct gpubpf_lower_job *job, const uint8_t *alike, const char *cpu, bool uses_accumulators,
-			struct gpubpf_diag *diag)
+static int cache_probes(const struct gpubpf_lower_job *job, const uint8_t *alike, const char *cpu,
+			bool uses_accumulators, struct gpubpf_diag *diag)
 {
 	struct probe_cache *k = &cache[uses_accumulators];
 	int err;
@@ -220,8 +224,8 @@ static int cache_probes(const struct gpubpf_lower_job *job, const uint8_t *alike
 
 #define MAX_INLINE_PLACES 256 /* up to this many places, copies of the probes probably stay within the text limit */
 
-static int make_twin_with(const struct cuda_parsed_image *app, const struct gpubpf_lower_job *job, const uint8_t *alike, const char *cpu,
-			  struct emit_mode mode, struct gpubpf_twin_image *out, struct gpubpf_diag *diag)
+static int make_twin_with(const struct cuda_parsed_image *app, const struct gpubpf_lower_job *job, const uint8_t *alike,
+			  const char *cpu, struct emit_mode mode, struct gpubpf_twin_image *out, struct gpubpf_diag *diag)
 {
 	struct probe_module own;
 	int err;

@@ -20,8 +20,8 @@ struct cuda_parsed_image {
 	struct ptx_module m;
 };
 
-int cuda_open_image(const struct gpubpf_image *image, const struct gpubpf_device_caps *caps, struct cuda_parsed_image *o,
-		    struct gpubpf_diag *diag);
+int cuda_open_image(const struct gpubpf_image *image, const struct gpubpf_device_caps *caps,
+		    struct cuda_parsed_image *o, struct gpubpf_diag *diag);
 void cuda_close_image(struct cuda_parsed_image *o);
 
 /* struct gpubpf_target's inspect and inject. The twin's text begins with a line "//gpubpf-bind NAME" for each variable
@@ -32,7 +32,7 @@ int cuda_target_inject(const struct gpubpf_image *image, const struct gpubpf_low
 		       const struct gpubpf_target_opts *opts, struct gpubpf_twin_image *out, struct gpubpf_diag *diag);
 
 /* target.c: emits the sites of the job as PTX */
-int cuda_emit_sites(const struct gpubpf_lower_job *job, const char *cpu, bool uses_accumulators, struct gpubpf_blob *out,
-		    struct gpubpf_diag *diag);
+int cuda_emit_sites(const struct gpubpf_lower_job *job, const char *cpu, bool uses_accumulators,
+		    struct gpubpf_blob *out, struct gpubpf_diag *diag);
 
 #endif

@@ -57,7 +57,8 @@ static struct image_cache {
 
 static bool is_cached(const struct gpubpf_image *image, uint32_t sm)
 {
-	return cache.valid && cache.size == image->size && cache.sm == sm && !memcmp(cache.digest, image->digest, sizeof(cache.digest));
+	return cache.valid && cache.size == image->size && cache.sm == sm &&
+	       !memcmp(cache.digest, image->digest, sizeof(cache.digest));
 }
 
 static void drop_cache(void)
@@ -91,8 +92,8 @@ static int fill_cache(const struct gpubpf_image *image, uint32_t sm, struct gpub
 	return 0;
 }
 
-int cuda_open_image(const struct gpubpf_image *image, const struct gpubpf_device_caps *caps, struct cuda_parsed_image *o,
-		    struct gpubpf_diag *diag)
+int cuda_open_image(const struct gpubpf_image *image, const struct gpubpf_device_caps *caps,
+		    struct cuda_parsed_image *o, struct gpubpf_diag *diag)
 {
 	uint32_t sm = capability(caps);
 	int err = -ENOENT;
@@ -112,15 +113,15 @@ int cuda_open_image(const struct gpubpf_image *image, const struct gpubpf_device
 struct list {
 	const struct ptx_module *m;
 	struct gpubpf_kernel_info *infos;
-	uint32_t n, kinds;               /* kinds: requested kinds of places (GPUBPF_SITE_BIT) */
-	const char *kernel;              /* the kernel whose instructions are listed; "": all kernels */
-	struct gpubpf_param *params;     /* free room for the next function's parameters */
-	uint32_t *callees;               /* free room for the next function's callees */
-	uint32_t *node, *index;          /* [n] the node of each info; [node] its index in infos, or PTX_NONE */
-	struct ptx_place **places;       /* [n] */
+	uint32_t n, kinds;           /* kinds: requested kinds of places (GPUBPF_SITE_BIT) */
+	const char *kernel;          /* the kernel whose instructions are listed; "": all kernels */
+	struct gpubpf_param *params; /* free room for the next function's parameters */
+	uint32_t *callees;           /* free room for the next function's callees */
+	uint32_t *node, *index;      /* [n] the node of each info; [node] its index in infos, or PTX_NONE */
+	struct ptx_place **places;   /* [n] */
 	uint32_t *nplaces;
-	struct gpubpf_place *room;       /* free room for the next function's places */
-	char *names;                     /* free room for the next name */
+	struct gpubpf_place *room; /* free room for the next function's places */
+	char *names;               /* free room for the next name */
 };
 
 static bool is_listed(const struct ptx_module *m, uint32_t node)
@@ -155,8 +156,7 @@ static void set_param_offsets(struct gpubpf_param *params, uint32_t n)
 }
 
 /* Lists the functions of the module that the function calls, each once. */
-static void list_callees(struct list *l, const struct ptx_symbols *symbols, struct gpubpf_kernel_info *info,
-			 uint32_t node)
+static void list_callees(struct list *l, const struct ptx_symbols *symbols, struct gpubpf_kernel_info *info, uint32_t node)
 {
 	const struct ptx_module *m = l->m;
 

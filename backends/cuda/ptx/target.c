@@ -28,9 +28,19 @@ static void init(void)
 }
 
 const struct gpubpf_llvm_target cuda_llvm_target = {
-	.name = "ptx", .features = "", .library = gpubpf_bitcode_nvptx, .library_end = gpubpf_bitcode_nvptx_end,
-	.kernel_cc = 71 /* PTX_Kernel */, .site_cc = 0, .init = init, .inline_env = cuda_inline_env,
-	.inline_end = cuda_inline_end, .vendor_optimizes = true, .thread_jumps = true, .counts_bits = true, .stack_space = 5 /* local */,
+	.name = "ptx",
+	.features = "",
+	.library = gpubpf_bitcode_nvptx,
+	.library_end = gpubpf_bitcode_nvptx_end,
+	.kernel_cc = 71 /* PTX_Kernel */,
+	.site_cc = 0,
+	.init = init,
+	.inline_env = cuda_inline_env,
+	.inline_end = cuda_inline_end,
+	.vendor_optimizes = true,
+	.thread_jumps = true,
+	.counts_bits = true,
+	.stack_space = 5 /* local */,
 	.optimised = low_reuse_active_masks,
 };
 
@@ -91,8 +101,8 @@ int cuda_emit(const struct gpubpf_llvm_target *target, const struct gpubpf_lower
 	return gpubpf_llvm_emit(target, cpu, job, opts, GPUBPF_LLVM_FINAL, out, diag);
 }
 
-static int ptx_emit(const struct gpubpf_lower_job *job, const struct gpubpf_target_opts *opts,
-		    struct gpubpf_blob *out, struct gpubpf_diag *diag)
+static int ptx_emit(const struct gpubpf_lower_job *job, const struct gpubpf_target_opts *opts, struct gpubpf_blob *out,
+		    struct gpubpf_diag *diag)
 {
 	const char *cpu = opts->cpu ? opts->cpu : job->caps->arch;
 	struct gpubpf_llvm_target target = cuda_llvm_target;
@@ -102,11 +112,14 @@ static int ptx_emit(const struct gpubpf_lower_job *job, const struct gpubpf_targ
 	return cuda_emit(&target, job, opts, out, diag);
 }
 
-int cuda_emit_sites(const struct gpubpf_lower_job *job, const char *cpu, bool uses_accumulators, struct gpubpf_blob *out,
-		    struct gpubpf_diag *diag)
+int cuda_emit_sites(const struct gpubpf_lower_job *job, const char *cpu, bool uses_accumulators,
+		    struct gpubpf_blob *out, struct gpubpf_diag *diag)
 {
 	char buf[16];
-	struct gpubpf_target_opts opts = { .opt_level = 2, .inlined = true, .keeps_sums = uses_accumulators, .combines_adds = true,
+	struct gpubpf_target_opts opts = { .opt_level = 2,
+					   .inlined = true,
+					   .keeps_sums = uses_accumulators,
+					   .combines_adds = true,
 					   .cpu = nearest_cpu(cpu, buf) };
 
 	return ptx_emit(job, &opts, out, diag);

@@ -8,9 +8,9 @@
 #include "backends/cuda/sass/isa/isa.h"
 
 struct sass_emit {
-	struct gpubpf_llvm_target target;  /* must be first */
+	struct gpubpf_llvm_target target; /* must be first */
 	const struct sass_arch *arch;
-	uint32_t site;                     /* index of the site whose environment sass_inline_env() is building */
+	uint32_t site; /* index of the site whose environment sass_inline_env() is building */
 };
 
 /* the `inline_env` of struct gpubpf_llvm_target */

@@ -81,12 +81,15 @@ static void limit_registers(struct low *l, uint32_t registers)
  * execute the probe. */
 static void emit_exit_unless_first(struct low *l)
 {
-	static const char text[] = "{\n.reg .pred %p;\n.reg .b32 %x, %y;\nmov.u32 %x, %tid.x;\nmov.u32 %y, %tid.y;\nor.b32 %x, %x, %y;\n"
-				   "mov.u32 %y, %tid.z;\nor.b32 %x, %x, %y;\nsetp.ne.u32 %p, %x, 0;\n@%p exit;\n}";
+	static const char text[] =
+		"{\n.reg .pred %p;\n.reg .b32 %x, %y;\nmov.u32 %x, %tid.x;\nmov.u32 %y, %tid.y;\nor.b32 %x, %x, %y;\n"
+		"mov.u32 %y, %tid.z;\nor.b32 %x, %x, %y;\nsetp.ne.u32 %p, %x, 0;\n@%p exit;\n}";
 	LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(l->ctx), NULL, 0, false);
 
-	LLVMBuildCall2(l->b, type, LLVMGetInlineAsm(type, text, strlen(text), "~{memory}", strlen("~{memory}"), true, false,
-						    LLVMInlineAsmDialectATT, false), NULL, 0, "");
+	LLVMBuildCall2(l->b, type,
+		       LLVMGetInlineAsm(type, text, strlen(text), "~{memory}", strlen("~{memory}"), true, false,
+					LLVMInlineAsmDialectATT, false),
+		       NULL, 0, "");
 }
 
 void sass_inline_env(struct low *l, uint32_t site, LLVMValueRef env)
@@ -109,10 +112,13 @@ void sass_inline_env(struct low *l, uint32_t site, LLVMValueRef env)
 /* Emits 0, computed so that the assembler does not know that it is uniform. */
 static LLVMValueRef emit_lane_zero(struct low *l)
 {
-	static const char text[] = "{\n.reg .b32 %a, %b;\nmov.u32 %a, %lanemask_eq;\nsub.u32 %b, %a, 1;\nand.b32 $0, %a, %b;\n}";
+	static const char text[] =
+		"{\n.reg .b32 %a, %b;\nmov.u32 %a, %lanemask_eq;\nsub.u32 %b, %a, 1;\nand.b32 $0, %a, %b;\n}";
 	LLVMTypeRef type = LLVMFunctionType(l->i32, NULL, 0, false);
-	LLVMValueRef zero = LLVMBuildCall2(l->b, type, LLVMGetInlineAsm(type, text, strlen(text), "=r", strlen("=r"), false, false,
-									LLVMInlineAsmDialectATT, false), NULL, 0, "");
+	LLVMValueRef zero = LLVMBuildCall2(l->b, type,
+					   LLVMGetInlineAsm(type, text, strlen(text), "=r", strlen("=r"), false, false,
+							    LLVMInlineAsmDialectATT, false),
+					   NULL, 0, "");
 
 	return LLVMBuildZExt(l->b, zero, low_int(l, 8), "");
 }
@@ -132,14 +138,16 @@ static void add_lane_zero(struct low *l, LLVMValueRef same, LLVMValueRef zero)
 /* Is the instruction a read of a word of the twin, or of the multiprocessor or block number? */
 static bool is_uniform_read(LLVMValueRef insn)
 {
-	static const char *const registers[] = { "smid", "ctaid.x", "ctaid.y", "ctaid.z", "nctaid.x", "nctaid.y", "nctaid.z" };
+	static const char *const registers[] = { "smid",     "ctaid.x",  "ctaid.y", "ctaid.z",
+						 "nctaid.x", "nctaid.y", "nctaid.z" };
 	static const char prefix[] = "llvm.nvvm.read.ptx.sreg.";
 	LLVMValueRef callee = LLVMIsACallInst(insn) ? LLVMGetCalledValue(insn) : NULL;
 	const char *name = "";
 	size_t len = 0;
 
 	if (LLVMIsALoadInst(insn))
-		return LLVMIsAGlobalVariable(LLVMGetOperand(insn, 0)) && LLVMGetTypeKind(LLVMTypeOf(insn)) == LLVMIntegerTypeKind &&
+		return LLVMIsAGlobalVariable(LLVMGetOperand(insn, 0)) &&
+		       LLVMGetTypeKind(LLVMTypeOf(insn)) == LLVMIntegerTypeKind &&
 		       LLVMGetIntTypeWidth(LLVMTypeOf(insn)) == 64;
 	if (callee && LLVMIsAFunction(callee))
 		name = LLVMGetValueName2(callee, &len);

@@ -34,8 +34,8 @@ struct injection {
 	struct sass_probe begin, entry, exit, end; /* `begin` is the probe of the first lane of a block, at the
 	                                            * entry; `end` that of its last lane, at the exit */
 	bool has_begin, has_entry, has_exit, has_end;
-	uint32_t kinds;                   /* GPUBPF_SITE_BIT() of the kinds of instruction places that have a probe */
-	struct sass_body (*bodies)[2];    /* per site at an instruction: the body for places without a predicate, and
+	uint32_t kinds;                /* GPUBPF_SITE_BIT() of the kinds of instruction places that have a probe */
+	struct sass_body (*bodies)[2]; /* per site at an instruction: the body for places without a predicate, and
 	                                   * the one for places with predicates */
 	struct sass_insn_probes insn_probes;
 	struct gpubpf_blob made;
@@ -56,7 +56,8 @@ static int check_site(const struct gpubpf_lower_job *job, const struct gpubpf_si
 		if (function && (!prog->facts || prog->facts->ctx_args))
 			return gpubpf_diag_set(diag, GPUBPF_E_TARGET_LACKS, GPUBPF_NOPC,
 					       "program %s reads arguments of a function, whose registers are not "
-					       "known in machine code", prog->name);
+					       "known in machine code",
+					       prog->name);
 		if (!prog->facts || prog->facts->ends_thread)
 			return gpubpf_diag_set(diag, GPUBPF_E_TARGET_LACKS, GPUBPF_NOPC,
 					       "program %s ends threads (helper 507), which machine code supports only "
@@ -196,7 +197,8 @@ static int check_and_pack(struct injection *m, const struct sass_cubin *app, con
 {
 	int err;
 
-	err = sass_check(app, k, code, twin, &(struct sass_twin_contents){ m->has_entry, m->has_exit, m->has_end }, &m->insn_probes, diag);
+	err = sass_check(app, k, code, twin, &(struct sass_twin_contents){ m->has_entry, m->has_exit, m->has_end },
+			 &m->insn_probes, diag);
 	if (err < 0)
 		return err;
 	err = pack(app, twin);
@@ -235,7 +237,8 @@ static int collect_place(void *arg, const struct sass_place *place)
 	}
 	insn_probes->list[insn_probes->n++] = (struct sass_insn_probe){
 		*place, place->line ? place->line : sass_line_at(t->lines, t->text, (uint64_t)place->at * SASS_INSN),
-		&t->m->bodies[site][guarded] };
+		&t->m->bodies[site][guarded]
+	};
 	return 0;
 }
 
@@ -249,15 +252,16 @@ static int collect_function(void *arg, const struct sass_function *function)
 
 static int by_instruction(const void *a, const void *b)
 {
-	const struct sass_place *x = &((const struct sass_insn_probe *)a)->place, *y = &((const struct sass_insn_probe *)b)->place;
+	const struct sass_place *x = &((const struct sass_insn_probe *)a)->place,
+				*y = &((const struct sass_insn_probe *)b)->place;
 
 	if (x->at != y->at || x->kind != y->kind)
 		return x->at != y->at ? (x->at < y->at ? -1 : 1) : (int)x->kind - (int)y->kind;
 	return (x->id > y->id) - (x->id < y->id);
 }
 
-static int collect_places(struct injection *m, struct sass_module *module, const struct sass_kernel *k, struct sass_code *code,
-			  struct gpubpf_inserting *at)
+static int collect_places(struct injection *m, struct sass_module *module, const struct sass_kernel *k,
+			  struct sass_code *code, struct gpubpf_inserting *at)
 {
 	struct place_collector t = { m, code, at, NULL, k->text, 0, "" };
 	int err;
@@ -277,8 +281,8 @@ static int collect_places(struct injection *m, struct sass_module *module, const
 
 /* Checks that the code has the places of all sites, and that either all exits have a probe or none. Joins probes,
  * and collects the places at instructions. */
-static int check_places(struct injection *m, struct sass_module *module, const struct sass_kernel *k, struct sass_code *code,
-			struct gpubpf_diag *diag)
+static int check_places(struct injection *m, struct sass_module *module, const struct sass_kernel *k,
+			struct sass_code *code, struct gpubpf_diag *diag)
 {
 	struct gpubpf_inserting at = { .job = m->job, .kernel = m->job->sites[0].kernel };
 	bool begin = gpubpf_site_at(&at, GPUBPF_SITE_BLOCK_BEGIN, "", 0) != UINT32_MAX;
@@ -289,11 +293,12 @@ static int check_places(struct injection *m, struct sass_module *module, const s
 
 	for (uint32_t i = 0; i < code->nexits; i++)
 		exits += gpubpf_site_at(&at, GPUBPF_SITE_EXIT, "", i) != UINT32_MAX;
-	if (begin != m->has_begin || entry != m->has_entry || (end != m->has_end && code->nexits) || exits != (m->has_exit ? code->nexits : 0))
+	if (begin != m->has_begin || entry != m->has_entry || (end != m->has_end && code->nexits) ||
+	    exits != (m->has_exit ? code->nexits : 0))
 		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
 				       "%u of its %u exits are to have a probe, but all of them or none must have "
-				       "one", exits,
-				       code->nexits);
+				       "one",
+				       exits, code->nexits);
 	err = end ? join_end(m) : 0; /* a kernel without exits has an entry probe, but its lanes are not counted */
 	m->has_entry |= m->has_begin | end;
 	m->has_exit |= m->has_end;
@@ -321,7 +326,8 @@ static int check_counting(const struct injection *m, const struct sass_cubin *ap
  * which may use registers above the kernel's. */
 static int reuse_values(struct injection *m, const struct sass_kernel *k, const struct sass_code *code)
 {
-	if (!m->has_entry || !m->has_exit || m->has_end || m->insn_probes.n || code->nconstants || code->calls || code->by_pointer)
+	if (!m->has_entry || !m->has_exit || m->has_end || m->insn_probes.n || code->nconstants || code->calls ||
+	    code->by_pointer)
 		return 0;
 	return sass_reuse_entry_values(code->arch, &m->entry, &m->exit, sass_max_regs_above(code, k->regs));
 }
@@ -350,8 +356,8 @@ static int make_from_module(struct injection *m, struct sass_module *module, con
 	if (!err)
 		err = reuse_values(m, k, &code);
 	if (!err)
-		err = sass_patch_kernel(&code, k->regs, m->has_entry ? &m->entry : NULL, m->has_exit ? &m->exit : NULL, &m->insn_probes,
-				 &patched, diag);
+		err = sass_patch_kernel(&code, k->regs, m->has_entry ? &m->entry : NULL, m->has_exit ? &m->exit : NULL,
+					&m->insn_probes, &patched, diag);
 	patched.counts = m->has_end;
 	if (!err)
 		err = sass_twin_write(app, k, &code, &m->probes, &patched, &twin, diag);
@@ -388,8 +394,8 @@ static int make_twin(struct injection *m, const struct gpubpf_image *image, stru
 	if (!err)
 		err = sass_module_each(image, sm, try_module, m, diag);
 	if (!err && !m->found)
-		err = gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "the image has no machine code of it for sm_%u",
-				      sm);
+		err = gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
+				      "the image has no machine code of it for sm_%u", sm);
 	return err;
 }
 

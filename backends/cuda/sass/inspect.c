@@ -20,20 +20,20 @@
 
 struct list {
 	uint32_t cubins;
-	const char *wanted;              /* name of the only kernel to list; "": all */
+	const char *wanted; /* name of the only kernel to list; "": all */
 	struct gpubpf_kernel_info *infos;
 	uint32_t n, room;
-	struct gpubpf_param *params;     /* parameters of all listed kernels, in order */
+	struct gpubpf_param *params; /* parameters of all listed kernels, in order */
 	uint32_t nparams, params_room;
-	struct gpubpf_place *places;     /* places of all listed kernels, in order */
+	struct gpubpf_place *places; /* places of all listed kernels, in order */
 	uint32_t nplaces, places_room;
-	char *names;                     /* names of places, in order; while the list grows, `name` of a place is 1 +
+	char *names; /* names of places, in order; while the list grows, `name` of a place is 1 +
 	                                  * offset of its name here */
 	uint32_t nnames, names_room;
 	struct gpubpf_param scratch[SASS_PARAMS_MAX];
 	const struct gpubpf_lines *lines; /* line table of the current cubin */
-	uint32_t kinds;                  /* GPUBPF_SITE_BIT() of the kinds of places to list */
-	uint32_t text;                   /* index of the code section of the current kernel */
+	uint32_t kinds;                   /* GPUBPF_SITE_BIT() of the kinds of places to list */
+	uint32_t text;                    /* index of the code section of the current kernel */
 };
 
 static void *grow(void *array, uint32_t *room, uint32_t need, size_t size)
@@ -162,7 +162,8 @@ static int add_function(void *arg, const struct sass_function *function)
 	return err;
 }
 
-static int add_functions(struct list *l, const struct sass_cubin *c, const struct sass_kernel *k, const struct sass_code *code)
+static int add_functions(struct list *l, const struct sass_cubin *c, const struct sass_kernel *k,
+			 const struct sass_code *code)
 {
 	uint32_t kernel = l->n - 1;
 	int err = 0;
@@ -226,8 +227,9 @@ static int add_module(void *arg, struct sass_module *module, struct gpubpf_diag 
 /* Copies infos, places and parameters into one allocation, which the caller frees. */
 static int copy_list(const struct list *l, struct gpubpf_kernel_info **kernels, uint32_t *nkernels)
 {
-	struct gpubpf_kernel_info *infos = malloc(l->n * (sizeof(*infos) + sizeof(*infos->callees)) + l->nplaces * sizeof(*l->places) +
-						  l->nparams * sizeof(*l->params) + l->nnames + 1);
+	struct gpubpf_kernel_info *infos = malloc(l->n * (sizeof(*infos) + sizeof(*infos->callees)) +
+						  l->nplaces * sizeof(*l->places) + l->nparams * sizeof(*l->params) +
+						  l->nnames + 1);
 	struct gpubpf_place *places = (struct gpubpf_place *)(infos + l->n);
 	struct gpubpf_param *params = (struct gpubpf_param *)(places + l->nplaces);
 	uint32_t *callees = (uint32_t *)(params + l->nparams); /* a function belongs to one kernel only */

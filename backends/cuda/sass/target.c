@@ -26,8 +26,8 @@ static bool has_middle_site(const struct gpubpf_lower_job *job)
 	return false;
 }
 
-static int sass_emit(const struct gpubpf_lower_job *job, const struct gpubpf_target_opts *opts,
-		     struct gpubpf_blob *out, struct gpubpf_diag *diag)
+static int sass_emit(const struct gpubpf_lower_job *job, const struct gpubpf_target_opts *opts, struct gpubpf_blob *out,
+		     struct gpubpf_diag *diag)
 {
 	struct gpubpf_target_opts how = { .opt_level = opts->opt_level, .inlined = true };
 	struct sass_emit e = { .target = cuda_llvm_target };
@@ -38,7 +38,8 @@ static int sass_emit(const struct gpubpf_lower_job *job, const struct gpubpf_tar
 	if (!e.arch)
 		return gpubpf_diag_set(diag, GPUBPF_E_TARGET_LACKS, GPUBPF_NOPC,
 				       "NVIDIA machine code is supported from sm_75 to sm_121, not for "
-				       "\"%s\"", how.cpu);
+				       "\"%s\"",
+				       how.cpu);
 	e.target.name = "sass";
 	alone = e.arch->sm < MIN_SM_CONVERGENCE || has_middle_site(job);
 	e.target.library = alone ? gpubpf_bitcode_nvptx_alone : gpubpf_bitcode_nvptx_code;

@@ -29,10 +29,14 @@ static bool load_functions(void *library)
 		const char *name;
 		void *at;
 	} functions[] = {
-		{ "nvJitLinkCreate", &link.create }, { "nvJitLinkDestroy", &link.destroy },
-		{ "nvJitLinkAddData", &link.add }, { "nvJitLinkComplete", &link.complete },
-		{ "nvJitLinkGetLinkedCubinSize", &link.cubin_size }, { "nvJitLinkGetLinkedCubin", &link.cubin },
-		{ "nvJitLinkGetErrorLogSize", &link.log_size }, { "nvJitLinkGetErrorLog", &link.log },
+		{ "nvJitLinkCreate", &link.create },
+		{ "nvJitLinkDestroy", &link.destroy },
+		{ "nvJitLinkAddData", &link.add },
+		{ "nvJitLinkComplete", &link.complete },
+		{ "nvJitLinkGetLinkedCubinSize", &link.cubin_size },
+		{ "nvJitLinkGetLinkedCubin", &link.cubin },
+		{ "nvJitLinkGetErrorLogSize", &link.log_size },
+		{ "nvJitLinkGetErrorLog", &link.log },
 	};
 
 	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++) {
@@ -48,7 +52,9 @@ static bool load_functions(void *library)
 void cuda_assemble_open(void)
 {
 	static const char *const names[] = {
-		"libnvJitLink.so.13", "libnvJitLink.so.12", "/usr/local/cuda/lib64/libnvJitLink.so.13",
+		"libnvJitLink.so.13",
+		"libnvJitLink.so.12",
+		"/usr/local/cuda/lib64/libnvJitLink.so.13",
 		"/usr/local/cuda/lib64/libnvJitLink.so.12",
 	};
 
@@ -104,8 +110,9 @@ int cuda_assemble(const struct gpubpf_device_caps *caps, const struct gpubpf_twi
 	int err;
 
 	if (!link.create)
-		return gpubpf_diag_set(diag, GPUBPF_E_TARGET_LACKS, GPUBPF_NOPC,
-				       "no assembler for NVIDIA's machine code is installed (libnvJitLink.so of CUDA 12 or later, or ptxas)");
+		return gpubpf_diag_set(
+			diag, GPUBPF_E_TARGET_LACKS, GPUBPF_NOPC,
+			"no assembler for NVIDIA's machine code is installed (libnvJitLink.so of CUDA 12 or later, or ptxas)");
 	if (pieces->npieces != 1 || pieces->piece[0].kind != GPUBPF_IMAGE_PTX)
 		return gpubpf_diag_set(diag, GPUBPF_E_COMPILE, GPUBPF_NOPC, "an assembler takes one piece of PTX");
 	text = strndup(pieces->piece[0].blob.data, pieces->piece[0].blob.size);
@@ -121,7 +128,8 @@ int cuda_assemble(const struct gpubpf_device_caps *caps, const struct gpubpf_twi
 		err = link.complete(handle);
 	if (err && handle)
 		read_log(handle, log, log_size);
-	err = err ? gpubpf_diag_set(diag, GPUBPF_E_COMPILE, GPUBPF_NOPC, "the assembler refused the probes (nvJitLink: %d)", err) :
+	err = err ? gpubpf_diag_set(diag, GPUBPF_E_COMPILE, GPUBPF_NOPC,
+				    "the assembler refused the probes (nvJitLink: %d)", err) :
 		    fetch_cubin(handle, out);
 	if (handle)
 		link.destroy(&handle);

@@ -25,7 +25,7 @@
 /* one run of ptxas */
 struct start {
 	char path[PATH_MAX], option[64];
-	bool probes;           /* GPUBPF_ASSEMBLER_PROBES */
+	bool probes;         /* GPUBPF_ASSEMBLER_PROBES */
 	int text, code, log; /* memfds */
 };
 
@@ -41,7 +41,8 @@ static int parse_options(struct start *s, const char *options)
 	s->probes = option && !strncmp(option + 1, GPUBPF_ASSEMBLER_PROBES "\n", strlen(GPUBPF_ASSEMBLER_PROBES "\n"));
 	if (s->probes)
 		option += strlen(GPUBPF_ASSEMBLER_PROBES "\n");
-	if (!option || options[0] != '/' || (size_t)(end - options) >= sizeof(s->path) || strlen(option + 1) >= sizeof(s->option))
+	if (!option || options[0] != '/' || (size_t)(end - options) >= sizeof(s->path) ||
+	    strlen(option + 1) >= sizeof(s->option))
 		return -EINVAL;
 	memcpy(s->path, options, end - options);
 	strcpy(s->option, option + 1);
@@ -53,13 +54,15 @@ static int exec_program(void *arg)
 {
 	const struct rlimit file = { GPUBPF_IMAGE_MAX, GPUBPF_IMAGE_MAX };
 	struct start *s = arg;
-	char *argv[] = { s->path, s->option, is_version_request(s) ? NULL : "-o", CODE, TEXT, s->probes ? GPUBPF_ASSEMBLER_PROBES : NULL, NULL };
+	char *argv[] = { s->path, s->option, is_version_request(s) ? NULL : "-o",
+			 CODE,    TEXT,      s->probes ? GPUBPF_ASSEMBLER_PROBES : NULL,
+			 NULL };
 
 	/* The program reads its text from descriptor 3, which was the worker's socket, and writes its code to 4. All
 	 * others are close-on-exec. The text's memfd may itself be 4, so it is duplicated before the code's memfd
 	 * replaces 4. */
-	if (dup2(s->log, STDOUT_FILENO) < 0 || dup2(s->log, STDERR_FILENO) < 0 || dup2(s->text, 3) < 0 || dup2(s->code, 4) < 0 ||
-	    setrlimit(RLIMIT_FSIZE, &file) < 0)
+	if (dup2(s->log, STDOUT_FILENO) < 0 || dup2(s->log, STDERR_FILENO) < 0 || dup2(s->text, 3) < 0 ||
+	    dup2(s->code, 4) < 0 || setrlimit(RLIMIT_FSIZE, &file) < 0)
 		return NOT_STARTED;
 	execv(s->path, argv);
 	return NOT_STARTED;
@@ -107,8 +110,8 @@ static int run(struct start *s, struct gpubpf_twin_image *out, char *log, size_t
 		return gpubpf_diag_set(diag, GPUBPF_E_SYSTEM, GPUBPF_NOPC, "%s: %s", s->path, strerror(-err));
 	read_log(s->log, log, log_size);
 	if (!WIFEXITED(status))
-		return gpubpf_diag_set(diag, GPUBPF_E_COMPILE, GPUBPF_NOPC,
-				       "%s was killed by signal %d", s->path, WTERMSIG(status));
+		return gpubpf_diag_set(diag, GPUBPF_E_COMPILE, GPUBPF_NOPC, "%s was killed by signal %d", s->path,
+				       WTERMSIG(status));
 	if (WEXITSTATUS(status) == NOT_STARTED)
 		return gpubpf_diag_set(diag, GPUBPF_E_TARGET_LACKS, GPUBPF_NOPC, "%s cannot be run", s->path);
 	if (WEXITSTATUS(status) || is_version_request(s))
@@ -136,13 +139,14 @@ static void close_memfds(const struct start *s)
 			close(fds[i]);
 }
 
-int cuda_ptxas(const struct gpubpf_device_caps *caps, const struct gpubpf_twin_image *pieces, struct gpubpf_twin_image *out,
-	       char *log, size_t log_size, struct gpubpf_diag *diag)
+int cuda_ptxas(const struct gpubpf_device_caps *caps, const struct gpubpf_twin_image *pieces,
+	       struct gpubpf_twin_image *out, char *log, size_t log_size, struct gpubpf_diag *diag)
 {
 	struct start s = { .text = -1, .code = -1, .log = -1 };
 	int err;
 
-	if (pieces->npieces != 1 || pieces->piece[0].kind != GPUBPF_IMAGE_PTX || parse_options(&s, pieces->piece[0].options) < 0)
+	if (pieces->npieces != 1 || pieces->piece[0].kind != GPUBPF_IMAGE_PTX ||
+	    parse_options(&s, pieces->piece[0].options) < 0)
 		return gpubpf_diag_set(diag, GPUBPF_E_COMPILE, GPUBPF_NOPC,
 				       "ptxas needs one piece of PTX and the program's path");
 	err = open_memfds(&s, &pieces->piece[0].blob);

@@ -17,7 +17,7 @@
  * if the request is only for the program's version.
  * Text, code and log are memfds; no file is created. The program's time limit is the job's.
  */
-int cuda_ptxas(const struct gpubpf_device_caps *caps, const struct gpubpf_twin_image *pieces, struct gpubpf_twin_image *out,
-	       char *log, size_t log_size, struct gpubpf_diag *diag);
+int cuda_ptxas(const struct gpubpf_device_caps *caps, const struct gpubpf_twin_image *pieces,
+	       struct gpubpf_twin_image *out, char *log, size_t log_size, struct gpubpf_diag *diag);
 
 #endif

@@ -28,7 +28,8 @@ static size_t elf_size(const unsigned char *image)
 			end = section.sh_offset + section.sh_size;
 	}
 	end = ehdr.e_phoff + (size_t)ehdr.e_phnum * ehdr.e_phentsize > end ?
-		ehdr.e_phoff + (size_t)ehdr.e_phnum * ehdr.e_phentsize : end;
+		      ehdr.e_phoff + (size_t)ehdr.e_phnum * ehdr.e_phentsize :
+		      end;
 	return end;
 }
 
@@ -252,8 +253,7 @@ static int copy_entry(void *arg, const struct fatbin_entry *entry)
 	struct copied *to = arg;
 	const struct fatbin_chosen *chosen = &to->chosen;
 
-	if (!runs_on(entry, chosen->sm) ||
-	    (entry->kind == FATBIN_ELF && entry->arch != chosen->elf.arch) ||
+	if (!runs_on(entry, chosen->sm) || (entry->kind == FATBIN_ELF && entry->arch != chosen->elf.arch) ||
 	    (entry->kind == FATBIN_PTX && !chosen->elf.data && entry->arch != chosen->ptx.arch) ||
 	    (entry->kind != FATBIN_ELF && entry->kind != FATBIN_PTX))
 		return 0;
@@ -281,7 +281,7 @@ static int copy_container(const uint8_t *image, size_t size, uint32_t sm, struct
 
 static int copy_containers(const void *image, size_t size, uint32_t sm, void **copy, size_t *copy_size)
 {
-	struct copied to = {0};
+	struct copied to = { 0 };
 
 	for (; image; image = fatbin_next(image, size, &size)) {
 		int err = copy_container(image, size, sm, &to);

@@ -20,13 +20,13 @@ enum fatbin_kind {
 };
 
 struct fatbin_entry {
-	uint16_t kind;           /* enum fatbin_kind, or another value */
-	uint32_t arch;           /* 90 for sm_90 */
-	const void *data;        /* in the container, perhaps compressed */
-	size_t size;             /* bytes in the container */
+	uint16_t kind;    /* enum fatbin_kind, or another value */
+	uint32_t arch;    /* 90 for sm_90 */
+	const void *data; /* in the container, perhaps compressed */
+	size_t size;      /* bytes in the container */
 	uint64_t flags;
-	size_t plain_size;       /* decompressed bytes; 0 if not compressed */
-	const void *whole;       /* the entry with its header, in the container */
+	size_t plain_size; /* decompressed bytes; 0 if not compressed */
+	const void *whole; /* the entry with its header, in the container */
 	size_t whole_size;
 };
 

@@ -19,7 +19,7 @@
 
 int cuda_twin_pack(void **twin, size_t *size, const struct cuda_twin_address *addresses, uint32_t n)
 {
-	struct gpubpf_writer w = {0};
+	struct gpubpf_writer w = { 0 };
 	uint32_t table;
 
 	if (!n)

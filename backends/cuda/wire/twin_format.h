@@ -20,7 +20,7 @@ enum cuda_twin_part { CUDA_TWIN_WHOLE, CUDA_TWIN_LOW, CUDA_TWIN_HIGH };
  * `addend`. It stores all 8 bytes of the sum, or its low or high 4 bytes. */
 struct cuda_twin_address {
 	const char *name;
-	uint64_t off;              /* bytes from the start of the cubin */
+	uint64_t off; /* bytes from the start of the cubin */
 	int64_t addend;
 	enum cuda_twin_part part;
 };

@@ -14,8 +14,8 @@ struct low;
 /* the target, and the properties of a kernel that the lowering of its probes needs */
 struct hip_emit {
 	struct gpubpf_llvm_target target; /* must be first */
-	const uint32_t *offsets;   /* [parameter] offset in the kernel's arguments, in bytes */
-	uint32_t launch, pid;      /* offsets in the kernel's arguments of the words that each launch fills */
+	const uint32_t *offsets;          /* [parameter] offset in the kernel's arguments, in bytes */
+	uint32_t launch, pid;             /* offsets in the kernel's arguments of the words that each launch fills */
 	const struct gpubpf_function *const *functions; /* [site] the debug information of the site's function; NULL:
 							 * unknown */
 };
@@ -35,6 +35,7 @@ void hip_inline_end(struct low *l);
 /* Emits the sites of the job as a relocatable object with a kernel gpubpf_inline_<site> each. The code object has
  * `version` 4 to 6. The kernel's arguments end at `end`, 8-byte aligned. For `functions` see struct hip_emit. */
 int hip_emit_sites(const struct gpubpf_lower_job *job, const struct hip_isa *isa, bool wave32, unsigned version,
-		   const uint32_t *offsets, uint32_t end, const struct gpubpf_function *const *functions, struct gpubpf_blob *out, struct gpubpf_diag *diag);
+		   const uint32_t *offsets, uint32_t end, const struct gpubpf_function *const *functions,
+		   struct gpubpf_blob *out, struct gpubpf_diag *diag);
 
 #endif

@@ -84,7 +84,9 @@ static LLVMValueRef operand_of(struct low *l, const struct hip_operand *operand,
 {
 	if (!operand->is_uniform)
 		return concat_words(l, load_lane_word(l, operand->at + 2 * i), load_lane_word(l, operand->at + 2 * i + 1));
-	return operand->at < HIP_NCONSTANTS ? load_uniform_word(l, operand->at) : concat_words(l, load_uniform_word(l, operand->at), load_uniform_word(l, operand->at + 1));
+	return operand->at < HIP_NCONSTANTS ?
+		       load_uniform_word(l, operand->at) :
+		       concat_words(l, load_uniform_word(l, operand->at), load_uniform_word(l, operand->at + 1));
 }
 
 static void set_operands(struct low *l, enum gpubpf_site site, LLVMValueRef env)
@@ -102,7 +104,8 @@ static void set_operands(struct low *l, enum gpubpf_site site, LLVMValueRef env)
 /* Reads a value of `bytes` bytes from the registers of the calling convention. */
 static LLVMValueRef load_registers(struct low *l, uint32_t reg, uint32_t bytes)
 {
-	LLVMValueRef v = bytes > 4 ? concat_words(l, load_lane_word(l, reg), load_lane_word(l, reg + 1)) : load_lane_word(l, reg);
+	LLVMValueRef v = bytes > 4 ? concat_words(l, load_lane_word(l, reg), load_lane_word(l, reg + 1)) :
+				     load_lane_word(l, reg);
 
 	return bytes < 4 ? LLVMBuildAnd(l->b, v, low_const(l, (1u << 8 * bytes) - 1), "") : v;
 }
@@ -114,7 +117,8 @@ static LLVMValueRef unknown_value(struct low *l)
 
 /* Sets the arguments of a function. At a call, arguments are in consecutive vector registers from v0 on. At a return
  * they are no longer available, so their values are unknown. */
-static void set_arguments(struct low *l, enum gpubpf_site site, const struct gpubpf_function *f, uint64_t wanted, LLVMValueRef env)
+static void set_arguments(struct low *l, enum gpubpf_site site, const struct gpubpf_function *f, uint64_t wanted,
+			  LLVMValueRef env)
 {
 	bool call = site == GPUBPF_SITE_CALL;
 	uint32_t n = call && f ? f->nparams : 0, reg = 0;
@@ -124,7 +128,8 @@ static void set_arguments(struct low *l, enum gpubpf_site site, const struct gpu
 		bool known = size && next <= HIP_UNKNOWN_OPERAND;
 
 		if (wanted >> i & 1 && (known || !call || !f || !f->whole || i < n))
-			low_env_set(l, env, offsetof(struct gpubpf_env, arg) + 8 * i, known ? load_registers(l, reg, size) : unknown_value(l));
+			low_env_set(l, env, offsetof(struct gpubpf_env, arg) + 8 * i,
+				    known ? load_registers(l, reg, size) : unknown_value(l));
 		reg = next;
 	}
 }
@@ -138,7 +143,8 @@ static LLVMValueRef result(struct low *l, const struct gpubpf_function *f)
 
 static void set_function(struct low *l, uint32_t index, const struct low_env_reads *w, LLVMValueRef env)
 {
-	const struct gpubpf_function *f = hip_emit_of(l->target)->functions ? hip_emit_of(l->target)->functions[index] : NULL;
+	const struct gpubpf_function *f = hip_emit_of(l->target)->functions ? hip_emit_of(l->target)->functions[index] :
+									      NULL;
 	enum gpubpf_site site = l->job->sites[index].site;
 
 	set_arguments(l, site, f, w->args, env);

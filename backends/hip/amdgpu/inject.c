@@ -42,8 +42,8 @@ static int assemble(const struct hip_draft *draft, struct gpubpf_blob *object, s
 	return err;
 }
 
-static int build(const struct hip_app_kernel *app, struct hip_probes *probes, struct hip_draft *draft, struct gpubpf_blob *out,
-		 struct gpubpf_diag *diag)
+static int build(const struct hip_app_kernel *app, struct hip_probes *probes, struct hip_draft *draft,
+		 struct gpubpf_blob *out, struct gpubpf_diag *diag)
 {
 	struct gpubpf_blob object = { 0 };
 	int err = hip_draft_add_probes(app, probes, draft, diag);
@@ -74,8 +74,8 @@ static int make_image(struct hip_app_kernel *app, const struct gpubpf_lower_job 
 	err = hip_check_symbol_name(site->kernel, diag);
 	app->words = hip_launch_args(job);
 	if (!err)
-		err = hip_emit_sites(job, app->isa, app->wave32, version, offsets, hip_arguments_end(app), draft->functions, &probes.blob,
-				     diag);
+		err = hip_emit_sites(job, app->isa, app->wave32, version, offsets, hip_arguments_end(app),
+				     draft->functions, &probes.blob, diag);
 	if (!err)
 		err = hip_elf_open(probes.blob.data, probes.blob.size, &probes.elf, diag);
 	if (!err)
@@ -109,8 +109,8 @@ static bool names_functions(const struct gpubpf_lower_job *job)
 
 /* Returns the debug information of the functions at which sites are: a malloc'd list with a pointer for each site of
  * the job. */
-static int find_functions(const struct hip_app_kernel *app, const struct gpubpf_lower_job *job, const struct gpubpf_functions *types,
-			  const struct gpubpf_function ***functions)
+static int find_functions(const struct hip_app_kernel *app, const struct gpubpf_lower_job *job,
+			  const struct gpubpf_functions *types, const struct gpubpf_function ***functions)
 {
 	*functions = calloc(job->nsites + 1, sizeof(**functions));
 	if (!*functions)
@@ -136,8 +136,12 @@ static int find_lines(struct hip_app_kernel *app, struct gpubpf_lines *lines)
 static int make_twin(struct hip_app_kernel *app, const struct gpubpf_lower_job *job, struct gpubpf_blob *out,
 		     struct gpubpf_diag *diag)
 {
-	struct hip_draft draft = { .isa = app->isa, .wave32 = app->wave32, .code = &app->code, .kernel = app->descriptor,
-				   .twin = app->descriptor, .reach = HIP_BRANCH_RANGE_BYTES };
+	struct hip_draft draft = { .isa = app->isa,
+				   .wave32 = app->wave32,
+				   .code = &app->code,
+				   .kernel = app->descriptor,
+				   .twin = app->descriptor,
+				   .reach = HIP_BRANCH_RANGE_BYTES };
 	uint32_t n = count_bodies(job, &app->insns);
 	struct gpubpf_functions types = { 0 };
 	struct gpubpf_lines lines = { 0 };
@@ -211,4 +215,3 @@ int hip_inject(const struct gpubpf_image *image, const struct gpubpf_lower_job *
 	free(app.plain);
 	return err;
 }
-

@@ -31,20 +31,20 @@
 struct reading {
 	struct hip_app_kernel *app;
 	struct gpubpf_lines lines;
-	struct gpubpf_functions types;     /* types of functions, from the debug information */
-	uint32_t n, kinds;                 /* number of kernels; kinds of places to list (GPUBPF_SITE_BIT), as the
+	struct gpubpf_functions types; /* types of functions, from the debug information */
+	uint32_t n, kinds;             /* number of kernels; kinds of places to list (GPUBPF_SITE_BIT), as the
 					    * inspect request states */
 	struct reading_shared {
-		uint32_t next;             /* index of the kernel that is read next, or in which a fork crashed;
+		uint32_t next; /* index of the kernel that is read next, or in which a fork crashed;
 					    * functions follow the kernels */
 		uint32_t nfunctions, ncallees;
 		struct {
 			uint64_t address;
-			bool wave32;       /* of its first caller */
+			bool wave32; /* of its first caller */
 		} function[MAX_FUNCTIONS];
 		uint32_t callee[MAX_CALLEES]; /* callees of all kernels and functions, in the order of reading; each is
 					       * an index like `next` */
-		uint32_t nplaces;          /* places of all kernels read so far */
+		uint32_t nplaces;             /* places of all kernels read so far */
 		uint32_t nnames;
 		struct {
 			uint32_t kind, line, name; /* index + 1 of a name; 0: none */
@@ -263,7 +263,8 @@ static struct gpubpf_place place_of(const struct reading *r, enum gpubpf_site ki
 }
 
 /* Lists a kernel's places, kind by kind. */
-static void list_places(const struct reading *r, struct gpubpf_place *to, uint32_t first, uint32_t n, const char (*names)[NAME_BYTES])
+static void list_places(const struct reading *r, struct gpubpf_place *to, uint32_t first, uint32_t n,
+			const char (*names)[NAME_BYTES])
 {
 	for (uint32_t kind = 0; kind < GPUBPF_NSITES; kind++)
 		for (uint32_t i = first, id = 0; i < first + n; i++)
@@ -277,7 +278,7 @@ struct room {
 	struct gpubpf_param *params;
 	uint32_t *callees;
 	char (*names)[NAME_BYTES];
-	uint32_t place, nparams;           /* number of places used so far; number of parameters that still have room */
+	uint32_t place, nparams; /* number of places used so far; number of parameters that still have room */
 };
 
 static void list_info(const struct reading *r, uint32_t i, struct gpubpf_kernel_info *info, struct room *room)
@@ -315,7 +316,7 @@ static int build_list(const struct reading *r, uint32_t nparams, struct gpubpf_k
 
 	nparams += shared->nfunctions * (GPUBPF_FUNCTION_PARAMS + 1);
 	list = calloc(1, n * sizeof(*list) + shared->nplaces * sizeof(*room.places) + nparams * sizeof(*room.params) +
-		       shared->ncallees * sizeof(*room.callees) + shared->nnames * sizeof(*room.names) + 1);
+				 shared->ncallees * sizeof(*room.callees) + shared->nnames * sizeof(*room.names) + 1);
 	if (!list)
 		return -ENOMEM;
 	room.places = (struct gpubpf_place *)(list + n);

@@ -39,13 +39,23 @@ static void init(void)
 }
 
 static const struct gpubpf_llvm_target llvm_target = {
-	.name = "amdgpu", .features = "", .library = gpubpf_bitcode_amdgcn, .library_end = gpubpf_bitcode_amdgcn_end,
-	.kernel_cc = 91 /* AMDGPU_KERNEL */, .site_cc = 0, .init = init, .object = true, .inline_all = true,
+	.name = "amdgpu",
+	.features = "",
+	.library = gpubpf_bitcode_amdgcn,
+	.library_end = gpubpf_bitcode_amdgcn_end,
+	.kernel_cc = 91 /* AMDGPU_KERNEL */,
+	.site_cc = 0,
+	.init = init,
+	.object = true,
+	.inline_all = true,
 	/* The passes run after loops were unrolled, which leaves constant indices. The attributor drops initial
 	 * registers that the code does not read. */
 	.passes = "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg),amdgpu-attributor",
-	.module_flag = "amdhsa_code_object_version", .module_flag_value = 100 * DEFAULT_VERSION,
-	.inline_env = hip_inline_env, .inline_end = hip_inline_end, .inline_arguments = true,
+	.module_flag = "amdhsa_code_object_version",
+	.module_flag_value = 100 * DEFAULT_VERSION,
+	.inline_env = hip_inline_env,
+	.inline_end = hip_inline_end,
+	.inline_arguments = true,
 };
 
 static void split_moves(const struct hip_isa *isa, struct gpubpf_blob *object)
@@ -113,7 +123,8 @@ static int amdgpu_emit(const struct gpubpf_lower_job *job, const struct gpubpf_t
 }
 
 int hip_emit_sites(const struct gpubpf_lower_job *job, const struct hip_isa *isa, bool wave32, unsigned version,
-		   const uint32_t *offsets, uint32_t end, const struct gpubpf_function *const *functions, struct gpubpf_blob *out, struct gpubpf_diag *diag)
+		   const uint32_t *offsets, uint32_t end, const struct gpubpf_function *const *functions,
+		   struct gpubpf_blob *out, struct gpubpf_diag *diag)
 {
 	bool launch = hip_launch_args(job) & HIP_BIND_LAUNCH;
 	struct gpubpf_target_opts opts = { .opt_level = 2, .inlined = true };

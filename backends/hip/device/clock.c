@@ -9,9 +9,15 @@
 #include <time.h>
 
 /* hsa.h, hsa_ext_amd.h */
-typedef struct { uint64_t handle; } hsa_agent;
+typedef struct {
+	uint64_t handle;
+} hsa_agent;
 enum {
-	SYSTEM_TIMESTAMP = 2, SYSTEM_FREQUENCY = 3, AGENT_TYPE = 17, AGENT_BDFID = 0xa006, AGENT_DOMAIN = 0xa00f,
+	SYSTEM_TIMESTAMP = 2,
+	SYSTEM_FREQUENCY = 3,
+	AGENT_TYPE = 17,
+	AGENT_BDFID = 0xa006,
+	AGENT_DOMAIN = 0xa00f,
 	TYPE_GPU = 1,
 };
 
@@ -94,7 +100,9 @@ static uint64_t measure_rate(hsa_agent agent)
 	    hsa.to_system(agent, STEP_TICKS, &to) || to <= from)
 		return 0;
 	to -= from;
-	return (unsigned __int128)hz * STEP_TICKS / to >= MIN_HZ && (unsigned __int128)hz * STEP_TICKS / to <= MAX_HZ ? to : 0;
+	return (unsigned __int128)hz * STEP_TICKS / to >= MIN_HZ && (unsigned __int128)hz * STEP_TICKS / to <= MAX_HZ ?
+		       to :
+		       0;
 }
 
 /* The runtime converts ticks to time only, so the current tick is found by iteration. */

@@ -21,13 +21,13 @@ struct gpubpf_device {
 	struct gpubpf_device_caps caps;
 	void *arena;
 	size_t size;
-	bool pinned;               /* the arena is host memory that the device can access */
+	bool pinned; /* the arena is host memory that the device can access */
 };
 
 struct gpubpf_device_module {
 	struct gpubpf_device *device;
 	hipModule_t module;
-	char image[];              /* the runtime may refer to it while the module is loaded */
+	char image[]; /* the runtime may refer to it while the module is loaded */
 };
 
 struct gpubpf_device_kernel {
@@ -176,11 +176,11 @@ static bool has_free_memory(const struct gpubpf_device *d, size_t size, struct g
 {
 	size_t free, all;
 
-	return !d->hip->mem_info || d->hip->mem_info(&free, &all) || gpubpf_placement_fits(size, free, false, why->text, sizeof(why->text));
+	return !d->hip->mem_info || d->hip->mem_info(&free, &all) ||
+	       gpubpf_placement_fits(size, free, false, why->text, sizeof(why->text));
 }
 
-static int hip_arena_attach(struct gpubpf_device *d, void *host, size_t size, uint64_t *address,
-			    struct gpubpf_reason *why)
+static int hip_arena_attach(struct gpubpf_device *d, void *host, size_t size, uint64_t *address, struct gpubpf_reason *why)
 {
 	struct hip_visit visit;
 	hipError_t error;
@@ -376,8 +376,7 @@ static int hip_clock(struct gpubpf_device *d, uint64_t *cycles, uint64_t *before
 {
 	char pci[64] = "";
 
-	return d->hip->pci_id(pci, sizeof(pci), d->ordinal) ? -EIO
-								: hip_clock_read(pci, cycles, before_ns, after_ns);
+	return d->hip->pci_id(pci, sizeof(pci), d->ordinal) ? -EIO : hip_clock_read(pci, cycles, before_ns, after_ns);
 }
 
 static void hip_close(struct gpubpf_device *d)

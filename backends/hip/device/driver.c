@@ -11,8 +11,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 void *hip_library(bool load)
 {
-	static const char *const names[] = { "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5",
-					     "libamdhip64.so" };
+	static const char *const names[] = { "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so" };
 	void *lib = NULL;
 
 	for (int i = 0; !lib && i < 4; i++)

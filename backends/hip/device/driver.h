@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef int hipError_t;          /* 0: success */
+typedef int hipError_t; /* 0: success */
 typedef struct ihipModule_t *hipModule_t;
 typedef struct ihipModuleSymbol_t *hipFunction_t;
 typedef struct ihipStream_t *hipStream_t;
@@ -46,7 +46,7 @@ struct hip_properties {
 	int concurrent_kernels, pci_domain, pci_bus, pci_device;
 	size_t max_shared_per_unit;
 	int multi_gpu_board, maps_host_memory, gcn_arch;
-	char gcn_arch_name[256];     /* "gfx90a:sramecc+:xnack-" */
+	char gcn_arch_name[256]; /* "gfx90a:sramecc+:xnack-" */
 	char rest[1024];
 };
 
@@ -96,7 +96,7 @@ struct hip_driver {
 	HIP_OPTIONAL(HIP_FN)
 #undef HIP_FN
 	const char *(*error_name)(hipError_t error);
-	hipError_t (*capture_mode)(int *mode); /* hipThreadExchangeStreamCaptureMode, or NULL */
+	hipError_t (*capture_mode)(int *mode);          /* hipThreadExchangeStreamCaptureMode, or NULL */
 	hipError_t (*stream_query)(hipStream_t stream); /* NULL: the runtime lacks it */
 };
 
@@ -117,7 +117,7 @@ const char *hip_error(const struct hip_driver *driver, hipError_t error); /* nev
  */
 struct hip_visit {
 	int device, capture_mode;
-	bool had_no_error;           /* the thread had no error before */
+	bool had_no_error; /* the thread had no error before */
 };
 
 hipError_t hip_enter(const struct hip_driver *driver, int device, struct hip_visit *visit);

@@ -18,7 +18,7 @@
 #define HIP_BIND_MAGIC "gpubpfB1"
 
 enum hip_bind_what {
-	HIP_BIND_ARENA,          /* the arena's address + addend */
+	HIP_BIND_ARENA, /* the arena's address + addend */
 	/* An address in the application's code object: where its byte of virtual address `addend` was loaded. With it a
 	 * twin accesses the application's variables, including those without a symbol. */
 	HIP_BIND_IMAGE,
@@ -32,11 +32,11 @@ enum hip_bind_part { HIP_BIND_U64, HIP_BIND_LO32, HIP_BIND_HI32 };
 enum hip_bind_args { HIP_BIND_LAUNCH = 1 << 0, HIP_BIND_PID = 1 << 1 };
 
 struct hip_bind {
-	uint32_t what;           /* enum hip_bind_what */
-	uint32_t part;           /* the part of the value to write: enum hip_bind_part */
-	uint64_t offset;         /* in the file, of the 4 or 8 bytes to write */
+	uint32_t what;   /* enum hip_bind_what */
+	uint32_t part;   /* the part of the value to write: enum hip_bind_part */
+	uint64_t offset; /* in the file, of the 4 or 8 bytes to write */
 	uint64_t addend;
-	char kernel[256];        /* HIP_BIND_ARGS: the twin's name in the metadata, without ".kd" */
+	char kernel[256]; /* HIP_BIND_ARGS: the twin's name in the metadata, without ".kd" */
 };
 
 #define HIP_BIND_TAIL (sizeof(uint32_t) + sizeof(HIP_BIND_MAGIC) - 1)
@@ -45,7 +45,7 @@ struct hip_bind {
 struct hip_binds {
 	const char *at;
 	uint32_t count;
-	size_t file_size;        /* of the ELF file before it */
+	size_t file_size; /* of the ELF file before it */
 };
 
 /* Opens the table and checks every entry against the file's size. Returns 0, or -EPROTO if it is not a twin. */

@@ -123,8 +123,7 @@ static int get_binary(struct job *job, cl_program program, struct gpubpf_blob *b
 	size_t size = 0;
 	unsigned char *data;
 
-	if (b->cl->clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(size), &size, NULL) != CL_SUCCESS ||
-	    !size)
+	if (b->cl->clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(size), &size, NULL) != CL_SUCCESS || !size)
 		return -EINVAL;
 	data = malloc(size);
 	if (!data)
@@ -193,16 +192,17 @@ static int open_pieces(struct job *job, const struct gpubpf_device_caps *caps, s
 		const struct gpubpf_twin_piece *piece = &pieces->piece[i];
 
 		if (!is_container(piece))
-			job->parts.part[job->parts.nparts++] = (struct gpubpf_cl_part){
-				piece->kind, piece->blob.data, piece->blob.size, piece->options };
+			job->parts.part[job->parts.nparts++] = (struct gpubpf_cl_part){ piece->kind, piece->blob.data,
+											piece->blob.size, piece->options };
 		for (uint32_t k = 0; k < job->containers[i].nparts; k++)
 			job->parts.part[job->parts.nparts++] = job->containers[i].part[k];
 		if (job->containers[i].nparts)
 			job->parts.link_options = job->containers[i].link_options;
 	}
 	if (imports_clock(&job->parts))
-		job->parts.part[job->parts.nparts++] = (struct gpubpf_cl_part){
-			GPUBPF_IMAGE_OPENCL_C, clock, strlen(clock), gpubpf_cl_clock_options(caps->clock) };
+		job->parts.part[job->parts.nparts++] = (struct gpubpf_cl_part){ GPUBPF_IMAGE_OPENCL_C, clock,
+										strlen(clock),
+										gpubpf_cl_clock_options(caps->clock) };
 	return 0;
 }
 
@@ -244,7 +244,7 @@ static int run_job(struct job *job, struct gpubpf_twin_image *out, struct gpubpf
 		job->builder->cl->clReleaseProgram(program);
 		program = NULL;
 		err = cl_compile_and_link(job, &program) == CL_SUCCESS ? get_binary(job, program, &out->piece[0].blob) :
-								      -EINVAL;
+									 -EINVAL;
 	}
 	if (program)
 		job->builder->cl->clReleaseProgram(program);
@@ -253,8 +253,7 @@ static int run_job(struct job *job, struct gpubpf_twin_image *out, struct gpubpf
 				"the OpenCL runtime returned a binary of the twin without code, perhaps because another process is "
 				"compiling it; run the program again");
 	if (err == -EINVAL)
-		gpubpf_diag_set(diag, GPUBPF_E_COMPILE, GPUBPF_NOPC,
-				"the OpenCL runtime returned no binary of the twin");
+		gpubpf_diag_set(diag, GPUBPF_E_COMPILE, GPUBPF_NOPC, "the OpenCL runtime returned no binary of the twin");
 	return err;
 }
 

@@ -95,8 +95,8 @@ int cl_builder_get(const struct gpubpf_device_caps *caps, struct builder **out, 
 				       "the builder finds no OpenCL device named \"%s\"", caps->name);
 	b->context = b->cl->clCreateContext(NULL, 1, &b->device, NULL, NULL, &err);
 	if (!b->context)
-		return gpubpf_diag_set(diag, GPUBPF_E_BACKEND, GPUBPF_NOPC,
-				       "clCreateContext for \"%s\" failed with %d", caps->name, err);
+		return gpubpf_diag_set(diag, GPUBPF_E_BACKEND, GPUBPF_NOPC, "clCreateContext for \"%s\" failed with %d",
+				       caps->name, err);
 	snprintf(b->name, sizeof(b->name), "%.95s", caps->name);
 	snprintf(b->driver, sizeof(b->driver), "%.95s", caps->driver);
 	n++;

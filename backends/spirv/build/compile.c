@@ -18,8 +18,7 @@ static void copy_log(struct job *job, cl_program program)
 	if (b->cl->clGetProgramBuildInfo(program, b->device, CL_PROGRAM_BUILD_LOG, 0, NULL, &size) != CL_SUCCESS)
 		return;
 	text = calloc(1, size + 1);
-	if (text && b->cl->clGetProgramBuildInfo(program, b->device, CL_PROGRAM_BUILD_LOG, size, text, NULL) ==
-			    CL_SUCCESS)
+	if (text && b->cl->clGetProgramBuildInfo(program, b->device, CL_PROGRAM_BUILD_LOG, size, text, NULL) == CL_SUCCESS)
 		snprintf(job->log, job->log_size, "%s", text);
 	free(text);
 }
@@ -73,12 +72,11 @@ static cl_int compile_headers(const struct builder *b, cl_program program, const
 		const char *text = part->headers[made].data;
 
 		names[made] = part->headers[made].name;
-		headers[made] = b->cl->clCreateProgramWithSource(b->context, 1, &text, &part->headers[made].size,
-								 &err);
+		headers[made] = b->cl->clCreateProgramWithSource(b->context, 1, &text, &part->headers[made].size, &err);
 	}
 	if (err == CL_SUCCESS)
-		err = b->cl->clCompileProgram(program, 1, &b->device, options, n, n ? headers : NULL,
-					      n ? names : NULL, NULL, NULL);
+		err = b->cl->clCompileProgram(program, 1, &b->device, options, n, n ? headers : NULL, n ? names : NULL,
+					      NULL, NULL);
 	for (uint32_t i = 0; headers && i < made; i++)
 		if (headers[i])
 			b->cl->clReleaseProgram(headers[i]);
@@ -118,8 +116,8 @@ static cl_int link_parts(struct job *job, const cl_program *programs, cl_program
 	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
 		if (!options[i] || (i && strcmp(options[i], options[i - 1]) == 0))
 			continue;
-		*out = b->cl->clLinkProgram(b->context, 1, &b->device, options[i], job->parts.nparts, programs,
-					    NULL, NULL, &err);
+		*out = b->cl->clLinkProgram(b->context, 1, &b->device, options[i], job->parts.nparts, programs, NULL,
+					    NULL, &err);
 		if (*out && err == CL_SUCCESS)
 			return CL_SUCCESS;
 		if (*out) {

@@ -21,9 +21,9 @@ struct job {
 	struct builder *builder;
 	struct gpubpf_pool pool;
 	const struct gpubpf_twin_image *pieces;
-	struct gpubpf_cl_parts parts;   /* the parts of all pieces, in order */
+	struct gpubpf_cl_parts parts;         /* the parts of all pieces, in order */
 	struct gpubpf_cl_parts containers[3]; /* decoded containers; gpubpf_cl_build() frees them */
-	char *skip;                     /* [pieces->ntwins]: the twin is left out */
+	char *skip;                           /* [pieces->ntwins]: the twin is left out */
 	char *log;
 	size_t log_size;
 };

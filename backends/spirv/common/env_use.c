@@ -62,7 +62,8 @@ uint64_t gpubpf_env_words(const struct gpubpf_lower_job *job, uint32_t site)
 	uint64_t words = 0, args = 0;
 
 	for (uint32_t p = 0; ctx_captures(desc->site) && p < desc->nprogs; p++)
-		args |= job->unit->progs[desc->progs[p]].facts ? job->unit->progs[desc->progs[p]].facts->ctx_args : UINT64_MAX;
+		args |= job->unit->progs[desc->progs[p]].facts ? job->unit->progs[desc->progs[p]].facts->ctx_args :
+								 UINT64_MAX;
 	for (uint32_t i = 0; i < GPUBPF_CTX_ARGS; i++)
 		if (args >> i & 1 && ctx_argument_word(i, desc->site) != UINT32_MAX)
 			words |= 1ull << ctx_argument_word(i, desc->site);

@@ -7,9 +7,9 @@
 #include "core/lower/lower.h"
 
 struct gpubpf_env_use {
-	uint64_t args;         /* bit i: a program reads ctx->arg[i] */
-	uint64_t params_read;  /* bit i: helper 520 reads parameter i; bit 63: any parameter from 63 on */
-	bool ends_thread;      /* a program at the entry site may request the end of its thread, and is allowed to */
+	uint64_t args;        /* bit i: a program reads ctx->arg[i] */
+	uint64_t params_read; /* bit i: helper 520 reads parameter i; bit 63: any parameter from 63 on */
+	bool ends_thread;     /* a program at the entry site may request the end of its thread, and is allowed to */
 };
 
 /* Add to *use the members that the programs of a site read. site: index in the job; UINT32_MAX adds nothing. */

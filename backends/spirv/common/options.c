@@ -80,8 +80,9 @@ static void write_folder(FILE *out, const char *option, const char *cwd, const c
 
 /* Call write() for each word of the options. Returns the whole output, in the pool; NULL: no memory. */
 static const char *rewrite_words(const char *options, struct gpubpf_pool *pool,
-				 void (*write)(FILE *out, const struct gpubpf_cl_word *w, const struct gpubpf_cl_word *before,
-					       const void *arg), const void *arg)
+				 void (*write)(FILE *out, const struct gpubpf_cl_word *w,
+					       const struct gpubpf_cl_word *before, const void *arg),
+				 const void *arg)
 {
 	struct gpubpf_cl_words words;
 	const char *result = NULL;
@@ -136,7 +137,7 @@ bool gpubpf_cl_has_loose_math(const char *options)
 
 /* OpenCL 3.0 specification, 5.8.7: linker options */
 static const char *const link_words[] = {
-	"-cl-denorms-are-zero", "-cl-no-signed-zeros", "-cl-unsafe-math-optimizations",
+	"-cl-denorms-are-zero", "-cl-no-signed-zeros",   "-cl-unsafe-math-optimizations",
 	"-cl-finite-math-only", "-cl-fast-relaxed-math", "-cl-no-subgroup-ifp",
 };
 

@@ -13,8 +13,8 @@
 #include "core/wire/pool.h"
 
 struct gpubpf_cl_word {
-	const char *text;    /* quotes and backslashes removed */
-	size_t start, end;   /* the word's range in the options, quotes included */
+	const char *text;  /* quotes and backslashes removed */
+	size_t start, end; /* the word's range in the options, quotes included */
 };
 
 struct gpubpf_cl_words {

@@ -21,8 +21,8 @@ static int open_parts(struct wrap_image *p, const struct gpubpf_image *image, st
 	int err;
 
 	if (image->kind == GPUBPF_IMAGE_OPENCL_C) {
-		p->single = (struct gpubpf_cl_part){ GPUBPF_IMAGE_OPENCL_C, image->data, image->size, options,
-						     image->headers, image->nheaders };
+		p->single = (struct gpubpf_cl_part){ GPUBPF_IMAGE_OPENCL_C, image->data,    image->size, options,
+						     image->headers,        image->nheaders };
 		p->parts = (struct gpubpf_cl_parts){ &p->single, 1, options };
 		return 0;
 	}
@@ -76,10 +76,16 @@ static int read_part(struct wrap_image *p, uint32_t i, const struct gpubpf_image
 
 	if (!text || !options)
 		return -ENOMEM;
-	p->source[i] = (struct gpubpf_cl_source){ text, strlen(text), options, image->cwd,
-						  part->headers, part->nheaders,
-						  places & (gpubpf_places_of(GPUBPF_WHERE_INSN) | gpubpf_places_of(GPUBPF_WHERE_FUNCTION)),
-						  NULL, image->built_ns };
+	p->source[i] = (struct gpubpf_cl_source){ text,
+						  strlen(text),
+						  options,
+						  image->cwd,
+						  part->headers,
+						  part->nheaders,
+						  places & (gpubpf_places_of(GPUBPF_WHERE_INSN) |
+							    gpubpf_places_of(GPUBPF_WHERE_FUNCTION)),
+						  NULL,
+						  image->built_ns };
 	err = find_dialect(p, i, image->answer, caps, diag);
 	if (!err)
 		err = gpubpf_cl_read(&p->source[i], caps, &p->pool, &p->unit[i], diag);
@@ -139,14 +145,16 @@ static int add_query(struct wrap_image *p, const struct gpubpf_image *image, con
 		     const struct gpubpf_cl_part *from, struct gpubpf_cl_parts *to)
 {
 	const char *options = gpubpf_cl_search_options(from->options, image->cwd, caps, &p->pool);
-	struct gpubpf_cl_source source = { from->data, strnlen(from->data, from->size), options, image->cwd, from->headers,
-					   from->nheaders };
+	struct gpubpf_cl_source source = { from->data,    strnlen(from->data, from->size),
+					   options,       image->cwd,
+					   from->headers, from->nheaders };
 	struct cl_query q;
 	int err = options ? gpubpf_cl_query(&source, &p->pool, &q) : -ENOMEM;
 
 	if (!err)
-		to->part[to->nparts++] = (struct gpubpf_cl_part){ GPUBPF_IMAGE_OPENCL_C, q.text, strlen(q.text), q.options, q.header,
-								  q.nheaders };
+		to->part[to->nparts++] = (struct gpubpf_cl_part){
+			GPUBPF_IMAGE_OPENCL_C, q.text, strlen(q.text), q.options, q.header, q.nheaders
+		};
 	return err;
 }
 

@@ -11,13 +11,13 @@ struct wrap_image {
 	struct gpubpf_pool pool;
 	struct gpubpf_cl_parts parts;
 	struct gpubpf_cl_part single;
-	bool owned;                     /* wrap_image_finish() frees `parts` */
+	bool owned; /* wrap_image_finish() frees `parts` */
 	struct gpubpf_cl_source *source;
 	struct gpubpf_cl_unit *unit;
-	struct cl_dialect **dialect;    /* dialect of each part; NULL: unknown */
+	struct cl_dialect **dialect; /* dialect of each part; NULL: unknown */
 	/* the dialects of the same parts without wrappers; NULL: derive them from the image's answer */
 	struct cl_dialect *const *known_dialects;
-	bool has_globals;               /* a part has writable program-scope variables */
+	bool has_globals; /* a part has writable program-scope variables */
 };
 
 /* Open an image, with the source's functions if places of instructions are requested (GPUBPF_SITE_BIT). 0, -ENOMEM, or

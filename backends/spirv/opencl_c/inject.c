@@ -21,8 +21,8 @@
 struct draft {
 	const struct gpubpf_lower_job *job;
 	struct wrap_image *p;
-	uint32_t kinds;                 /* GPUBPF_SITE_BIT of the kinds that the job inserts */
-	struct gpubpf_wrap **wraps;     /* [part]: the part's wrappers */
+	uint32_t kinds;             /* GPUBPF_SITE_BIT of the kinds that the job inserts */
+	struct gpubpf_wrap **wraps; /* [part]: the part's wrappers */
 	uint32_t *nwraps;
 	struct gpubpf_twin_image *out;
 };
@@ -59,29 +59,32 @@ static bool hides_value(const struct gpubpf_lower_job *job, const struct cl_plac
 	       gpubpf_env_words(job, at->site) >> (ctx_word_of("mem.value", at->kind) + 1) & 1;
 }
 
-static int check_place(const struct draft *draft, const struct cl_event *e, const struct cl_place *at, struct gpubpf_diag *why)
+static int check_place(const struct draft *draft, const struct cl_event *e, const struct cl_place *at,
+		       struct gpubpf_diag *why)
 {
 	const char *kind = gpubpf_place_kind(at->kind)->name;
 	const struct cl_access *a = &e->access[at->access];
 
 	if (e->unseen)
-		return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "gpu/%s/ cannot probe %s (line %u)", kind, e->unseen,
-				       at->line);
+		return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "gpu/%s/ cannot probe %s (line %u)", kind,
+				       e->unseen, at->line);
 	if (!gpubpf_place_kind(at->kind)->spaces)
 		return 0;
 	if (a->spaces & ~gpubpf_place_kind(at->kind)->spaces)
 		return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC,
 				       "gpu/%s/ cannot determine the memory space of a generic address (line %u); use gpu/mem.all/ or "
-				       "gpu/mem_before.all/", kind, at->line);
+				       "gpu/mem_before.all/",
+				       kind, at->line);
 	if (hides_value(draft->job, at, a))
 		return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC,
-				       "a program of gpu/%s/ reads mem.value, which the source does not name (line %u)", kind,
-				       at->line);
+				       "a program of gpu/%s/ reads mem.value, which the source does not name (line %u)",
+				       kind, at->line);
 	return 0;
 }
 
 /* Find the programs at the calls of a function. */
-static void draft_calls(const struct gpubpf_cl_unit *unit, uint32_t function, struct gpubpf_inserting *at, struct gpubpf_wrap *w)
+static void draft_calls(const struct gpubpf_cl_unit *unit, uint32_t function, struct gpubpf_inserting *at,
+			struct gpubpf_wrap *w)
 {
 	const struct gpubpf_cl_function *f = &unit->function[function];
 	struct cl_call_sites *called = &w->called[function];
@@ -96,7 +99,8 @@ static int draft_function(struct draft *draft, const struct gpubpf_cl_unit *unit
 			  struct gpubpf_inserting *at, struct gpubpf_wrap *w, struct gpubpf_diag *why)
 {
 	const struct gpubpf_cl_function *f = &unit->function[function];
-	struct cl_place *places = gpubpf_pool_alloc(&draft->p->pool, gpubpf_cl_places(f, draft->kinds, NULL), sizeof(*places));
+	struct cl_place *places = gpubpf_pool_alloc(&draft->p->pool, gpubpf_cl_places(f, draft->kinds, NULL),
+						    sizeof(*places));
 	uint32_t n = places ? gpubpf_cl_places(f, draft->kinds, places) : 0;
 	int err = places ? 0 : -ENOMEM;
 
@@ -157,24 +161,29 @@ static int check_copies(const struct gpubpf_cl_unit *unit, const struct gpubpf_w
 		const struct gpubpf_cl_function *f = &unit->function[i];
 
 		if (w->called[i].has_sites && !f->at)
-			return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "cannot insert programs at calls of %.80s: it is %s",
-					       f->name, f->why);
+			return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC,
+					       "cannot insert programs at calls of %.80s: it is %s", f->name, f->why);
 		if (!w->copied[i])
 			continue;
 		if (!f->end)
 			return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC,
-					       "cannot copy %.80s, which contains probed places: it is %s", f->name, f->why);
+					       "cannot copy %.80s, which contains probed places: it is %s", f->name,
+					       f->why);
 		if (!f->params_end && i != w->kernel->function)
 			return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC,
 					       "cannot copy %.80s, which contains probed places: its head comes from a macro, is split "
-					       "by a backslash, or must not be read twice", f->name);
+					       "by a backslash, or must not be read twice",
+					       f->name);
 		if (f->local && i != w->kernel->function)
-			return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "it calls kernel %.80s, which declares __local "
-					       "variables; these cannot be cloned into the twin", f->name);
+			return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC,
+					       "it calls kernel %.80s, which declares __local "
+					       "variables; these cannot be cloned into the twin",
+					       f->name);
 		for (uint32_t e = 0; e < f->nevents; e++)
 			if (f->event[e].form == CLREAD_FUNCTION && f->event[e].unseen &&
 			    (w->copied[f->event[e].function] || w->called[f->event[e].function].has_sites))
-				return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "a call of %.80s, which contains probed "
+				return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC,
+						       "a call of %.80s, which contains probed "
 						       "places, cannot be renamed: %s (line %u)",
 						       unit->function[f->event[e].function].name, f->event[e].unseen,
 						       f->event[e].line);
@@ -210,7 +219,8 @@ static int draft_inside(struct draft *draft, const struct gpubpf_cl_unit *unit, 
 	w->copied[function] = false;
 	if (!err && unit->error)
 		err = gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC,
-				      "clang 22 does not understand all of its program (%s), so places may be missing", unit->error);
+				      "clang 22 does not understand all of its program (%s), so places may be missing",
+				      unit->error);
 	if (!err && wrap_has_loose_math(draft->p))
 		err = gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC,
 				      "it is compiled with relaxed arithmetic (such as -cl-fast-relaxed-math), whose results probes at "
@@ -236,7 +246,8 @@ static int draft_kernel(struct draft *draft, uint32_t part, const struct gpubpf_
 		return 0;
 	if (gpubpf_env_ends_inside(draft->job, kernel->info.name))
 		return refuse(draft, site, "a program ends threads (helper 507) at a place other than the kernel's entry");
-	*w = (struct gpubpf_wrap){ .kernel = kernel, .first_site = site,
+	*w = (struct gpubpf_wrap){ .kernel = kernel,
+				   .first_site = site,
 				   .entry = gpubpf_site_at(&at, GPUBPF_SITE_ENTRY, "", 0),
 				   .exit = gpubpf_site_at(&at, GPUBPF_SITE_EXIT, "", 0),
 				   .begin = gpubpf_site_at(&at, GPUBPF_SITE_BLOCK_BEGIN, "", 0),
@@ -331,7 +342,8 @@ static int write_parts(const struct draft *draft, struct wrap_image *p, const ch
 		struct gpubpf_cl_part *part = &made.part[i];
 
 		*part = p->parts.part[i];
-		part->options = gpubpf_cl_twin_options(p->source[i].options ? p->source[i].options : part->options, cwd, &p->pool);
+		part->options = gpubpf_cl_twin_options(p->source[i].options ? p->source[i].options : part->options, cwd,
+						       &p->pool);
 		if (!part->options)
 			err = -ENOMEM;
 		if (err < 0 || part->kind != GPUBPF_IMAGE_OPENCL_C)

@@ -98,8 +98,7 @@ static int add_places(struct list *l, const struct gpubpf_cl_function *f, struct
 	for (uint32_t kind = 0; kind < GPUBPF_NSITES; kind++)
 		for (uint32_t i = 0; i < n; i++)
 			if (places[i].kind == kind)
-				to->places[to->nplaces++] = make_place(l, f, &places[i],
-								       to->flags & GPUBPF_KINFO_FUNCTION);
+				to->places[to->nplaces++] = make_place(l, f, &places[i], to->flags & GPUBPF_KINFO_FUNCTION);
 	free(places);
 	l->place += to->nplaces;
 	return 0;

@@ -21,8 +21,8 @@
 struct draft {
 	const struct gpubpf_lower_job *job;
 	struct gpubpf_spv_image *p;
-	uint32_t kinds;            /* GPUBPF_SITE_BIT of the kinds that the job inserts */
-	bool *reached;             /* [p->nfunctions]: the current kernel reaches the function through calls */
+	uint32_t kinds; /* GPUBPF_SITE_BIT of the kinds that the job inserts */
+	bool *reached;  /* [p->nfunctions]: the current kernel reaches the function through calls */
 	struct gpubpf_spv_wrap *wraps;
 	uint32_t nwraps;
 	struct gpubpf_twin_image out;
@@ -74,24 +74,26 @@ static int check_access(const struct draft *draft, const struct gpubpf_spv_place
 		return 0;
 	if (!gpubpf_place_kind(at->kind)->spaces) {
 		gpubpf_spv_barrier(m, insn, &barrier, &unseen);
-		return !unseen ? 0 : gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "gpu/%s/ cannot probe %s%s", kind, unseen,
-						     where);
+		return !unseen ? 0 :
+				 gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "gpu/%s/ cannot probe %s%s", kind,
+						 unseen, where);
 	}
 	gpubpf_spv_accesses(m, at->insn, accesses);
 	if (a->unseen && insn->op == SpvOpFunctionCall)
-		return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "gpu/%s/ cannot probe %s, %.80s%s", kind, a->unseen,
-				       gpubpf_spv_linked_name(m, gpubpf_spv_word(m, insn, 3)), where);
+		return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "gpu/%s/ cannot probe %s, %.80s%s", kind,
+				       a->unseen, gpubpf_spv_linked_name(m, gpubpf_spv_word(m, insn, 3)), where);
 	if (a->unseen)
-		return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "gpu/%s/ cannot probe %s (SPIR-V opcode %u)%s",
-				       kind, a->unseen, insn->op, where);
+		return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC,
+				       "gpu/%s/ cannot probe %s (SPIR-V opcode %u)%s", kind, a->unseen, insn->op, where);
 	if (a->spaces & ~gpubpf_place_kind(at->kind)->spaces)
 		return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC,
 				       "gpu/%s/ cannot determine the memory space of a generic address%s; use gpu/mem.all/ or "
-				       "gpu/mem_before.all/", kind, where);
+				       "gpu/mem_before.all/",
+				       kind, where);
 	if (a->hidden && gpubpf_env_words(draft->job, at->site) >> ctx_word_of("mem.value", at->kind) & 3)
 		return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC,
-				       "a program of gpu/%s/ reads mem.value, which SPIR-V opcode %u does not provide%s", kind,
-				       insn->op, where);
+				       "a program of gpu/%s/ reads mem.value, which SPIR-V opcode %u does not provide%s",
+				       kind, insn->op, where);
 	return 0;
 }
 
@@ -132,8 +134,8 @@ static int draft_places(struct draft *draft, uint32_t function, struct gpubpf_in
 	int err = 0;
 
 	for (uint32_t i = 0; i < n && !err; i++) {
-		place[i].site = gpubpf_site_at(at, place[i].kind, f->info.flags & GPUBPF_KINFO_FUNCTION ? f->info.name : "",
-					       place[i].id);
+		place[i].site = gpubpf_site_at(at, place[i].kind,
+					       f->info.flags & GPUBPF_KINFO_FUNCTION ? f->info.name : "", place[i].id);
 		if (place[i].site == UINT32_MAX)
 			continue;
 		if (gpubpf_place_kind(place[i].kind)->where == GPUBPF_WHERE_FUNCTION)
@@ -193,10 +195,12 @@ static int draft_site(struct draft *draft, const struct gpubpf_spv_image *p, uin
 		w++;
 	if (w < draft->wraps + draft->nwraps)
 		return 0;
-	*w = (struct gpubpf_spv_wrap){ .kernel = k, .entry = gpubpf_site_at(&at, GPUBPF_SITE_ENTRY, "", 0),
+	*w = (struct gpubpf_spv_wrap){ .kernel = k,
+				       .entry = gpubpf_site_at(&at, GPUBPF_SITE_ENTRY, "", 0),
 				       .exit = gpubpf_site_at(&at, GPUBPF_SITE_EXIT, "", 0),
 				       .begin = gpubpf_site_at(&at, GPUBPF_SITE_BLOCK_BEGIN, "", 0),
-				       .end = gpubpf_site_at(&at, GPUBPF_SITE_BLOCK_END, "", 0), .site = site };
+				       .end = gpubpf_site_at(&at, GPUBPF_SITE_BLOCK_END, "", 0),
+				       .site = site };
 	gpubpf_diag_init(&why);
 	err = draft_inside(draft, k - p->kernels, &at, w, &why);
 	if (err == -ENOMEM)
@@ -248,7 +252,8 @@ static void append_probes(struct gpubpf_cl_parts *parts, const struct gpubpf_twi
 {
 	struct gpubpf_cl_part clock = { .kind = GPUBPF_IMAGE_SPIRV, .options = "" };
 
-	parts->part[parts->nparts++] = (struct gpubpf_cl_part){ GPUBPF_IMAGE_SPIRV, probe->blob.data, probe->blob.size, "" };
+	parts->part[parts->nparts++] = (struct gpubpf_cl_part){ GPUBPF_IMAGE_SPIRV, probe->blob.data, probe->blob.size,
+								"" };
 	if (!gpubpf_spv_reads_clock(probe->blob.data, probe->blob.size))
 		return;
 	clock.data = gpubpf_spv_clock(&clock.size);
@@ -290,8 +295,7 @@ static int write_pieces(struct draft *draft, struct gpubpf_spv_image *p, const s
 }
 
 int gpubpf_spirv_inject(const struct gpubpf_image *image, const struct gpubpf_lower_job *job,
-			const struct gpubpf_target_opts *opts, struct gpubpf_twin_image *out,
-			struct gpubpf_diag *diag)
+			const struct gpubpf_target_opts *opts, struct gpubpf_twin_image *out, struct gpubpf_diag *diag)
 {
 	struct draft draft = { .job = job };
 	struct gpubpf_spv_image p = { 0 };

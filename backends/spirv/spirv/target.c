@@ -18,11 +18,18 @@ static void init(void)
 }
 
 static const struct gpubpf_llvm_target llvm_target = {
-	.name = "spirv", .features = "", .library = gpubpf_bitcode_spirv, .library_end = gpubpf_bitcode_spirv_end,
-	.kernel_cc = 76 /* SPIR_KERNEL */, .site_cc = 75 /* SPIR_FUNC */, .init = init, .object = true,
+	.name = "spirv",
+	.features = "",
+	.library = gpubpf_bitcode_spirv,
+	.library_end = gpubpf_bitcode_spirv_end,
+	.kernel_cc = 76 /* SPIR_KERNEL */,
+	.site_cc = 75 /* SPIR_FUNC */,
+	.init = init,
+	.object = true,
 	/* Intel's compiler merges two switch cases with the same successor block into one edge, and crashes later */
 	.passes = "function(lower-switch)",
-	.vendor_optimizes = true, .only_byte_widths = true,
+	.vendor_optimizes = true,
+	.only_byte_widths = true,
 };
 
 static int spirv_emit(const struct gpubpf_lower_job *job, const struct gpubpf_target_opts *opts,

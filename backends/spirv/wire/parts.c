@@ -64,8 +64,8 @@ static int read_part(struct gpubpf_reader *r, struct gpubpf_cl_part *p)
 	p->data = gpubpf_get_bytes(r, &p->size);
 	p->options = get_text(r);
 	p->nheaders = gpubpf_get_count(r, 9);
-	if (r->failed || (p->kind != GPUBPF_IMAGE_OPENCL_C && p->kind != GPUBPF_IMAGE_SPIRV &&
-			  p->kind != GPUBPF_IMAGE_OPENCL_BINARY))
+	if (r->failed ||
+	    (p->kind != GPUBPF_IMAGE_OPENCL_C && p->kind != GPUBPF_IMAGE_SPIRV && p->kind != GPUBPF_IMAGE_OPENCL_BINARY))
 		return -EBADMSG;
 	headers = calloc(p->nheaders + 1, sizeof(*headers));
 	if (!headers)

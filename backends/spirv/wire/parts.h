@@ -11,7 +11,7 @@
 #include "core/wire/image.h"
 
 struct gpubpf_cl_part {
-	enum gpubpf_image_kind kind;         /* OPENCL_C, SPIRV or OPENCL_BINARY */
+	enum gpubpf_image_kind kind; /* OPENCL_C, SPIRV or OPENCL_BINARY */
 	const void *data;
 	size_t size;
 	const char *options;                 /* of clCompileProgram */
@@ -22,7 +22,7 @@ struct gpubpf_cl_part {
 struct gpubpf_cl_parts {
 	struct gpubpf_cl_part *part;
 	uint32_t nparts;
-	const char *link_options;            /* of clLinkProgram, "" if none */
+	const char *link_options; /* of clLinkProgram, "" if none */
 };
 
 /* Encode the parts as an image; *out is malloc'd. 0 or -ENOMEM. */

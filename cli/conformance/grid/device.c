@@ -16,7 +16,7 @@
 #define GROUP 16
 
 struct runner {
-	struct isolate isolate;      /* must be the first member: the code casts between both structs */
+	struct isolate isolate; /* must be the first member: the code casts between both structs */
 	const struct suite_run *run;
 	const struct conformance_opts *opts;
 	const uint32_t *cases;
@@ -67,9 +67,14 @@ static int load_module(struct batch *b)
 	uint32_t order[unit->nprogs], at = 0;
 	struct gpubpf_site_desc sites[GROUP];
 	struct gpubpf_lower_job job = {
-		.unit = unit, .layouts = b->grid.layout.maps, .layout_hash = b->grid.layout.hash, .sites = sites,
-		.nsites = b->grid.n, .print_ring = b->grid.layout.print_ring,
-		.print_layout = b->grid.layout.prints, .caps = d->ops->caps(d->device),
+		.unit = unit,
+		.layouts = b->grid.layout.maps,
+		.layout_hash = b->grid.layout.hash,
+		.sites = sites,
+		.nsites = b->grid.n,
+		.print_ring = b->grid.layout.print_ring,
+		.print_layout = b->grid.layout.prints,
+		.caps = d->ops->caps(d->device),
 	};
 	struct gpubpf_blob blob;
 	int err;
@@ -170,7 +175,10 @@ static void run_group(struct runner *r, uint32_t begin, uint32_t end)
 	if (!err)
 		err = run_batch(&b, begin);
 	if (err < 0) {
-		snprintf(text, sizeof(text), "%.390s", b.diag.code ? b.diag.what : b.why.text[0] ? b.why.text : strerror(-err));
+		snprintf(text, sizeof(text), "%.390s",
+			 b.diag.code   ? b.diag.what :
+			 b.why.text[0] ? b.why.text :
+					 strerror(-err));
 		isolate_split(&r->isolate, text);
 	}
 	if (b.module)
@@ -207,8 +215,15 @@ void grid_run_device(const struct suite_run *run, struct suite_device *device, c
 		     const struct conformance_opts *opts)
 {
 	struct runner r = {
-		.isolate = { .n = n, .group = GROUP, .weight = UINT32_MAX, .work = work, .progress = opts->progress, .arg = opts->arg },
-		.run = run, .opts = opts, .cases = cases,
+		.isolate = { .n = n,
+			     .group = GROUP,
+			     .weight = UINT32_MAX,
+			     .work = work,
+			     .progress = opts->progress,
+			     .arg = opts->arg },
+		.run = run,
+		.opts = opts,
+		.cases = cases,
 	};
 
 	if (isolate_init(&r.isolate) < 0)
@@ -222,7 +237,8 @@ void grid_run_device(const struct suite_run *run, struct suite_device *device, c
 		const struct isolate_item *item = &r.isolate.items[i];
 
 		result->state = item->value;
-		snprintf(result->expected, sizeof(result->expected), "%s", item->expected[0] ? item->expected : "its programs run");
+		snprintf(result->expected, sizeof(result->expected), "%s",
+			 item->expected[0] ? item->expected : "its programs run");
 		snprintf(result->got, sizeof(result->got), "%s", item->error);
 	}
 	isolate_finish(&r.isolate);

@@ -27,7 +27,9 @@ void grid_places(const struct gpubpf_unit *unit, const uint32_t *map_use, enum g
 	for (uint32_t i = 0; i < unit->nmaps; i++) {
 		bool may = where && !unit->maps[i].prototype && !gpubpf_placement_conflict(&unit->maps[i], use[i]);
 
-		places[i] = !may ? 0 : GPUBPF_LAYOUT_PLACED_IN(where) | (gpubpf_placement_live(where, caps) ? GPUBPF_LAYOUT_LIVE : 0);
+		places[i] = !may ? 0 :
+				   GPUBPF_LAYOUT_PLACED_IN(where) |
+					    (gpubpf_placement_live(where, caps) ? GPUBPF_LAYOUT_LIVE : 0);
 	}
 }
 

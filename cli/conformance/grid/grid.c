@@ -59,8 +59,12 @@ int grid_load(struct grid *g, const struct suite *suite, const uint32_t *cases, 
 
 int grid_layout(struct grid *g, uint32_t replicas, const uint32_t *places, struct gpubpf_diag *diag)
 {
-	struct gpubpf_layout_opts opts = { .replicas = replicas, .threads = THREADS, .print_bytes = PRINT_BYTES,
-					   .ring_bytes = RING_BYTES, .map_use = g->map_use, .places = places };
+	struct gpubpf_layout_opts opts = { .replicas = replicas,
+					   .threads = THREADS,
+					   .print_bytes = PRINT_BYTES,
+					   .ring_bytes = RING_BYTES,
+					   .map_use = g->map_use,
+					   .places = places };
 
 	return gpubpf_layout_compute(&g->loaded->unit, &opts, &g->layout, diag);
 }
@@ -129,8 +133,10 @@ void grid_launch_of(const struct suite_case *c, const struct gpubpf_device_caps 
 	*launch = (struct grid_launch){ 3, { 1, 1, 1 }, { 1, 1, 1 }, 1 };
 	text = grid_line(c, "launch", &at, buf, sizeof(buf));
 	for (int d = 0; text && d < 3; d++)
-		launch->grid[d] = parse_size(&text, caps->max_blocks[d] && caps->max_blocks[d] < MAX_BLOCKS ? caps->max_blocks[d] : MAX_BLOCKS,
-					  caps->warp_size);
+		launch->grid[d] = parse_size(&text,
+					     caps->max_blocks[d] && caps->max_blocks[d] < MAX_BLOCKS ? caps->max_blocks[d] :
+												       MAX_BLOCKS,
+					     caps->warp_size);
 	for (int d = 0; text && d < 3; d++)
 		launch->block[d] = parse_size(&text, caps->max_threads_per_block, caps->warp_size);
 	text = grid_line(c, "launches", &(const char *){ NULL }, buf, sizeof(buf));

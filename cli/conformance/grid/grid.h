@@ -23,7 +23,7 @@ struct grid_launch {
 /* cases that are loaded together: object i of the unit is that of cases[i] */
 struct grid {
 	const struct suite *suite;
-	const uint32_t *cases;   /* [n] indices in the suite */
+	const uint32_t *cases; /* [n] indices in the suite */
 	uint32_t n;
 	struct gpubpf_loaded *loaded;
 	uint32_t *map_use;
@@ -52,7 +52,8 @@ bool grid_runs_alone(const struct suite_case *c);
 const char *grid_line(const struct suite_case *c, const char *word, const char **at, char *buf, size_t size);
 
 /* judge.c: compares the maps of case i after its launch with its expectations. */
-void grid_judge(const struct grid *g, uint32_t i, const struct gpubpf_device_caps *caps, void *arena, struct suite_result *r);
+void grid_judge(const struct grid *g, uint32_t i, const struct gpubpf_device_caps *caps, void *arena,
+		struct suite_result *r);
 
 /* Does a refusal match `want`: a rule's name in core/model/errors.def, a blank, and a part of the message? */
 bool grid_is_rule(const char *want, const char *rule, const char *what);

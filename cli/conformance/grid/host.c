@@ -34,8 +34,12 @@ static int run_thread(struct grid *g, struct gpubpf_ctx *ctx, uint64_t pid_tgid,
 	int err = 0;
 
 	for (uint32_t i = 0; !err && !result.ended_thread && i < unit->nprogs; i++) {
-		struct gpubpf_interp_job job = { .unit = unit, .prog = &unit->progs[i], .ctx = ctx, .arena = arena,
-						 .layout = &g->layout, .pid_tgid = pid_tgid };
+		struct gpubpf_interp_job job = { .unit = unit,
+						 .prog = &unit->progs[i],
+						 .ctx = ctx,
+						 .arena = arena,
+						 .layout = &g->layout,
+						 .pid_tgid = pid_tgid };
 
 		if (!unit->progs[i].pattern[0])
 			continue;
@@ -46,8 +50,11 @@ static int run_thread(struct grid *g, struct gpubpf_ctx *ctx, uint64_t pid_tgid,
 
 static int run_launch(struct grid *g, const struct grid_launch *l, uint32_t nth, void *arena, struct gpubpf_diag *diag)
 {
-	struct gpubpf_ctx ctx = { .launch = GRID_LAUNCH + nth, .kernel = GRID_KERNEL_ID, .site = GPUBPF_SITE_ENTRY,
-				  .work_dim = l->dim, .kernel_name = GRID_KERNEL };
+	struct gpubpf_ctx ctx = { .launch = GRID_LAUNCH + nth,
+				  .kernel = GRID_KERNEL_ID,
+				  .site = GPUBPF_SITE_ENTRY,
+				  .work_dim = l->dim,
+				  .kernel_name = GRID_KERNEL };
 	uint64_t blocks = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
 	uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
 	int err = 0;
@@ -64,8 +71,8 @@ static int run_launch(struct grid *g, const struct grid_launch *l, uint32_t nth,
 	return err;
 }
 
-static int run_case(const struct suite_run *run, const struct suite_device *host, uint32_t index, struct suite_result *r,
-		    struct gpubpf_diag *diag)
+static int run_case(const struct suite_run *run, const struct suite_device *host, uint32_t index,
+		    struct suite_result *r, struct gpubpf_diag *diag)
 {
 	struct grid_launch launch;
 	void *arena = MAP_FAILED;
@@ -77,7 +84,8 @@ static int run_case(const struct suite_run *run, const struct suite_device *host
 		err = grid_layout(&g, 1, NULL, diag);
 	if (!err) {
 		arena = mmap(NULL, g.layout.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		err = arena == MAP_FAILED ? gpubpf_diag_set(diag, GPUBPF_E_NO_MEMORY, GPUBPF_NOPC, "no memory for maps") : 0;
+		err = arena == MAP_FAILED ? gpubpf_diag_set(diag, GPUBPF_E_NO_MEMORY, GPUBPF_NOPC, "no memory for maps") :
+					    0;
 	}
 	if (!err) {
 		gpubpf_arena_init(arena, &g.loaded->unit, &g.layout);

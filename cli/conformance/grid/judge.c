@@ -6,9 +6,9 @@
 #include "verdict.h"
 
 struct arena_judging {
-	struct judging j;        /* must be the first member: the code casts between both structs */
+	struct judging j; /* must be the first member: the code casts between both structs */
 	const struct grid *g;
-	uint32_t i;              /* index of the case in the group, and of its object in the unit */
+	uint32_t i; /* index of the case in the group, and of its object in the unit */
 	void *arena;
 };
 
@@ -82,8 +82,8 @@ static int take_print(void *arg, uint32_t copy, const void *data, uint32_t size)
 	struct gpubpf_print print;
 
 	(void)copy;
-	if (gpubpf_print_decode(c->arena, unit, &c->in->g->layout, data, size, &print) < 0 || print.prog >= unit->nprogs ||
-	    (uint32_t)unit->progs[print.prog].object != c->in->i)
+	if (gpubpf_print_decode(c->arena, unit, &c->in->g->layout, data, size, &print) < 0 ||
+	    print.prog >= unit->nprogs || (uint32_t)unit->progs[print.prog].object != c->in->i)
 		return 0;
 	if (!strcmp(print.text, c->text))
 		c->n++;
@@ -112,7 +112,8 @@ static uint64_t prints(const struct judging *j, const char *text, char *other, s
 	return c.n;
 }
 
-void grid_judge(const struct grid *g, uint32_t i, const struct gpubpf_device_caps *caps, void *arena, struct suite_result *r)
+void grid_judge(const struct grid *g, uint32_t i, const struct gpubpf_device_caps *caps, void *arena,
+		struct suite_result *r)
 {
 	static const struct judge_ops left = { find, btf, walk, records, drops, prints };
 	const struct suite_case *c = &g->suite->cases[g->cases[i]];

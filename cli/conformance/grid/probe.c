@@ -16,7 +16,7 @@
 #include "verdict.h"
 
 struct probed {
-	struct judging j;        /* must be the first member: the code casts between both structs */
+	struct judging j; /* must be the first member: the code casts between both structs */
 	struct gpubpf_session *s;
 	struct counted {
 		const struct gpubpf_map *map;
@@ -168,9 +168,15 @@ static void run_form(const struct application *app, uint32_t index, struct suite
 	char name[64], text[400];
 	const char *why;
 	struct gpubpf_session_opts opts = {
-		.sz = sizeof(opts), .runtime_dir = run->runtime_dir, .backend = app->device->caps.backend, .ctx = &p, .event = on_event,
-		.print = on_print, .route = run->route ? run->route->name : NULL,
-		.no_attach = !grid_workload(c, name, sizeof(name)), .wait_ms = APPLICATION_WAIT_MS,
+		.sz = sizeof(opts),
+		.runtime_dir = run->runtime_dir,
+		.backend = app->device->caps.backend,
+		.ctx = &p,
+		.event = on_event,
+		.print = on_print,
+		.route = run->route ? run->route->name : NULL,
+		.no_attach = !grid_workload(c, name, sizeof(name)),
+		.wait_ms = APPLICATION_WAIT_MS,
 	};
 
 	p.s = gpubpf_session__new(&opts);
@@ -184,8 +190,8 @@ static void run_form(const struct application *app, uint32_t index, struct suite
 }
 
 /* Does a target that accepts kernels in this form support the place "gpu/NAME"? */
-static bool supports_place(const struct suite_run *run, const struct gpubpf_device_caps *caps, const struct application_form *form,
-			const char *place, char why[GPUBPF_REFUSAL_SIZE])
+static bool supports_place(const struct suite_run *run, const struct gpubpf_device_caps *caps,
+			   const struct application_form *form, const char *place, char why[GPUBPF_REFUSAL_SIZE])
 {
 	const struct gpubpf_target_info *t = NULL;
 	uint32_t site = GPUBPF_SITE_ENTRY;
@@ -203,15 +209,19 @@ static bool supports_place(const struct suite_run *run, const struct gpubpf_devi
  * Does the device, with kernels in this form, provide one requirement of a case: ALLOCATIONS, SM_ID, names, masks,
  * lines, constants, or gpu/PLACE?
  */
-static bool provides(const struct suite_run *run, const struct gpubpf_device_caps *caps, const struct application_form *form, const char *what,
-		char why[GPUBPF_REFUSAL_SIZE])
+static bool provides(const struct suite_run *run, const struct gpubpf_device_caps *caps,
+		     const struct application_form *form, const char *what, char why[GPUBPF_REFUSAL_SIZE])
 {
 	const struct {
 		const char *name;
 		bool provides;
 	} known[] = {
-		{ "names", form->names }, { "masks", form->masks }, { "lines", form->lines }, { "constants", form->constants },
-		{ "ALLOCATIONS", caps->bits & GPUBPF_CAP_ALLOCATIONS }, { "SM_ID", caps->bits & GPUBPF_CAP_SM_ID },
+		{ "names", form->names },
+		{ "masks", form->masks },
+		{ "lines", form->lines },
+		{ "constants", form->constants },
+		{ "ALLOCATIONS", caps->bits & GPUBPF_CAP_ALLOCATIONS },
+		{ "SM_ID", caps->bits & GPUBPF_CAP_SM_ID },
 	};
 
 	if (!strncmp(what, "gpu/", 4))
@@ -224,8 +234,9 @@ static bool provides(const struct suite_run *run, const struct gpubpf_device_cap
 }
 
 /* Is a requirement of the case not provided? Such a case is skipped. */
-static bool lacks_requirement(const struct suite_run *run, const struct suite_case *c, const struct gpubpf_device_caps *caps,
-		  const struct application_form *form, char why[GPUBPF_REFUSAL_SIZE])
+static bool lacks_requirement(const struct suite_run *run, const struct suite_case *c,
+			      const struct gpubpf_device_caps *caps, const struct application_form *form,
+			      char why[GPUBPF_REFUSAL_SIZE])
 {
 	const char *at = NULL, *what;
 	char line[64];
@@ -244,8 +255,8 @@ static bool lacks_requirement(const struct suite_run *run, const struct suite_ca
 static void run_sizes(struct application *app, uint32_t index, struct suite_result *r)
 {
 	char line[8], text[sizeof(r->got)];
-	bool has_sizes = app->kind == GPUBPF_IMAGE_OPENCL_C &&
-		    grid_line(&app->run->suite.cases[index], "sub-groups", &(const char *){ NULL }, line, sizeof(line));
+	bool has_sizes = app->kind == GPUBPF_IMAGE_OPENCL_C && grid_line(&app->run->suite.cases[index], "sub-groups",
+									 &(const char *){ NULL }, line, sizeof(line));
 	uint32_t left = has_sizes ? app->device->caps.sub_groups : 0;
 
 	do {

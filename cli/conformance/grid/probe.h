@@ -13,6 +13,7 @@ void probe_run(const struct suite_run *run, const struct suite_device *device, u
  * cli/conformance/raw/probe_raw.c: runs the cases that have no error. They are programs of one thread, many in one
  * session. Afterwards each case has r0 or an error.
  */
-void probe_raw_run(const struct suite_run *run, const struct suite_device *device, struct conformance_case *cases, size_t n);
+void probe_raw_run(const struct suite_run *run, const struct suite_device *device, struct conformance_case *cases,
+		   size_t n);
 
 #endif

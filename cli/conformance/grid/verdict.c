@@ -183,12 +183,8 @@ static const struct {
 	const char *word;
 	bool (*judge)(const struct judging *j, const char *want);
 } lines[] = {
-	{ "checks", judge_checks },
-	{ "map", judge_map },
-	{ "entries", judge_entries },
-	{ "records", judge_records },
-	{ "drops", judge_drops },
-	{ "accounted", judge_accounted },
+	{ "checks", judge_checks },   { "map", judge_map },     { "entries", judge_entries },
+	{ "records", judge_records }, { "drops", judge_drops }, { "accounted", judge_accounted },
 	{ "print", judge_print },
 };
 

@@ -25,7 +25,7 @@ struct judging {
 	const struct suite_case *c;
 	struct suite_result *r;
 	const struct judge_ops *left;
-	uint64_t threads;        /* number of threads of the launch, which THREADS in a line stands for */
+	uint64_t threads; /* number of threads of the launch, which THREADS in a line stands for */
 };
 
 void suite_judge(struct judging *j);

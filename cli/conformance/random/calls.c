@@ -108,7 +108,8 @@ void random_helper(struct gen *g)
 	static const int32_t uniform[] = { 14, 512, 511, 506, 521, 522 }, device_specific[] = { 7, 8, 509, 510 };
 
 	switch (random_pick(g, 5)) {
-	case 0: case 1:
+	case 0:
+	case 1:
 		random_call(g, uniform[random_pick(g, 6)]);
 		random_set_registers(g);
 		break;

@@ -15,11 +15,11 @@
 #include "random.h"
 
 struct item {
-	uint64_t key;            /* first 8 bytes of an entry's key; for other items, their number in order */
-	uint64_t more;           /* the key's bytes after the first 8 */
-	uint32_t copy;           /* number of the copy that contains the entry's value */
+	uint64_t key;  /* first 8 bytes of an entry's key; for other items, their number in order */
+	uint64_t more; /* the key's bytes after the first 8 */
+	uint32_t copy; /* number of the copy that contains the entry's value */
 	uint32_t size;
-	uint8_t bytes[256];      /* the value, padded with 0 */
+	uint8_t bytes[256]; /* the value, padded with 0 */
 };
 
 /* the items of one map in one arena, as a reader sees them */
@@ -28,7 +28,7 @@ struct listing {
 	struct gpubpf_map_view view;
 	struct item *items;
 	uint32_t n, room;
-	bool bad;                /* out of memory, or the ring's control words are invalid */
+	bool bad; /* out of memory, or the ring's control words are invalid */
 };
 
 static void append(struct listing *l, uint64_t key, uint64_t more, uint32_t copy, const void *bytes, uint32_t size)
@@ -101,8 +101,10 @@ static int list_print(void *arg, uint32_t copy, const void *data, uint32_t size)
 		l->bad = true;
 		return 0;
 	}
-	n = snprintf(text, sizeof(text), "%" PRIx64 " %" PRIx64 " %u %" PRIu64 ",%" PRIu64 ",%" PRIu64 " %" PRIu64 ",%" PRIu64
-		     ",%" PRIu64 " %s", p.kernel, p.launch, p.prog, p.block[0], p.block[1], p.block[2], p.thread[0], p.thread[1],
+	n = snprintf(text, sizeof(text),
+		     "%" PRIx64 " %" PRIx64 " %u %" PRIu64 ",%" PRIu64 ",%" PRIu64 " %" PRIu64 ",%" PRIu64 ",%" PRIu64
+		     " %s",
+		     p.kernel, p.launch, p.prog, p.block[0], p.block[1], p.block[2], p.thread[0], p.thread[1],
 		     p.thread[2], p.text);
 	append(l, l->n, 0, 0, text, n < (int)sizeof(text) ? (uint32_t)n : (uint32_t)sizeof(text) - 1);
 	return 0;
@@ -129,14 +131,16 @@ static void list(struct listing *l)
 /* Return the word for an item of this map, for messages. */
 static const char *item_noun(const struct gpubpf_map_view *view)
 {
-	return !view->map ? "print" : view->layout->flags & GPUBPF_LAYOUT_RING ? "record" :
-	       view->map->key_size ? "key" : "value";
+	return !view->map                               ? "print" :
+	       view->layout->flags & GPUBPF_LAYOUT_RING ? "record" :
+	       view->map->key_size                      ? "key" :
+							  "value";
 }
 
 struct comparison {
 	struct listing host, device;
-	const char *name;        /* name of the compared map */
-	bool all;                /* also compare words that readers do not see */
+	const char *name; /* name of the compared map */
+	bool all;         /* also compare words that readers do not see */
 	char *what;
 	size_t size;
 };
@@ -151,7 +155,8 @@ static uint64_t word_at(const struct item *item, uint32_t at)
 
 static void describe_key(const struct comparison *b, const struct item *item, bool of_host)
 {
-	snprintf(b->what, b->size, "map %s has key %" PRIu64 " only on the %s", b->name, item->key, of_host ? "interpreter" : "device");
+	snprintf(b->what, b->size, "map %s has key %" PRIu64 " only on the %s", b->name, item->key,
+		 of_host ? "interpreter" : "device");
 }
 
 /* Describe how two items differ. */
@@ -166,15 +171,16 @@ static void describe_items(const struct comparison *b, const struct item *x, con
 	if (x->copy)
 		snprintf(copy, sizeof(copy), ", copy %u", x->copy);
 	if (!b->host.view.map)
-		snprintf(b->what, b->size, "print %" PRIu64 " is '%.100s', not '%.100s'", x->key, (const char *)y->bytes,
-			 (const char *)x->bytes);
+		snprintf(b->what, b->size, "print %" PRIu64 " is '%.100s', not '%.100s'", x->key,
+			 (const char *)y->bytes, (const char *)x->bytes);
 	else if (x->key != y->key || x->more != y->more)
 		describe_key(b, by_key(x, y) < 0 ? x : y, by_key(x, y) < 0);
 	else if (x->size != y->size)
-		snprintf(b->what, b->size, "map %s, %s %" PRIu64 ": %u bytes, not %u", b->name, of, x->key, y->size, x->size);
+		snprintf(b->what, b->size, "map %s, %s %" PRIu64 ": %u bytes, not %u", b->name, of, x->key, y->size,
+			 x->size);
 	else
-		snprintf(b->what, b->size, "map %s, %s %" PRIu64 "%s, byte %u: 0x%" PRIx64 ", not 0x%" PRIx64, b->name, of, x->key, copy, at,
-			 word_at(y, at), word_at(x, at));
+		snprintf(b->what, b->size, "map %s, %s %" PRIu64 "%s, byte %u: 0x%" PRIx64 ", not 0x%" PRIx64, b->name,
+			 of, x->key, copy, at, word_at(y, at), word_at(x, at));
 }
 
 static bool items_differ(const struct comparison *b)
@@ -192,8 +198,8 @@ static bool items_differ(const struct comparison *b)
 	if (longer->view.map && longer->view.map->key_size)
 		describe_key(b, &longer->items[n], longer == &b->host);
 	else
-		snprintf(b->what, b->size, "map %s: %u %ss for readers, not %u", b->name, b->device.n, item_noun(&b->host.view),
-			 b->host.n);
+		snprintf(b->what, b->size, "map %s: %u %ss for readers, not %u", b->name, b->device.n,
+			 item_noun(&b->host.view), b->host.n);
 	return true;
 }
 
@@ -212,7 +218,8 @@ static bool internals_differ(const struct comparison *b)
 		return false;
 	for (uint64_t i = 0; i < l->size; i++)
 		if (x[l->ctl + i] != y[l->ctl + i]) {
-			snprintf(b->what, b->size, "map %s keeps other words beside the same values, from byte %" PRIu64 " of %" PRIu64 " on",
+			snprintf(b->what, b->size,
+				 "map %s keeps other words beside the same values, from byte %" PRIu64 " of %" PRIu64 " on",
 				 b->name, i, l->size);
 			return true;
 		}
@@ -240,7 +247,8 @@ static bool map_differs(struct comparison *b)
 	list(&b->device);
 	differs = b->host.bad || b->device.bad;
 	if (differs)
-		snprintf(b->what, b->size, "map %s cannot be read %s", b->name, b->host.bad ? "on the interpreter" : "on the device");
+		snprintf(b->what, b->size, "map %s cannot be read %s", b->name,
+			 b->host.bad ? "on the interpreter" : "on the device");
 	differs = differs || items_differ(b) || (b->all && internals_differ(b));
 	free(b->host.items);
 	free(b->device.items);
@@ -253,8 +261,12 @@ bool random_differs(const struct random_group *g, void *host, void *device, bool
 		const struct gpubpf_map *map = m < GEN_NMAPS ? &g->maps[m] : NULL;
 		const struct gpubpf_map_layout *l = map ? &g->layout.maps[m] : &g->layout.prints;
 		struct comparison b = {
-			.host = { .group = g, .view = { host, map, l } }, .device = { .group = g, .view = { device, map, l } },
-			.name = map ? map->name : "of prints", .all = all, .what = what, .size = size,
+			.host = { .group = g, .view = { host, map, l } },
+			.device = { .group = g, .view = { device, map, l } },
+			.name = map ? map->name : "of prints",
+			.all = all,
+			.what = what,
+			.size = size,
 		};
 
 		if (!(map && map->prototype) && map_differs(&b))

@@ -13,7 +13,7 @@ struct batch {
 	const struct conformance_device *d;
 	struct random_group group;
 	bool unoptimised;
-	void *host, *device;     /* the arenas of the interpreter and of the device */
+	void *host, *device; /* the arenas of the interpreter and of the device */
 	uint64_t address;
 	struct gpubpf_device_module *module;
 	struct gpubpf_device_kernel *kernel;
@@ -31,9 +31,15 @@ static int load_module(struct batch *b)
 	struct gpubpf_site_desc sites[RANDOM_GROUP];
 	uint32_t order[RANDOM_GROUP];
 	struct gpubpf_lower_job job = {
-		.unit = &g->unit, .layouts = g->layout.maps, .layout_hash = g->layout.hash, .sites = sites, .nsites = g->n,
-		.print_ring = g->layout.print_ring, .print_layout = g->layout.prints,
-		.caps = b->d->ops->caps(b->d->device), .run_off = g->layout.size,
+		.unit = &g->unit,
+		.layouts = g->layout.maps,
+		.layout_hash = g->layout.hash,
+		.sites = sites,
+		.nsites = g->n,
+		.print_ring = g->layout.print_ring,
+		.print_layout = g->layout.prints,
+		.caps = b->d->ops->caps(b->d->device),
+		.run_off = g->layout.size,
 	};
 	bool as_it_is = b->unoptimised && job.caps->bits & GPUBPF_CAP_X86 && b->d->target->output == GPUBPF_IMAGE_SPIRV;
 	struct gpubpf_blob blob;
@@ -42,14 +48,18 @@ static int load_module(struct batch *b)
 	for (uint32_t i = 0; i < g->n; i++) {
 		order[i] = i;
 		sites[i] = (struct gpubpf_site_desc){
-			.site = GPUBPF_SITE_ENTRY, .kernel = "random", .kernel_id = 7, .progs = &order[i], .nprogs = 1,
+			.site = GPUBPF_SITE_ENTRY,
+			.kernel = "random",
+			.kernel_id = 7,
+			.progs = &order[i],
+			.nprogs = 1,
 		};
 	}
 	err = conformance_lower(b->d->target, &job, true, &blob, &b->diag);
 	if (err < 0)
 		return err;
 	err = b->d->ops->module_load(b->d->device, b->d->target->output, blob.data, blob.size,
-				      as_it_is ? "-cl-opt-disable" : "", &b->module, b->why);
+				     as_it_is ? "-cl-opt-disable" : "", &b->module, b->why);
 	free(blob.data);
 	return err ? err : b->d->ops->kernel_get(b->module, "gpubpf_run", &b->kernel, b->why);
 }
@@ -70,7 +80,12 @@ static int run_device(struct batch *b, uint32_t i, uint64_t *r0)
 	const void *args[] = { &b->address, &b->group.launch[i], &pid_tgid, &i };
 	const size_t sizes[] = { 8, 8, 8, 4 };
 	struct gpubpf_device_launch launch = {
-		.dim = 3, .grid = { 1, 1, 1 }, .block = { 1, 1, 1 }, .args = args, .arg_sizes = sizes, .nargs = 4,
+		.dim = 3,
+		.grid = { 1, 1, 1 },
+		.block = { 1, 1, 1 },
+		.args = args,
+		.arg_sizes = sizes,
+		.nargs = 4,
 	};
 	int err = ops->arena_push(b->d->device, 0, b->device, b->group.size);
 	if (!err)
@@ -133,8 +148,9 @@ int random_run_group(const struct conformance_device *d, const struct random_pro
 	b = calloc(1, sizeof(*b));
 	if (!b)
 		return -ENOMEM;
-	*b = (struct batch){ .d = d, .host = MAP_FAILED, .device = MAP_FAILED, .why = why,
-			     .unoptimised = programs[0]->unoptimised };
+	*b = (struct batch){
+		.d = d, .host = MAP_FAILED, .device = MAP_FAILED, .why = why, .unoptimised = programs[0]->unoptimised
+	};
 	gpubpf_diag_init(&b->diag);
 	err = random_group_init(&b->group, programs, n, &b->diag);
 	if (!err)

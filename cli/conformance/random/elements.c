@@ -9,10 +9,10 @@ enum { LOOKUP = 1, UPDATE = 2, DELETE = 3, TAIL_CALL = 12, PUSH = 87, POP = 88, 
 /* Maps with keys; the first ones are those that the Linux kernel has too. */
 static const struct keyed {
 	uint32_t map;
-	uint32_t mask;           /* bits that a key for look-ups may have; some of these keys do not exist */
-	int bytes;               /* size of a value in bytes */
-	bool constant;           /* programs must not update whole values */
-	bool array;              /* elements cannot be deleted */
+	uint32_t mask; /* bits that a key for look-ups may have; some of these keys do not exist */
+	int bytes;     /* size of a value in bytes */
+	bool constant; /* programs must not update whole values */
+	bool array;    /* elements cannot be deleted */
 } keyed[] = {
 	{ GEN_ARRAY, GEN_KEYS - 1, GEN_VALUE, .array = true },
 	{ GEN_HASH, GEN_KEYS - 1, GEN_VALUE },
@@ -104,7 +104,8 @@ void random_queue(struct gen *g)
  */
 static void pass_to_helper(struct gen *g)
 {
-	static void (*const all[])(struct gen *g) = { random_update, random_update, random_queue, random_output, random_text, random_helper, random_unknown };
+	static void (*const all[])(struct gen *g) = { random_update, random_update, random_queue,  random_output,
+						      random_text,   random_helper, random_unknown };
 
 	all[random_pick(g, g->kind == GEN_KERNEL ? 3 : g->in_callee ? 2 : 7)](g);
 }

@@ -26,7 +26,8 @@ int32_t random_interesting(struct gen *g)
 {
 	static const int32_t values[] = { 0, 1, -1, 2, 7, 31, 32, 63, 64, 255, 256, 0x7fff, INT32_MAX, INT32_MIN };
 
-	return random_pick(g, 3) ? values[random_pick(g, sizeof(values) / sizeof(values[0]))] : (int32_t)gen_random(g->rng);
+	return random_pick(g, 3) ? values[random_pick(g, sizeof(values) / sizeof(values[0]))] :
+				   (int32_t)gen_random(g->rng);
 }
 
 int random_number_reg(struct gen *g)

@@ -76,8 +76,8 @@ typedef void statement_fn(struct gen *g);
 
 /* Statements without helper calls. Programs of kind GEN_PLAIN use only these, and sub-programs only the first ones. */
 static statement_fn *const plain_statements[] = {
-	random_alu, random_alu, random_alu, random_on_stack, random_on_stack, branch,
-	random_global_data, loop_or_context, call_local,
+	random_alu, random_alu,         random_alu,      random_on_stack, random_on_stack,
+	branch,     random_global_data, loop_or_context, call_local,
 };
 
 /*
@@ -85,18 +85,24 @@ static statement_fn *const plain_statements[] = {
  * of the others.
  */
 static statement_fn *const call_statements[] = {
-	random_lookup, random_lookup, random_lookup, random_count, random_update, random_update, random_queue,
-	random_queue, random_nested, random_tail_call,
-	random_nested, random_output, random_record, random_helper, random_text, random_repeat, random_each, random_query, random_unknown,
+	random_lookup, random_lookup, random_lookup,    random_count,  random_update,  random_update, random_queue,
+	random_queue,  random_nested, random_tail_call, random_nested, random_output,  random_record, random_helper,
+	random_text,   random_repeat, random_each,      random_query,  random_unknown,
 };
 enum {
-	NPLAIN = sizeof(plain_statements) / sizeof(plain_statements[0]), PLAIN_IN_CALLEE = 6,
-	CALLS_MADE = sizeof(call_statements) / sizeof(call_statements[0]), CALLS_IN_CALLEE = 7, CALLS_OF_KERNEL = 10,
+	NPLAIN = sizeof(plain_statements) / sizeof(plain_statements[0]),
+	PLAIN_IN_CALLEE = 6,
+	CALLS_MADE = sizeof(call_statements) / sizeof(call_statements[0]),
+	CALLS_IN_CALLEE = 7,
+	CALLS_OF_KERNEL = 10,
 };
 
 static uint32_t calls_of(const struct gen *g)
 {
-	return g->kind == GEN_PLAIN ? 0 : g->in_callee ? CALLS_IN_CALLEE : g->kind == GEN_KERNEL ? CALLS_OF_KERNEL : CALLS_MADE;
+	return g->kind == GEN_PLAIN  ? 0 :
+	       g->in_callee          ? CALLS_IN_CALLEE :
+	       g->kind == GEN_KERNEL ? CALLS_OF_KERNEL :
+				       CALLS_MADE;
 }
 
 static void statement(struct gen *g)
@@ -265,7 +271,11 @@ static void emit_part(struct gen *g)
 	g->first = g->n;
 	g->ncalls = g->nrepeats = g->neaches = 0;
 	g->in_callee = g->in_callback = g->in_each = false;
-	emit_function(g, length < 24 ? 1 + (int)random_pick(g, 2) : length < 31 ? 1 + (int)random_pick(g, 8) : 6 + (int)random_pick(g, 20), 6);
+	emit_function(g,
+		      length < 24 ? 1 + (int)random_pick(g, 2) :
+		      length < 31 ? 1 + (int)random_pick(g, 8) :
+				    6 + (int)random_pick(g, 20),
+		      6);
 	if (g->ncalls)
 		emit_callee(g, g->calls, g->ncalls);
 	g->in_callback = true;
@@ -276,7 +286,8 @@ static void emit_part(struct gen *g)
 		emit_callee(g, g->eaches, g->neaches);
 }
 
-uint32_t gen_program(struct gen_rng *rng, enum gen_kind kind, struct gpubpf_raw_insn out[GEN_INSNS], uint32_t begin[GEN_PARTS])
+uint32_t gen_program(struct gen_rng *rng, enum gen_kind kind, struct gpubpf_raw_insn out[GEN_INSNS],
+		     uint32_t begin[GEN_PARTS])
 {
 	struct gen g = { .rng = rng, .kind = kind, .out = out, .prefixes = PREFIXES, .records = RECORDS };
 	uint32_t parts = 1;

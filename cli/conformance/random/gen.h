@@ -14,15 +14,41 @@
 #define GEN_INSNS 2048
 
 /* indices of the maps that gen_maps() defines */
-enum { GEN_ARRAY, GEN_HASH, GEN_DATA, GEN_RING, GEN_PERF, GEN_PERCPU, GEN_COUNTER, GEN_THREAD, GEN_GPURING,
-       GEN_TEXT, GEN_QUEUE, GEN_STACK, GEN_PERCPU_HASH, GEN_LRU, GEN_SMALL, GEN_BLOOM, GEN_PREFIXES,
-       GEN_PROGS,            /* map of programs: the parts of this program, in order */
-       GEN_OUTER_ARRAY, GEN_OUTER_HASH, /* the maps of maps */
-       GEN_INNER_HASH, GEN_INNER_HASH2, GEN_INNER_ARRAY, GEN_INNER_ARRAY2, /* elements of these */
-       GEN_LIKE_HASH, GEN_LIKE_ARRAY, /* prototypes of the elements */
-       GEN_LONG_HASH, GEN_ODD_ARRAY, GEN_LARGE_HASH, GEN_WIDE_HASH, GEN_GPU_ARRAY, /* maps with other sizes */
-       GEN_LRU_PERCPU,
-       GEN_NMAPS };
+enum {
+	GEN_ARRAY,
+	GEN_HASH,
+	GEN_DATA,
+	GEN_RING,
+	GEN_PERF,
+	GEN_PERCPU,
+	GEN_COUNTER,
+	GEN_THREAD,
+	GEN_GPURING,
+	GEN_TEXT,
+	GEN_QUEUE,
+	GEN_STACK,
+	GEN_PERCPU_HASH,
+	GEN_LRU,
+	GEN_SMALL,
+	GEN_BLOOM,
+	GEN_PREFIXES,
+	GEN_PROGS, /* map of programs: the parts of this program, in order */
+	GEN_OUTER_ARRAY,
+	GEN_OUTER_HASH, /* the maps of maps */
+	GEN_INNER_HASH,
+	GEN_INNER_HASH2,
+	GEN_INNER_ARRAY,
+	GEN_INNER_ARRAY2, /* elements of these */
+	GEN_LIKE_HASH,
+	GEN_LIKE_ARRAY, /* prototypes of the elements */
+	GEN_LONG_HASH,
+	GEN_ODD_ARRAY,
+	GEN_LARGE_HASH,
+	GEN_WIDE_HASH,
+	GEN_GPU_ARRAY, /* maps with other sizes */
+	GEN_LRU_PERCPU,
+	GEN_NMAPS
+};
 
 #define GEN_ARRAY_ENTRIES 4u
 #define GEN_VALUE 64u  /* size of a value of ARRAY, HASH and others, in bytes */
@@ -65,6 +91,7 @@ enum gen_kind {
  * Generate a program, followed by the parts that it may tail-call; returns the total number of instructions. begin[i]
  * becomes the index of part i's first instruction. begin[0] is 0; so is begin[i] if part i does not exist.
  */
-uint32_t gen_program(struct gen_rng *rng, enum gen_kind kind, struct gpubpf_raw_insn out[GEN_INSNS], uint32_t begin[GEN_PARTS]);
+uint32_t gen_program(struct gen_rng *rng, enum gen_kind kind, struct gpubpf_raw_insn out[GEN_INSNS],
+		     uint32_t begin[GEN_PARTS]);
 
 #endif

@@ -28,7 +28,8 @@ bool random_has_tail_calls(const struct random_program *program)
 	bool found = false;
 
 	for (uint32_t i = 0; i < end; i++)
-		found |= program->insns[i].code == CALL && program->insns[i].imm == TAIL_CALL && !(program->insns[i].regs >> 4);
+		found |= program->insns[i].code == CALL && program->insns[i].imm == TAIL_CALL &&
+			 !(program->insns[i].regs >> 4);
 	return found;
 }
 
@@ -84,7 +85,8 @@ static void shrink_unused(struct random_group *g, const bool named[GEN_NMAPS])
 	for (uint32_t m = 0; m < GEN_NMAPS; m++) {
 		struct gpubpf_map small = g->maps[GEN_COUNTER];
 
-		if (g->map_use[m] || named[m] || m == GEN_ARRAY || m == GEN_HASH || m == GEN_DATA || (m >= GEN_LONG_HASH && m <= GEN_LARGE_HASH))
+		if (g->map_use[m] || named[m] || m == GEN_ARRAY || m == GEN_HASH || m == GEN_DATA ||
+		    (m >= GEN_LONG_HASH && m <= GEN_LARGE_HASH))
 			continue;
 		memcpy(small.name, g->maps[m].name, sizeof(small.name));
 		if (is_ring(m))
@@ -116,8 +118,7 @@ int random_group_init(struct random_group *g, const struct random_program *const
 		      struct gpubpf_diag *diag)
 {
 	/* one replica, because which replica a lane uses depends on the device */
-	struct gpubpf_layout_opts opts = { .replicas = 1, .ring_bytes = GEN_ROOM, .threads = 16,
-					   .map_use = g->map_use };
+	struct gpubpf_layout_opts opts = { .replicas = 1, .ring_bytes = GEN_ROOM, .threads = 16, .map_use = g->map_use };
 	bool named[GEN_NMAPS] = { false };
 	int err = 0;
 
@@ -155,8 +156,8 @@ void random_group_finish(struct random_group *g)
 /* Fill maps with random values that depend only on the seed, so that interpreter and device begin alike. */
 static void fill_maps(struct random_group *g, void *arena, uint64_t seed)
 {
-	static const uint32_t maps[] = { GEN_ARRAY, GEN_HASH, GEN_DATA, GEN_INNER_HASH, GEN_INNER_ARRAY, GEN_LONG_HASH, GEN_ODD_ARRAY,
-					 GEN_LARGE_HASH };
+	static const uint32_t maps[] = { GEN_ARRAY,       GEN_HASH,      GEN_DATA,      GEN_INNER_HASH,
+					 GEN_INNER_ARRAY, GEN_LONG_HASH, GEN_ODD_ARRAY, GEN_LARGE_HASH };
 	struct gen_rng rng = { seed };
 	uint64_t value[GEN_MAX_VALUE_BYTES / 8];
 	uint32_t key[GEN_MAX_KEY_BYTES / 4] = { 0 };
@@ -182,8 +183,13 @@ void random_reset(struct random_group *g, uint32_t i, void *arena)
 void random_ctx(uint64_t launch, struct gpubpf_ctx *ctx)
 {
 	*ctx = (struct gpubpf_ctx){
-		.launch = launch, .kernel = 7, .site = GPUBPF_SITE_ENTRY, .work_dim = 3, .grid_dim = { 1, 1, 1 },
-		.block_dim = { 1, 1, 1 }, .kernel_name = "random",
+		.launch = launch,
+		.kernel = 7,
+		.site = GPUBPF_SITE_ENTRY,
+		.work_dim = 3,
+		.grid_dim = { 1, 1, 1 },
+		.block_dim = { 1, 1, 1 },
+		.kernel_name = "random",
 	};
 }
 
@@ -191,7 +197,12 @@ int random_run_host(struct random_group *g, uint32_t i, void *arena, uint64_t *r
 {
 	struct gpubpf_ctx ctx;
 	struct gpubpf_interp_job job = {
-		.unit = &g->unit, .prog = &g->progs[i], .ctx = &ctx, .arena = arena, .layout = &g->layout, .pid_tgid = PID_TGID,
+		.unit = &g->unit,
+		.prog = &g->progs[i],
+		.ctx = &ctx,
+		.arena = arena,
+		.layout = &g->layout,
+		.pid_tgid = PID_TGID,
 	};
 	struct gpubpf_interp_result result;
 	int err;

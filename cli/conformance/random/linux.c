@@ -36,20 +36,20 @@
 #define CPUS_MAX 4096
 
 /* the maps that the kernel also has */
-static const uint32_t used[] = { GEN_ARRAY, GEN_HASH, GEN_DATA, GEN_PERCPU, GEN_COUNTER, GEN_QUEUE, GEN_STACK,
-				 GEN_PERCPU_HASH, GEN_LONG_HASH, GEN_ODD_ARRAY, GEN_LARGE_HASH, GEN_INNER_HASH, GEN_INNER_HASH2, GEN_INNER_ARRAY,
-				 GEN_INNER_ARRAY2 };
+static const uint32_t used[] = { GEN_ARRAY,      GEN_HASH,       GEN_DATA,        GEN_PERCPU,      GEN_COUNTER,
+				 GEN_QUEUE,      GEN_STACK,      GEN_PERCPU_HASH, GEN_LONG_HASH,   GEN_ODD_ARRAY,
+				 GEN_LARGE_HASH, GEN_INNER_HASH, GEN_INNER_HASH2, GEN_INNER_ARRAY, GEN_INNER_ARRAY2 };
 #define NMAPS_USED (sizeof(used) / sizeof(used[0]))
 
 struct run {
 	const struct random_group *g;
-	void *arena;             /* the program's initial maps, then the maps after the run */
-	int fd[GEN_NMAPS];       /* descriptors of the kernel's maps; -1: not created */
-	int ctx;                 /* descriptor of the array with our context; -1: the program gets our context
+	void *arena;         /* the program's initial maps, then the maps after the run */
+	int fd[GEN_NMAPS];   /* descriptors of the kernel's maps; -1: not created */
+	int ctx;             /* descriptor of the array with our context; -1: the program gets our context
 				  * directly */
-	int prog[GEN_PARTS];     /* descriptors of the parts; -1: not loaded */
-	uint32_t cpu;            /* number of the CPU to which this thread is pinned */
-	uint8_t *values;         /* memory for one value of each CPU */
+	int prog[GEN_PARTS]; /* descriptors of the parts; -1: not loaded */
+	uint32_t cpu;        /* number of the CPU to which this thread is pinned */
+	uint8_t *values;     /* memory for one value of each CPU */
 };
 
 static int bpf(int cmd, union bpf_attr *attr)
@@ -142,7 +142,8 @@ static int fill_elements(const struct run *r, uint32_t map, const int *fds)
 
 	for (uint32_t i = 0; !err && i < m->nelements; i++)
 		if (fds[m->elements[i].map] >= 0)
-			err = access_elem(r, BPF_MAP_UPDATE_ELEM, map, &m->elements[i].key, (void *)&fds[m->elements[i].map]);
+			err = access_elem(r, BPF_MAP_UPDATE_ELEM, map, &m->elements[i].key,
+					  (void *)&fds[m->elements[i].map]);
 	return err;
 }
 
@@ -206,7 +207,9 @@ static uint32_t translate(const struct run *r, const struct random_program *p, u
 			insn = (struct gpubpf_raw_insn){ .code = LDX8, .regs = 1 | 10 << 4, .off = KERNEL_CTX_SLOT };
 
 		if (insn.code == EXIT && !done) {
-			out[n++] = (struct gpubpf_raw_insn){ .code = STX8, .regs = CTX_REG, .off = offsetof(struct gpubpf_ctx, ax) };
+			out[n++] = (struct gpubpf_raw_insn){ .code = STX8,
+							     .regs = CTX_REG,
+							     .off = offsetof(struct gpubpf_ctx, ax) };
 			done = true;
 		}
 		if (insn.code == CALL && src == LOCAL_CALL && !done)

@@ -7,9 +7,13 @@
 
 /* Elements of the maps of maps. One slot of each map is empty. */
 static const struct gpubpf_map_element of_array[] = { { 0, GEN_INNER_HASH }, { 1, GEN_INNER_HASH2 }, { 2, GEN_INNER_HASH } };
-static const struct gpubpf_map_element of_hash[] = { { 0, GEN_INNER_ARRAY }, { 2, GEN_INNER_ARRAY2 }, { 3, GEN_INNER_ARRAY } };
+static const struct gpubpf_map_element of_hash[] = { { 0, GEN_INNER_ARRAY },
+						     { 2, GEN_INNER_ARRAY2 },
+						     { 3, GEN_INNER_ARRAY } };
 static const struct gpubpf_map_element of_progs[GEN_PARTS] = { { 0, 0 }, { 1, 1 }, { 2, 2 } };
-static const struct gpubpf_map_target targets[GEN_PARTS] = { { 1, true, "prog0" }, { 2, true, "prog1" }, { 3, true, "prog2" } };
+static const struct gpubpf_map_target targets[GEN_PARTS] = { { 1, true, "prog0" },
+							     { 2, true, "prog1" },
+							     { 3, true, "prog2" } };
 
 /* Sets a map's initial elements, which stay static: gpubpf_unit_raws() copies them. */
 static void set_elements(struct gpubpf_map *map, const struct gpubpf_map_element *elements, uint32_t n)

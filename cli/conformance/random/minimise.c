@@ -92,7 +92,7 @@ static void drop_nops(const struct random_program *from, struct random_program *
 
 struct round {
 	const struct conformance_device *d;
-	struct random_program *candidates;   /* [RANDOM_GROUP] programs to run in this round */
+	struct random_program *candidates; /* [RANDOM_GROUP] programs to run in this round */
 	const struct random_program *list[RANDOM_GROUP];
 	struct random_outcome outcomes[RANDOM_GROUP];
 	struct piece {

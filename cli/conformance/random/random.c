@@ -29,20 +29,20 @@
 
 /* state that the jobs share, each of which is a process */
 struct jobs {
-	_Atomic uint64_t next;   /* the first seed that no job has claimed */
-	uint64_t end;            /* end of the seeds */
-	time_t until;            /* time at which no further seeds are claimed; 0: no limit */
-	_Atomic bool over;       /* a group failed, so all jobs stop */
+	_Atomic uint64_t next; /* the first seed that no job has claimed */
+	uint64_t end;          /* end of the seeds */
+	time_t until;          /* time at which no further seeds are claimed; 0: no limit */
+	_Atomic bool over;     /* a group failed, so all jobs stop */
 	struct job {
 		/* first seed of each item; the item's value is the number of its programs */
 		uint64_t first[GROUPS];
-		uint64_t done;   /* number of programs that ran */
+		uint64_t done; /* number of programs that ran */
 		struct suite_result result;
 	} job[];
 };
 
 struct runner {
-	struct isolate isolate;      /* must be the first member: the code casts between both structs */
+	struct isolate isolate; /* must be the first member: the code casts between both structs */
 	const struct conformance_opts *opts;
 	const struct random_program *fixed; /* a program that is run instead of random ones; NULL: random programs */
 	struct jobs *jobs;
@@ -95,7 +95,8 @@ static void write_program(const struct random_program *p, uint64_t r0, uint64_t 
 }
 
 /* Report the error of a program, and the file to which the program was written. */
-static void report_error(struct runner *r, size_t item, const struct random_program *p, uint64_t want, uint64_t seed, const char *wrong)
+static void report_error(struct runner *r, size_t item, const struct random_program *p, uint64_t want, uint64_t seed,
+			 const char *wrong)
 {
 	char text[400], path[64];
 	FILE *f;
@@ -108,13 +109,15 @@ static void report_error(struct runner *r, size_t item, const struct random_prog
 	f = fopen(path, "we");
 	if (f)
 		write_program(p, want, seed, f);
-	snprintf(text, sizeof(text), f && fclose(f) == 0 ? "%.*s; %u instructions, for --tests %s" :
-		 "%.*s; %u instructions; %s could not be written", (int)(sizeof(text) - sizeof(path) - 60), wrong, p->n, path);
+	snprintf(text, sizeof(text),
+		 f && fclose(f) == 0 ? "%.*s; %u instructions, for --tests %s" :
+				       "%.*s; %u instructions; %s could not be written",
+		 (int)(sizeof(text) - sizeof(path) - 60), wrong, p->n, path);
 	isolate_done(&r->isolate, item, text);
 }
 
-static void report_difference(struct runner *r, size_t item, const struct random_program *p, const struct random_outcome *o,
-			    uint64_t seed)
+static void report_difference(struct runner *r, size_t item, const struct random_program *p,
+			      const struct random_outcome *o, uint64_t seed)
 {
 	char text[400];
 
@@ -204,7 +207,8 @@ static bool report_failing_program(struct runner *r, size_t item, uint64_t seed,
 	if (err >= 0 || interpret(&r->programs[from], &want, &diag) < 0)
 		return false;
 	snprintf(r->isolate.items[item].expected, sizeof(r->isolate.items[item].expected), "it runs");
-	snprintf(text, sizeof(text), "the program of the seed %" PRIu64 ": %.250s", seed + from, why.text[0] ? why.text : strerror(-err));
+	snprintf(text, sizeof(text), "the program of the seed %" PRIu64 ": %.250s", seed + from,
+		 why.text[0] ? why.text : strerror(-err));
 	report_error(r, item, &r->programs[from], want, seed + from, text);
 	return true;
 }
@@ -212,7 +216,8 @@ static bool report_failing_program(struct runner *r, size_t item, uint64_t seed,
 static int run_programs(struct runner *r, size_t item, uint64_t seed, uint32_t n, struct gpubpf_reason *why)
 {
 	struct random_outcome outcomes[RANDOM_GROUP] = { 0 };
-	int err = r->fixed ? random_run_group(&r->opened, &r->fixed, 1, outcomes, why) : run_kinds(r, seed, 0, n, outcomes, why);
+	int err = r->fixed ? random_run_group(&r->opened, &r->fixed, 1, outcomes, why) :
+			     run_kinds(r, seed, 0, n, outcomes, why);
 
 	for (uint32_t i = 0; !err && i < n; i++) {
 		r->isolate.items[item].value -= outcomes[i].left_out;
@@ -380,8 +385,9 @@ static void report_jobs(const struct runner *r, const struct suite_run *run, str
 		return;
 	}
 	result->state = SUITE_PASSED;
-	snprintf(result->got, sizeof(result->got), "%" PRIu64 " programs of the seeds %" PRIu64 " to %" PRIu64 ", each with %d input%s",
-		 done, run->seed, r->jobs->next - 1, is_host(r) ? 1 : RANDOM_INPUTS, is_host(r) ? "" : "s");
+	snprintf(result->got, sizeof(result->got),
+		 "%" PRIu64 " programs of the seeds %" PRIu64 " to %" PRIu64 ", each with %d input%s", done, run->seed,
+		 r->jobs->next - 1, is_host(r) ? 1 : RANDOM_INPUTS, is_host(r) ? "" : "s");
 }
 
 static struct jobs *make_jobs(const struct suite_run *run)
@@ -495,8 +501,10 @@ void random_run(const struct suite_run *run, struct suite_device *device, uint32
 		run_fixed(r, c, result);
 	} else if (is_host(r) && (err = random_check_linux()) < 0) {
 		result->state = SUITE_SKIPPED;
-		snprintf(result->got, sizeof(result->got), "the Linux kernel runs no programs to compare with the "
-			 "interpreter: %s", strerror(-err));
+		snprintf(result->got, sizeof(result->got),
+			 "the Linux kernel runs no programs to compare with the "
+			 "interpreter: %s",
+			 strerror(-err));
 	} else {
 		run_seeds(r, run, result);
 	}

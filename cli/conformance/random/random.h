@@ -18,7 +18,7 @@ struct random_program {
 	struct gpubpf_raw_insn insns[GEN_INSNS];
 	uint32_t n;
 	uint32_t begin[GEN_PARTS]; /* index of each part's first instruction (gen_program()) */
-	uint64_t launch;         /* the program's input: the launch number, by which the maps are filled too */
+	uint64_t launch;           /* the program's input: the launch number, by which the maps are filled too */
 	/* compile for a CPU without optimisation, in a fifth of the time; equal for all programs of a module */
 	bool unoptimised;
 };
@@ -26,10 +26,10 @@ struct random_program {
 /* the result of running a program */
 struct random_outcome {
 	bool differs;
-	bool left_out;           /* the Linux kernel's verifier refuses the program */
-	uint64_t launch;         /* the launch number with which the results differ */
-	uint64_t want, got;      /* want: r0 of the interpreter; got: r0 of the device */
-	char what[256];          /* the first difference between maps; "": there is none */
+	bool left_out;      /* the Linux kernel's verifier refuses the program */
+	uint64_t launch;    /* the launch number with which the results differ */
+	uint64_t want, got; /* want: r0 of the interpreter; got: r0 of the device */
+	char what[256];     /* the first difference between maps; "": there is none */
 };
 
 /* -- group.c: programs that are verified together -- */
@@ -43,7 +43,7 @@ struct random_group {
 	uint32_t n;
 	uint32_t map_use[GEN_NMAPS];
 	struct gpubpf_layout layout;
-	size_t size;             /* size of the arena in bytes; the run record (struct gpubpf_run) follows the maps */
+	size_t size; /* size of the arena in bytes; the run record (struct gpubpf_run) follows the maps */
 };
 
 uint32_t random_parts(const struct random_program *program);

@@ -31,22 +31,22 @@ struct gen {
 	struct gpubpf_raw_insn *out;
 	enum gen_kind kind;
 	uint32_t n;
-	int depth;        /* nesting of loops at the current position */
-	int budget;       /* number of statements that may still be generated */
-	int prefixes;     /* number of further uses of GEN_PREFIXES, whose operations compilers inline */
-	int records;      /* number of further records and prints; the rings have room for all */
-	uint32_t first;   /* index of the part's first instruction */
+	int depth;           /* nesting of loops at the current position */
+	int budget;          /* number of statements that may still be generated */
+	int prefixes;        /* number of further uses of GEN_PREFIXES, whose operations compilers inline */
+	int records;         /* number of further records and prints; the rings have room for all */
+	uint32_t first;      /* index of the part's first instruction */
 	bool has_tail_calls; /* the part tail-calls others, up to the limit, and therefore outputs nothing */
 	bool in_callee;
-	int r7_bytes;     /* number of bytes that r7 points to; 0: r7 holds a number */
-	uint8_t used;     /* bit i: the number at -64 + 8 i is in use */
+	int r7_bytes; /* number of bytes that r7 points to; 0: r7 holds a number */
+	uint8_t used; /* bit i: the number at -64 + 8 i is in use */
 	bool has_keys;
 	int caller_numbers[2]; /* offsets of the caller's numbers that a sub-program writes ([0]) and reads ([1]) */
-	uint32_t calls[CALLS], ncalls; /* indices of local calls, whose target is set when the sub-program is
+	uint32_t calls[CALLS], ncalls;       /* indices of local calls, whose target is set when the sub-program is
 				        * generated */
 	uint32_t repeats[REPEATS], nrepeats; /* indices of LDDWs that load the callback of bpf_loop(), */
 	uint32_t eaches[REPEATS], neaches;   /* and of those that load the callback of for_each_map_elem() */
-	bool in_callback; /* a callback is being generated, which is a sub-program too */
+	bool in_callback;                    /* a callback is being generated, which is a sub-program too */
 	bool in_each;
 };
 

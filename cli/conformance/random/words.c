@@ -22,12 +22,19 @@ void random_alu(struct gen *g)
 		random_emit(g, 0x80 | cls, dst, 0, 0, 0); /* negation */
 		return;
 	case 1:
-		random_emit(g, random_pick(g, 2) ? 0xd7 : random_pick(g, 2) ? 0xdc : 0xd4, dst, 0, 0, 16 << random_pick(g, 3));
+		random_emit(g,
+			    random_pick(g, 2) ? 0xd7 :
+			    random_pick(g, 2) ? 0xdc :
+						0xd4,
+			    dst, 0, 0, 16 << random_pick(g, 3));
 		return;
 	case 2:
-		random_emit(g, 0xb8 | cls, dst, random_number_reg(g), cls == 7 ? 8 << random_pick(g, 3) : 8 << random_pick(g, 2), 0);
+		random_emit(g, 0xb8 | cls, dst, random_number_reg(g),
+			    cls == 7 ? 8 << random_pick(g, 3) : 8 << random_pick(g, 2), 0);
 		return;
-	case 3: case 4: case 5:
+	case 3:
+	case 4:
+	case 5:
 		random_emit(g, op | 8 | cls, dst, random_number_reg(g), off, 0);
 		return;
 	}
@@ -130,17 +137,27 @@ static void add_to(struct gen *g, int base, int off, int bytes)
 void random_touch(struct gen *g, int base, int off, int bytes)
 {
 	switch (random_pick(g, 5)) {
-	case 0: atomic(g, base, off, bytes); break;
-	case 1: variable(g, base, off, bytes); break;
-	case 2: add_to(g, base, off, bytes); break;
-	case 3: ordered(g, base, off, bytes); break;
-	default: memory(g, base, off, bytes);
+	case 0:
+		atomic(g, base, off, bytes);
+		break;
+	case 1:
+		variable(g, base, off, bytes);
+		break;
+	case 2:
+		add_to(g, base, off, bytes);
+		break;
+	case 3:
+		ordered(g, base, off, bytes);
+		break;
+	default:
+		memory(g, base, off, bytes);
 	}
 }
 
 void random_on_stack(struct gen *g)
 {
-	static void (*const all[])(struct gen *g, int base, int off, int bytes) = { memory, atomic, variable, add_to, ordered };
+	static void (*const all[])(struct gen *g, int base, int off, int bytes) = { memory, atomic, variable, add_to,
+										    ordered };
 	uint32_t which = random_pick(g, 5);
 
 	/* in a sub-program, Linux 6.18's verifier takes a number plus r10 for a pointer into the caller's frame */
@@ -155,11 +172,16 @@ void random_context(struct gen *g)
 		uint16_t off;
 		uint8_t code;
 	} fields[] = {
-		{ offsetof(struct gpubpf_ctx, launch), 0x79 },    { offsetof(struct gpubpf_ctx, launch), 0x69 },
-		{ offsetof(struct gpubpf_ctx, kernel), 0x79 },    { offsetof(struct gpubpf_ctx, site), 0x61 },
-		{ offsetof(struct gpubpf_ctx, nargs), 0x61 },     { offsetof(struct gpubpf_ctx, grid_dim), 0x79 },
-		{ offsetof(struct gpubpf_ctx, block_dim), 0x79 }, { offsetof(struct gpubpf_ctx, global_linear), 0x79 },
-		{ offsetof(struct gpubpf_ctx, arg), 0x79 },       { offsetof(struct gpubpf_ctx, di), 0x79 },
+		{ offsetof(struct gpubpf_ctx, launch), 0x79 },
+		{ offsetof(struct gpubpf_ctx, launch), 0x69 },
+		{ offsetof(struct gpubpf_ctx, kernel), 0x79 },
+		{ offsetof(struct gpubpf_ctx, site), 0x61 },
+		{ offsetof(struct gpubpf_ctx, nargs), 0x61 },
+		{ offsetof(struct gpubpf_ctx, grid_dim), 0x79 },
+		{ offsetof(struct gpubpf_ctx, block_dim), 0x79 },
+		{ offsetof(struct gpubpf_ctx, global_linear), 0x79 },
+		{ offsetof(struct gpubpf_ctx, arg), 0x79 },
+		{ offsetof(struct gpubpf_ctx, di), 0x79 },
 		{ offsetof(struct gpubpf_ctx, kernel_name), 0x79 },
 	};
 	uint32_t i = random_pick(g, sizeof(fields) / sizeof(fields[0]));

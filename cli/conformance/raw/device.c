@@ -16,7 +16,7 @@
 #define GROUP_INSNS 8192
 
 struct runner {
-	struct isolate isolate;       /* must be the first member: the code casts between both structs */
+	struct isolate isolate; /* must be the first member: the code casts between both structs */
 	struct conformance_case *cases;
 	size_t n;
 	const struct conformance_opts *opts;
@@ -34,7 +34,8 @@ static int make_arena(struct runner *r, struct gpubpf_reason *why)
 
 	for (size_t i = 0; i < r->n; i++)
 		mem = r->cases[i].mem_size > mem ? r->cases[i].mem_size : mem;
-	r->arena_size = (CONFORMANCE_RUN_OFF + GPUBPF_RUN_MEM + mem + GPUBPF_ARENA_ALIGN - 1) / GPUBPF_ARENA_ALIGN * GPUBPF_ARENA_ALIGN;
+	r->arena_size = (CONFORMANCE_RUN_OFF + GPUBPF_RUN_MEM + mem + GPUBPF_ARENA_ALIGN - 1) / GPUBPF_ARENA_ALIGN *
+			GPUBPF_ARENA_ALIGN;
 	r->arena = mmap(NULL, r->arena_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (r->arena == MAP_FAILED)
 		return -ENOMEM;
@@ -85,7 +86,12 @@ static int launch(struct runner *r, struct gpubpf_device_kernel *kernel, struct 
 	const void *args[] = { &r->address, &number, &pid_tgid };
 	const size_t sizes[] = { sizeof(r->address), sizeof(number), sizeof(pid_tgid) };
 	struct gpubpf_device_launch launch = {
-		.dim = 1, .grid = { 1, 1, 1 }, .block = { 1, 1, 1 }, .args = args, .arg_sizes = sizes, .nargs = 3,
+		.dim = 1,
+		.grid = { 1, 1, 1 },
+		.block = { 1, 1, 1 },
+		.args = args,
+		.arg_sizes = sizes,
+		.nargs = 3,
 	};
 
 	return r->opened.ops->launch(kernel, &launch, why);
@@ -130,7 +136,10 @@ static void run_case(struct runner *r, struct gpubpf_device_module *module, uint
 static void run_group(struct runner *r, uint32_t begin, uint32_t end)
 {
 	struct gpubpf_lower_job job = {
-		.caps = r->opened.ops->caps(r->opened.device), .run_off = CONFORMANCE_RUN_OFF, .plain_mem = true, .checked = !r->opts->verify,
+		.caps = r->opened.ops->caps(r->opened.device),
+		.run_off = CONFORMANCE_RUN_OFF,
+		.plain_mem = true,
+		.checked = !r->opts->verify,
 	};
 	struct gpubpf_device_module *module;
 	struct gpubpf_reason why = { "" };
@@ -146,7 +155,8 @@ static void run_group(struct runner *r, uint32_t begin, uint32_t end)
 		isolate_split(&r->isolate, text);
 		return;
 	}
-	err = r->opened.ops->module_load(r->opened.device, r->opened.target->output, blob.data, blob.size, "", &module, &why);
+	err = r->opened.ops->module_load(r->opened.device, r->opened.target->output, blob.data, blob.size, "", &module,
+					 &why);
 	free(blob.data);
 	if (err < 0) {
 		isolate_split(&r->isolate, why.text);
@@ -183,9 +193,15 @@ static void work(struct isolate *isolate)
 void conformance_run_device(struct conformance_case *cases, size_t n, const struct conformance_opts *opts)
 {
 	struct runner r = {
-		.isolate = { .n = n, .group = CONFORMANCE_GROUP, .weight = GROUP_INSNS, .work = work,
-			   .progress = opts->progress, .arg = opts->arg },
-		.cases = cases, .n = n, .opts = opts,
+		.isolate = { .n = n,
+			     .group = CONFORMANCE_GROUP,
+			     .weight = GROUP_INSNS,
+			     .work = work,
+			     .progress = opts->progress,
+			     .arg = opts->arg },
+		.cases = cases,
+		.n = n,
+		.opts = opts,
 	};
 
 	if (isolate_init(&r.isolate) < 0)

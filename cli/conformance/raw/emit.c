@@ -22,7 +22,9 @@ const struct gpubpf_target_info *conformance_target(const char *name, const stru
 int conformance_open(const struct conformance_opts *opts, struct conformance_device *d, struct gpubpf_reason *why)
 {
 	const char *missing = gpubpf_device_missing(opts->backend);
-	struct gpubpf_device_open how = { .name = opts->device, .index = opts->index, .variable = opts->variable, .cache = opts->cache };
+	struct gpubpf_device_open how = {
+		.name = opts->device, .index = opts->index, .variable = opts->variable, .cache = opts->cache
+	};
 	const struct gpubpf_device_caps *caps;
 
 	if (missing[0]) {
@@ -56,7 +58,8 @@ int conformance_lower(const struct gpubpf_target_info *target, const struct gpub
 	int err = *worker ? 0 : gpubpf_worker_create(&how, worker);
 
 	if (err < 0) {
-		gpubpf_diag_set(diag, GPUBPF_E_SYSTEM, GPUBPF_NOPC, "%s: %s", gpubpf_worker_program(target->worker), strerror(-err));
+		gpubpf_diag_set(diag, GPUBPF_E_SYSTEM, GPUBPF_NOPC, "%s: %s", gpubpf_worker_program(target->worker),
+				strerror(-err));
 		return err;
 	}
 	return gpubpf_worker_emit(*worker, target->name, job, &opts, blob, diag);
@@ -74,7 +77,11 @@ int conformance_emit(const struct gpubpf_target_info *target, struct gpubpf_lowe
 		order[i] = i;
 		progs[i] = *cases[i].unit.progs;
 		sites[i] = (struct gpubpf_site_desc){
-			.site = GPUBPF_SITE_ENTRY, .kernel = "run", .progs = &order[i], .nprogs = 1, .may_end_thread = true,
+			.site = GPUBPF_SITE_ENTRY,
+			.kernel = "run",
+			.progs = &order[i],
+			.nprogs = 1,
+			.may_end_thread = true,
 		};
 	}
 	job->unit = &unit;
@@ -87,7 +94,10 @@ int conformance_dump(struct conformance_case *cases, size_t n, const struct conf
 {
 	struct gpubpf_device_caps caps = { .bits = GPUBPF_CAP_ATOMIC64 | GPUBPF_CAP_ACCEPTS_OPENCL_C };
 	struct gpubpf_lower_job job = {
-		.caps = &caps, .run_off = CONFORMANCE_RUN_OFF, .plain_mem = true, .checked = !opts->verify,
+		.caps = &caps,
+		.run_off = CONFORMANCE_RUN_OFF,
+		.plain_mem = true,
+		.checked = !opts->verify,
 	};
 	const struct gpubpf_target_info *target = conformance_target(opts->target, &caps);
 	struct gpubpf_blob blob;

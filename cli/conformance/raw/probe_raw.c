@@ -67,7 +67,10 @@ static bool run_together(const struct case_set *p, char *why, size_t size)
 {
 	const struct suite_run *run = p->app->run;
 	struct gpubpf_session_opts opts = {
-		.sz = sizeof(opts), .runtime_dir = run->runtime_dir, .backend = p->app->device->caps.backend, .route = run->route->name,
+		.sz = sizeof(opts),
+		.runtime_dir = run->runtime_dir,
+		.backend = p->app->device->caps.backend,
+		.route = run->route->name,
 		.wait_ms = APPLICATION_WAIT_MS,
 	};
 	struct gpubpf_session *s = gpubpf_session__new(&opts);
@@ -127,7 +130,8 @@ static void next_set(struct case_set *p, struct conformance_case *cases, size_t 
 void probe_raw_run(const struct suite_run *run, const struct suite_device *device, struct conformance_case *cases, size_t n)
 {
 	char path[APPLICATION_PATH];
-	struct application app = { run, device, path, .kernel = APPLICATION_KERNEL, .launch = { 3, { 1, 1, 1 }, { 1, 1, 1 } } };
+	struct application app = { run, device, path, .kernel = APPLICATION_KERNEL,
+				   .launch = { 3, { 1, 1, 1 }, { 1, 1, 1 } } };
 	const struct application_form *form = NULL;
 	struct conformance_case *together[CONFORMANCE_TOGETHER];
 	struct case_set case_set = { &app, together, 0 };

@@ -17,26 +17,26 @@ struct gpubpf_diag;
 
 struct conformance_case {
 	char *id;
-	uint8_t *mem;             /* the memory to which r1 points; r2 is mem_size */
+	uint8_t *mem; /* the memory to which r1 points; r2 is mem_size */
 	size_t mem_size;
-	uint8_t *insns;           /* the program's instructions as bytes */
-	struct gpubpf_unit unit;  /* the decoded program, without maps */
+	uint8_t *insns;          /* the program's instructions as bytes */
+	struct gpubpf_unit unit; /* the decoded program, without maps */
 	uint64_t r0;
 	bool done;
-	const char *rule;         /* name of the rule by which the decoder or the verifier refused it; NULL: accepted */
-	char error[400];          /* why there is no r0; "": there is, or the case did not run yet */
+	const char *rule; /* name of the rule by which the decoder or the verifier refused it; NULL: accepted */
+	char error[400];  /* why there is no r0; "": there is, or the case did not run yet */
 };
 
 struct conformance_opts {
-	const char *backend;      /* "host", "opencl", ... */
-	const char *device;       /* text that the device's name contains; NULL: any device */
-	uint32_t index;           /* index among the devices with such names */
-	const char *target;       /* NULL: the best target for the device */
+	const char *backend;                       /* "host", "opencl", ... */
+	const char *device;                        /* text that the device's name contains; NULL: any device */
+	uint32_t index;                            /* index among the devices with such names */
+	const char *target;                        /* NULL: the best target for the device */
 	const char *(*variable)(const char *name); /* reads variables for struct gpubpf_device_open; `cache` is for
 						    * it too */
 	const char *cache;
 	bool verify;
-	bool dump;                /* print the lowered code instead of running it */
+	bool dump;                                /* print the lowered code instead of running it */
 	void (*progress)(void *arg, size_t done); /* reports the number of finished cases on a device; may be NULL */
 	void *arg;
 };

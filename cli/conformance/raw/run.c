@@ -10,8 +10,9 @@
 
 static void verify(struct conformance_case *c)
 {
-	struct gpubpf_verify_opts opts = { .plain_mem = true, .mem_size = c->mem_size, .allow_exit_thread = true,
-		.allow_ptr_leaks = true };
+	struct gpubpf_verify_opts opts = {
+		.plain_mem = true, .mem_size = c->mem_size, .allow_exit_thread = true, .allow_ptr_leaks = true
+	};
 	struct gpubpf_diag diag;
 
 	gpubpf_diag_init(&diag);
@@ -24,7 +25,10 @@ static void verify(struct conformance_case *c)
 static void run_host(struct conformance_case *c)
 {
 	struct gpubpf_interp_job job = {
-		.unit = &c->unit, .prog = c->unit.progs, .mem = c->mem, .mem_size = c->mem_size,
+		.unit = &c->unit,
+		.prog = c->unit.progs,
+		.mem = c->mem,
+		.mem_size = c->mem_size,
 	};
 	struct gpubpf_interp_result result;
 	struct gpubpf_diag diag;

@@ -22,7 +22,9 @@ static int make_map(const struct conformance_case *c, uint32_t i, struct gpubpf_
 	struct gpubpf_run *run;
 
 	*map = (struct gpubpf_map){
-		.type = gpubpf_map_type_find(BPF_MAP_TYPE_ARRAY), .key_size = 4, .max_entries = 1,
+		.type = gpubpf_map_type_find(BPF_MAP_TYPE_ARRAY),
+		.key_size = 4,
+		.max_entries = 1,
 		.value_size = (uint32_t)(GPUBPF_RUN_MEM + c->mem_size),
 	};
 	snprintf(map->name, sizeof(map->name), "run%u", i);

@@ -32,20 +32,22 @@ static const struct application_form forms[] = {
  * Find the file with the application's kernels in a form. Returns false if the device or the run's route does not
  * accept the form, or if the suite has no file for the device's architecture.
  */
-static bool find_form(const struct suite_run *run, const struct gpubpf_device_caps *caps, const struct application_form *form,
-		      char path[APPLICATION_PATH])
+static bool find_form(const struct suite_run *run, const struct gpubpf_device_caps *caps,
+		      const struct application_form *form, char path[APPLICATION_PATH])
 {
 	const struct gpubpf_target_info *route = run->route;
 
-	if (!gpubpf_caps_accept_image(caps, form->kind) || (route && (!(route->images >> form->kind & 1) || route->machine != form->machine)))
+	if (!gpubpf_caps_accept_image(caps, form->kind) ||
+	    (route && (!(route->images >> form->kind & 1) || route->machine != form->machine)))
 		return false;
 	snprintf(path, APPLICATION_PATH, "%s/workload%s%s.%s", run->suite.folder, form->machine ? "." : "",
 		 form->machine ? caps->arch : "", form->ending);
 	return !form->machine || access(path, R_OK) == 0;
 }
 
-const struct application_form *application_next(const struct suite_run *run, const struct gpubpf_device_caps *caps, bool taken,
-						const struct application_form *last, char path[APPLICATION_PATH])
+const struct application_form *application_next(const struct suite_run *run, const struct gpubpf_device_caps *caps,
+						bool taken, const struct application_form *last,
+						char path[APPLICATION_PATH])
 {
 	const struct application_form *form = last ? last + 1 : forms;
 
@@ -58,7 +60,8 @@ const struct application_form *application_next(const struct suite_run *run, con
 void application_none(const struct suite_run *run, const struct gpubpf_device_caps *caps, char *buf, size_t size)
 {
 	snprintf(buf, size, "the suite has no kernels in a form that this device accepts%s%s%s%.40s",
-		 run->route ? " by the route " : "", run->route ? run->route->name : "", caps->arch[0] ? ": " : "", caps->arch);
+		 run->route ? " by the route " : "", run->route ? run->route->name : "", caps->arch[0] ? ": " : "",
+		 caps->arch);
 }
 
 /* -- one run -- */
@@ -66,8 +69,18 @@ void application_none(const struct suite_run *run, const struct gpubpf_device_ca
 static int spawn(struct gpubpf_session *s, const struct application *app, pid_t *pid)
 {
 	char path[4096], index[16], number[16], grid[64], block[64], sub_group[16];
-	const char *argv[] = { path, app->device->caps.backend, app->run->device ? app->run->device : "-", index, number, app->image,
-			       app->kernel, grid, block, sub_group, app->run->cache, NULL };
+	const char *argv[] = { path,
+			       app->device->caps.backend,
+			       app->run->device ? app->run->device : "-",
+			       index,
+			       number,
+			       app->image,
+			       app->kernel,
+			       grid,
+			       block,
+			       sub_group,
+			       app->run->cache,
+			       NULL };
 	const struct grid_launch *l = &app->launch;
 	char **env;
 	int err = gpubpf_worker_find("gpubpf-workload", path, sizeof(path));
@@ -132,6 +145,8 @@ const char *application_run(struct gpubpf_session *s, const struct application *
 		return gpubpf_session__error(s)[0] ? gpubpf_session__error(s) : strerror(-err);
 	err = serve_session(s, pid);
 	gpubpf_session__stop(s);
-	return err < 0 ? strerror(-err) : WIFSIGNALED(err) ? "the application crashed" :
-	       WEXITSTATUS(err) ? "the application failed" : unprobed_reason(s, app->kernel, buf, size);
+	return err < 0          ? strerror(-err) :
+	       WIFSIGNALED(err) ? "the application crashed" :
+	       WEXITSTATUS(err) ? "the application failed" :
+				  unprobed_reason(s, app->kernel, buf, size);
 }

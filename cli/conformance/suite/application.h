@@ -18,10 +18,10 @@ struct application_form {
 	enum gpubpf_image_kind kind;
 	const char *ending;
 	bool machine;
-	bool names;              /* it contains the names of parameters, except if clang compiled it */
-	bool masks;              /* its branches provide the masks of active and taken lanes */
-	bool lines;              /* it has source lines */
-	bool constants;          /* its kernels have __constant__ variables */
+	bool names;     /* it contains the names of parameters, except if clang compiled it */
+	bool masks;     /* its branches provide the masks of active and taken lanes */
+	bool lines;     /* it has source lines */
+	bool constants; /* its kernels have __constant__ variables */
 };
 
 #define APPLICATION_PATH (sizeof(((struct suite *)0)->folder) + 64)
@@ -31,8 +31,9 @@ struct application_form {
  * and its file in `path`. `taken` skips machine code: a device that accepts other forms too is tested with machine code
  * only by --route. NULL: there is no further form.
  */
-const struct application_form *application_next(const struct suite_run *run, const struct gpubpf_device_caps *caps, bool taken,
-						const struct application_form *last, char path[APPLICATION_PATH]);
+const struct application_form *application_next(const struct suite_run *run, const struct gpubpf_device_caps *caps,
+						bool taken, const struct application_form *last,
+						char path[APPLICATION_PATH]);
 /* Write the reason why the device accepts no form to buf. */
 void application_none(const struct suite_run *run, const struct gpubpf_device_caps *caps, char *buf, size_t size);
 
@@ -44,7 +45,7 @@ struct application {
 	enum gpubpf_image_kind kind;
 	const char *kernel;
 	struct grid_launch launch;
-	uint32_t sub_group;      /* the sub-group size that its kernel requires; 0: none */
+	uint32_t sub_group; /* the sub-group size that its kernel requires; 0: none */
 };
 
 /*

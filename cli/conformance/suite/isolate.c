@@ -13,7 +13,7 @@
 #define GROUP_SECONDS 300
 
 struct isolate_shared {
-	uint32_t begin, end;     /* the group of items that the child works on: begin to end - 1 */
+	uint32_t begin, end; /* the group of items that the child works on: begin to end - 1 */
 	uint64_t progress;
 	struct isolate_item items[];
 };
@@ -140,6 +140,6 @@ void isolate_run(struct isolate *a)
 		err = child < 0 ? -errno : wait_for_child(a, child);
 		if (err < 0)
 			isolate_split(a, err == -ETIMEDOUT ? "the device's compiler or the run took too long" :
-							   "the device's runtime crashed");
+							     "the device's runtime crashed");
 	}
 }

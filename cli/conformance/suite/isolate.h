@@ -12,10 +12,10 @@
 #include <stdint.h>
 
 struct isolate_item {
-	uint32_t group;          /* maximum number of items in a group with this item; 0: the item is done */
-	uint32_t weight;         /* the sum over the items of a group is at most isolate.weight, except in a group of
+	uint32_t group;  /* maximum number of items in a group with this item; 0: the item is done */
+	uint32_t weight; /* the sum over the items of a group is at most isolate.weight, except in a group of
 				  * one item */
-	uint64_t value;          /* result of the work on the item */
+	uint64_t value;  /* result of the work on the item */
 	char expected[160], error[400]; /* the error, and what was expected; error "": none */
 };
 
@@ -23,11 +23,11 @@ struct isolate_shared;
 
 struct isolate {
 	size_t n;
-	uint32_t group, weight;  /* maximum items and maximum weight of a group */
+	uint32_t group, weight; /* maximum items and maximum weight of a group */
 	/* Called in the child: processes groups until none are left. If it returns earlier, a new child continues. */
 	void (*work)(struct isolate *a);
 	void (*progress)(void *arg, size_t done); /* reports the number of items that are done; may be NULL */
-	void *arg;               /* first argument of progress */
+	void *arg;                                /* first argument of progress */
 	struct isolate_shared *shared;
 	struct isolate_item *items; /* [n], shared with the child */
 };

@@ -151,8 +151,9 @@ static int add_sections(struct suite *s, const char *group, const struct section
 		return -EBADMSG;
 	text = strndup(both->expect->d_buf, both->expect->d_size);
 	line = text ? strtok_r(text, "\n", &save) : NULL;
-	err = !text ? -ENOMEM : !line || !value_of(line, "name") ? -EBADMSG :
-	      suite_add_case(s, group, value_of(line, "name"), glob, &c);
+	err = !text                            ? -ENOMEM :
+	      !line || !value_of(line, "name") ? -EBADMSG :
+						 suite_add_case(s, group, value_of(line, "name"), glob, &c);
 	while (!err && c && (line = strtok_r(NULL, "\n", &save)))
 		parse_expectation(c, line);
 	if (!err && c && !(c->program = to_hex(both->program->d_buf, both->program->d_size)))

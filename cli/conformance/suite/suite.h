@@ -18,7 +18,7 @@
 
 struct suite_object {
 	char path[512];
-	char name[96];           /* path relative to the suite's folder: "isa.o", "maps.array.bpf.o" */
+	char name[96]; /* path relative to the suite's folder: "isa.o", "maps.array.bpf.o" */
 	char sha256[65];
 	uint8_t *bytes;
 	size_t size;
@@ -26,27 +26,27 @@ struct suite_object {
 
 /* One case: a whole object, or a program of one thread that gets the address and the length of mem in r1 and r2. */
 struct suite_case {
-	char *group, *name;      /* "isa", "add32-imm" */
+	char *group, *name; /* "isa", "add32-imm" */
 	uint32_t object;
-	char *program, *mem;     /* hex digits; mem may be NULL */
-	char *result;            /* expected r0 in hex digits; NULL: the case expects an error */
-	char *error;             /* regular expression that the error must match */
+	char *program, *mem; /* hex digits; mem may be NULL */
+	char *result;        /* expected r0 in hex digits; NULL: the case expects an error */
+	char *error;         /* regular expression that the error must match */
 	/*
 	 * the refusal that is expected before the run: a rule's name in core/model/errors.def, and a part of the
 	 * message; NULL: none
 	 */
 	char *refused;
-	char *expect;            /* expectations of an object, one per line (cli/conformance/grid/grid.h); else NULL */
+	char *expect; /* expectations of an object, one per line (cli/conformance/grid/grid.h); else NULL */
 	/*
 	 * the case is a random program (cli/conformance/random/random.h); without `program`, those of the run's seeds
 	 */
 	bool random;
-	uint64_t launch;         /* launch number of a random program, which is its input */
-	bool may_be_refused;     /* the case states no verdict, so a refusal is not a failure */
+	uint64_t launch;     /* launch number of a random program, which is its input */
+	bool may_be_refused; /* the case states no verdict, so a refusal is not a failure */
 };
 
 struct suite {
-	char folder[4096];       /* folder of the installed suite; "": not searched for */
+	char folder[4096]; /* folder of the installed suite; "": not searched for */
 	struct suite_object *objects;
 	uint32_t nobjects;
 	struct suite_case *cases;
@@ -63,7 +63,7 @@ enum suite_state {
 struct suite_result {
 	enum suite_state state;
 	char expected[160];
-	char got[400];           /* why the case failed or, if SKIPPED, why it was skipped */
+	char got[400]; /* why the case failed or, if SKIPPED, why it was skipped */
 };
 
 struct suite_device {
@@ -81,20 +81,20 @@ struct suite_run {
 		char backend[16], why[160];
 	} missing[16];
 	uint32_t nmissing;
-	const char *device;      /* text that the names of the devices contain; NULL: all devices */
-	const char *target;      /* name of the target that lowers programs; NULL: the best one for each device */
-	const struct gpubpf_target_info *route; /* not NULL: cases probe kernels of an application, by this target
+	const char *device; /* text that the names of the devices contain; NULL: all devices */
+	const char *target; /* name of the target that lowers programs; NULL: the best one for each device */
+	const struct gpubpf_target_info *route;    /* not NULL: cases probe kernels of an application, by this target
 						 * only */
-	enum gpubpf_placement place; /* placement of the maps that may have it; DEVICE (0): the default */
-	const char *runtime_dir; /* folder for sockets; NULL: the library's default */
+	enum gpubpf_placement place;               /* placement of the maps that may have it; DEVICE (0): the default */
+	const char *runtime_dir;                   /* folder for sockets; NULL: the library's default */
 	const char *(*variable)(const char *name); /* reads variables for struct gpubpf_device_open; `cache` is for
 						    * it too */
 	const char *cache;
-	bool random;             /* run random programs instead of the suite */
+	bool random;                      /* run random programs instead of the suite */
 	uint64_t seed, programs, seconds; /* first seed, maximum number, and maximum duration of random programs; 0:
 					   * no limit */
-	uint64_t jobs;           /* number of processes that run random programs in parallel */
-	bool verify;             /* verify programs before they run; if false, each access is checked at run time */
+	uint64_t jobs;                    /* number of processes that run random programs in parallel */
+	bool verify; /* verify programs before they run; if false, each access is checked at run time */
 };
 
 /*

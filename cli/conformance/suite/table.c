@@ -48,8 +48,10 @@ int suite_read_table(struct suite *s, const char *path, const char *glob, char *
 			err = add_line(s, line, glob);
 	}
 	if (err < 0)
-		snprintf(why, size, "%s:%u: a line must be name, version, group, instructions, flags, r0, -, program, "
-			 "memory, with tabs between", path, number);
+		snprintf(why, size,
+			 "%s:%u: a line must be name, version, group, instructions, flags, r0, -, program, "
+			 "memory, with tabs between",
+			 path, number);
 	free(text);
 	suite_sort(s);
 	return err;

@@ -11,7 +11,9 @@ static void add(struct json_object *o, const char *name, const char *text)
 
 static struct json_object *result_json(const struct suite_case *c, const struct suite_result *r)
 {
-	static const char *const states[] = { [SUITE_FAILED] = "failed", [SUITE_PASSED] = "passed", [SUITE_SKIPPED] = "skipped" };
+	static const char *const states[] = { [SUITE_FAILED] = "failed",
+					      [SUITE_PASSED] = "passed",
+					      [SUITE_SKIPPED] = "skipped" };
 	struct json_object *o = json_object_new_object();
 
 	add(o, "group", c->group);
@@ -49,7 +51,8 @@ void suite_write_json(const struct suite_run *run, FILE *out)
 	struct json_object *root = json_object_new_object(), *objects = json_object_new_object();
 	struct json_object *devices = json_object_new_array(), *missing = json_object_new_object();
 
-	for (uint32_t i = suite_object(&run->suite, 0); i < run->suite.nobjects && !run->random; i = suite_object(&run->suite, i + 1))
+	for (uint32_t i = suite_object(&run->suite, 0); i < run->suite.nobjects && !run->random;
+	     i = suite_object(&run->suite, i + 1))
 		add(objects, run->suite.objects[i].name, run->suite.objects[i].sha256);
 	for (uint32_t i = 0; i < run->ndevices; i++)
 		json_object_array_add(devices, device_json(run, &run->devices[i]));

@@ -6,11 +6,20 @@ static void put(const char *text, FILE *out)
 {
 	for (; *text; text++)
 		switch (*text) {
-		case '<': fputs("&lt;", out); break;
-		case '>': fputs("&gt;", out); break;
-		case '&': fputs("&amp;", out); break;
-		case '"': fputs("&quot;", out); break;
-		default: fputc((unsigned char)*text < ' ' ? ' ' : *text, out);
+		case '<':
+			fputs("&lt;", out);
+			break;
+		case '>':
+			fputs("&gt;", out);
+			break;
+		case '&':
+			fputs("&amp;", out);
+			break;
+		case '"':
+			fputs("&quot;", out);
+			break;
+		default:
+			fputc((unsigned char)*text < ' ' ? ' ' : *text, out);
 		}
 }
 

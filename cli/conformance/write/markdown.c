@@ -23,7 +23,8 @@ static void put_row(const struct suite_run *run, const char *group, FILE *out)
 	fprintf(out, "| %s |", group ? group : "all");
 	for (uint32_t i = 0; i < run->ndevices; i++) {
 		const struct suite_device *d = &run->devices[i];
-		uint32_t failed = suite_count(run, d, group, SUITE_FAILED), skipped = suite_count(run, d, group, SUITE_SKIPPED);
+		uint32_t failed = suite_count(run, d, group, SUITE_FAILED),
+			 skipped = suite_count(run, d, group, SUITE_SKIPPED);
 
 		fprintf(out, " %u passed", suite_count(run, d, group, SUITE_PASSED));
 		if (failed)
@@ -53,6 +54,7 @@ void suite_write_markdown(const struct suite_run *run, FILE *out)
 		suite_put_failures(run, &run->devices[i], "- ", out);
 		suite_put_skipped(run, &run->devices[i], "- ", out);
 	}
-	for (uint32_t i = suite_object(&run->suite, 0); i < run->suite.nobjects && !run->random; i = suite_object(&run->suite, i + 1))
+	for (uint32_t i = suite_object(&run->suite, 0); i < run->suite.nobjects && !run->random;
+	     i = suite_object(&run->suite, i + 1))
 		fprintf(out, "- `%s` %s\n", run->suite.objects[i].sha256, run->suite.objects[i].name);
 }

@@ -35,8 +35,9 @@ void suite_put_failures(const struct suite_run *run, const struct suite_device *
 		const struct suite_result *r = &d->results[i];
 
 		if (r->state == SUITE_FAILED)
-			fprintf(out, "%sfailed on %s, %s: %s: %s/%s\n  expected: %s\n  got:      %s\n", before, d->caps.backend,
-				d->caps.name, run->suite.objects[c->object].name, c->group, c->name, r->expected, r->got);
+			fprintf(out, "%sfailed on %s, %s: %s: %s/%s\n  expected: %s\n  got:      %s\n", before,
+				d->caps.backend, d->caps.name, run->suite.objects[c->object].name, c->group, c->name,
+				r->expected, r->got);
 	}
 }
 
@@ -92,6 +93,7 @@ void suite_write_text(const struct suite_run *run, FILE *out)
 	}
 	for (uint32_t i = 0; i < run->nmissing; i++)
 		fprintf(out, "not here: %s: %s\n", run->missing[i].backend, run->missing[i].why);
-	for (uint32_t i = suite_object(&run->suite, 0); i < run->suite.nobjects && !run->random; i = suite_object(&run->suite, i + 1))
+	for (uint32_t i = suite_object(&run->suite, 0); i < run->suite.nobjects && !run->random;
+	     i = suite_object(&run->suite, i + 1))
 		fprintf(out, "%s  %s\n", run->suite.objects[i].sha256, run->suite.objects[i].name);
 }

@@ -77,7 +77,8 @@ static uint64_t operate(enum lang_token op, uint64_t a, uint64_t b, bool is_sign
 
 static bool compares(enum lang_token op)
 {
-	return op == LANG_T_EQ || op == LANG_T_NE || op == LANG_T_LT || op == LANG_T_GT || op == LANG_T_LE || op == LANG_T_GE;
+	return op == LANG_T_EQ || op == LANG_T_NE || op == LANG_T_LT || op == LANG_T_GT || op == LANG_T_LE ||
+	       op == LANG_T_GE;
 }
 
 static uint64_t binary(struct lang_host *h, const struct lang_node *n)
@@ -494,5 +495,6 @@ void lang_eval_block(struct lang_host *h, const struct lang_probe *probe)
 	run(h, b->body);
 	lang_line_column(h->l, probe->pos, &line, &column);
 	if (h->steps > MAX_STEPS)
-		gpubpf_session_note(h->s, "%s:%u:%u: the block was stopped after %u statements", h->l->name, line, column, MAX_STEPS);
+		gpubpf_session_note(h->s, "%s:%u:%u: the block was stopped after %u statements", h->l->name, line,
+				    column, MAX_STEPS);
 }

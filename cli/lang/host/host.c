@@ -100,7 +100,7 @@ void lang_host_run(struct lang_host *h)
 {
 	run_records(h);
 	run_intervals(h);
-	run_records(h);                /* execute records that arrived while maps were copied */
+	run_records(h); /* execute records that arrived while maps were copied */
 }
 
 uint64_t lang_host_due(const struct lang_host *h)

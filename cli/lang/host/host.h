@@ -16,7 +16,7 @@ struct gpubpf_event;
 /* one key of a map and its value, combined over several devices where possible */
 struct lang_row {
 	uint8_t *key, *value;
-	int arena;                     /* arena whose value this is, if values of several arenas cannot be combined;
+	int arena; /* arena whose value this is, if values of several arenas cannot be combined;
 				        * -1: combined from all arenas */
 };
 
@@ -24,7 +24,7 @@ struct lang_rows {
 	const struct lang_map *map;
 	struct lang_row *row;
 	uint32_t n, room;
-	uint8_t *bytes;                /* memory of the keys and values */
+	uint8_t *bytes; /* memory of the keys and values */
 	bool failed;
 };
 
@@ -35,14 +35,14 @@ struct lang_host {
 	const char *(*shown)(void *ctx, uint64_t kernel); /* returns the name of a kernel to print */
 	void *ctx;
 	uint64_t start_ns;
-	bool exit;                     /* exit() was called */
-	uint64_t dropped;              /* records lost because the queue was full */
+	bool exit;                           /* exit() was called */
+	uint64_t dropped;                    /* records lost because the queue was full */
 	struct lang_rows cleared[LANG_MAPS]; /* by map: the values that clear() and zero() removed */
-	bool keeps_zeros[LANG_MAPS];   /* by map: zero() was called, so keys with a value of 0 are printed */
-	struct lang_rows seen[LANG_MAPS]; /* by map: the rows as read for the current block */
+	bool keeps_zeros[LANG_MAPS];         /* by map: zero() was called, so keys with a value of 0 are printed */
+	struct lang_rows seen[LANG_MAPS];    /* by map: the rows as read for the current block */
 	uint8_t *queue;
 	size_t queued, room;
-	uint32_t steps;                /* steps of the current block so far */
+	uint32_t steps;                 /* steps of the current block so far */
 	const struct lang_probe *probe; /* the probe whose block or action is executed */
 };
 

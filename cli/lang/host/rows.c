@@ -248,7 +248,7 @@ void lang_rows_finish(struct lang_rows *rows)
 {
 	free(rows->row);
 	free(rows->bytes);
-	*rows = (struct lang_rows){0};
+	*rows = (struct lang_rows){ 0 };
 }
 
 uint64_t lang_row_number(const struct lang_map *map, const struct lang_row *row)
@@ -286,7 +286,8 @@ static void clear_set(struct lang_host *h, const struct lang_map *map, bool zero
 	free(value);
 	for (uint32_t i = 0; i < h->s->narenas; i++)
 		if (h->s->arenas[i].used && !h->s->arenas[i].shared)
-			gpubpf_session_note(h->s, "%s: only sums, counts and histograms can be cleared in a device's own memory",
+			gpubpf_session_note(h->s,
+					    "%s: only sums, counts and histograms can be cleared in a device's own memory",
 					    map->name);
 }
 

@@ -107,10 +107,15 @@ static bool is_hist(const struct lang_map *map)
 static void show_hist(const struct lang_map *map, const struct lang_row *row, FILE *out)
 {
 	struct gpubpf_hist_shape shape = {
-		.n = map->value_size / 8, .width = 8, .step = map->step, .min = map->min, .zeros = !map->step,
-		.bits = map->fine ? map->fine - 1 : 0, .each = true,
+		.n = map->value_size / 8,
+		.width = 8,
+		.step = map->step,
+		.min = map->min,
+		.zeros = !map->step,
+		.bits = map->fine ? map->fine - 1 : 0,
+		.each = true,
 	};
-	uint64_t slot[LANG_SLOTS] = {0};
+	uint64_t slot[LANG_SLOTS] = { 0 };
 
 	gpubpf_hist_add(&shape, row->value, slot);
 	fprintf(out, "\n");
@@ -163,7 +168,8 @@ static int by_key(const void *a, const void *b, void *arg)
 	for (uint32_t i = 0; i < map->nkeys; i++) {
 		uint64_t k = word(x->key + at), l = word(y->key + at);
 		int order = map->key[i].base == LANG_NAME ? memcmp(x->key + at, y->key + at, GPUBPF_CTX_NAME) :
-			    map->key[i].is_signed ? ((int64_t)k > (int64_t)l) - ((int64_t)k < (int64_t)l) : (k > l) - (k < l);
+			    map->key[i].is_signed         ? ((int64_t)k > (int64_t)l) - ((int64_t)k < (int64_t)l) :
+							    (k > l) - (k < l);
 
 		if (order)
 			return order;

@@ -133,7 +133,9 @@ static int map_put(struct gpubpf_sys *sys, const union bpf_attr *attr)
 	const struct gpubpf_sys_map *value = gpubpf_sys_map(sys, fd);
 	const struct gpubpf_sys_prog *prog = gpubpf_sys_prog(sys, fd);
 	bool progs = gpubpf_map_type_has(map->type, GPUBPF_MAP_PROGS);
-	uint32_t what = progs ? prog ? prog - sys->progs : GPUBPF_SYS_NONE : value ? value - sys->maps : GPUBPF_SYS_NONE;
+	uint32_t what = progs ? prog ? prog - sys->progs : GPUBPF_SYS_NONE :
+			value ? value - sys->maps :
+				GPUBPF_SYS_NONE;
 	struct gpubpf_map_element *grown;
 
 	if ((what == GPUBPF_SYS_NONE && !progs) || map->key_size != sizeof(uint32_t))
@@ -143,7 +145,8 @@ static int map_put(struct gpubpf_sys *sys, const union bpf_attr *attr)
 		return -ENOMEM;
 	map->elements = grown;
 	grown[map->nelements++] = (struct gpubpf_map_element){
-		*(const uint32_t *)(uintptr_t)attr->key, what,
+		*(const uint32_t *)(uintptr_t)attr->key,
+		what,
 	};
 	return 0;
 }
@@ -190,10 +193,8 @@ static int prog_load(struct gpubpf_sys *sys, const union bpf_attr *attr)
 		return fd;
 	sys->nprogs++;
 	prog->insns = copy_records(attr->insns, attr->insn_cnt, sizeof(*prog->insns), sizeof(*prog->insns));
-	prog->funcs = copy_records(attr->func_info, attr->func_info_cnt, attr->func_info_rec_size,
-				   sizeof(*prog->funcs));
-	prog->lines = copy_records(attr->line_info, attr->line_info_cnt, attr->line_info_rec_size,
-				   sizeof(*prog->lines));
+	prog->funcs = copy_records(attr->func_info, attr->func_info_cnt, attr->func_info_rec_size, sizeof(*prog->funcs));
+	prog->lines = copy_records(attr->line_info, attr->line_info_cnt, attr->line_info_rec_size, sizeof(*prog->lines));
 	if (!prog->insns || !prog->funcs || !prog->lines) {
 		close(fd);
 		return -ENOMEM;

@@ -24,7 +24,7 @@ struct gpubpf_sys_map {
 	uint32_t type, key_size, value_size, max_entries, flags;
 	uint64_t extra;
 	uint32_t btf_key, btf_value;
-	uint32_t inner;                    /* map of maps: 1 + the index in sys.maps of its elements' prototype; else
+	uint32_t inner;                      /* map of maps: 1 + the index in sys.maps of its elements' prototype; else
 					    * 0 */
 	struct gpubpf_map_element *elements; /* [nelements] initial elements: each by its index in sys.maps, or for a
 					      * map of programs in sys.progs */

@@ -21,11 +21,11 @@ struct gpubpf_linux_map {
 	struct gpubpf_linux_map_opts o;
 	bool percpu;
 	uint32_t cpus;
-	int work_fd, prog[PROGS];      /* file descriptors of the programs and of their input map; -1: not created
+	int work_fd, prog[PROGS]; /* file descriptors of the programs and of their input map; -1: not created
 				        * yet */
-	uint8_t *work;                 /* the mapped value of the input map: the key, then a value, */
-	size_t work_size;              /* then a second value, each padded to 8 bytes */
-	uint8_t *keys, *values;        /* a batch of elements; there is room for `room` */
+	uint8_t *work;            /* the mapped value of the input map: the key, then a value, */
+	size_t work_size;         /* then a second value, each padded to 8 bytes */
+	uint8_t *keys, *values;   /* a batch of elements; there is room for `room` */
 	uint32_t room;
 };
 
@@ -59,14 +59,16 @@ static size_t begin(const struct gpubpf_linux_map *map, struct bpf_insn *insn)
 		{ .code = BPF_ST | BPF_MEM | BPF_W, .dst_reg = 10, .off = -4, .imm = 0 },
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 2, .src_reg = 10 },
 		{ .code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = 2, .imm = -4 },
-		{ .code = BPF_LD | BPF_IMM | BPF_DW, .dst_reg = 1, .src_reg = BPF_PSEUDO_MAP_FD, .imm = map->work_fd }, { 0 },
+		{ .code = BPF_LD | BPF_IMM | BPF_DW, .dst_reg = 1, .src_reg = BPF_PSEUDO_MAP_FD, .imm = map->work_fd },
+		{ 0 },
 		{ .code = BPF_JMP | BPF_CALL, .imm = HELPER_LOOKUP },
 		{ .code = BPF_JMP | BPF_JNE | BPF_K, .dst_reg = 0, .off = 2, .imm = 0 },
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 0, .imm = -ENOENT },
 		{ .code = BPF_JMP | BPF_EXIT },
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 6, .src_reg = 0 },
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 2, .src_reg = 0 },
-		{ .code = BPF_LD | BPF_IMM | BPF_DW, .dst_reg = 1, .src_reg = BPF_PSEUDO_MAP_FD, .imm = map->o.fd }, { 0 },
+		{ .code = BPF_LD | BPF_IMM | BPF_DW, .dst_reg = 1, .src_reg = BPF_PSEUDO_MAP_FD, .imm = map->o.fd },
+		{ 0 },
 		{ .code = BPF_JMP | BPF_CALL, .imm = HELPER_LOOKUP },
 		{ .code = BPF_JMP | BPF_JNE | BPF_K, .dst_reg = 0, .off = 2, .imm = 0 },
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 0, .imm = -ENOENT },
@@ -114,7 +116,9 @@ static int load(const struct gpubpf_linux_map *map, int which)
 		{ .code = BPF_JMP | BPF_EXIT },
 	};
 	union bpf_attr attr = {
-		.prog_type = BPF_PROG_TYPE_RAW_TRACEPOINT, .insns = (uintptr_t)insns, .license = (uintptr_t)"GPL",
+		.prog_type = BPF_PROG_TYPE_RAW_TRACEPOINT,
+		.insns = (uintptr_t)insns,
+		.license = (uintptr_t)"GPL",
 		.prog_name = "gpubpf_words",
 	};
 	size_t n;
@@ -124,7 +128,8 @@ static int load(const struct gpubpf_linux_map *map, int which)
 		return -ENOMEM;
 	n = begin(map, insns);
 	for (uint32_t i = 0; i < words; i++)
-		n += which == ADD ? add_word(map, i * map->o.word, &insns[n]) : exchange_word(map, i * map->o.word, &insns[n]);
+		n += which == ADD ? add_word(map, i * map->o.word, &insns[n]) :
+				    exchange_word(map, i * map->o.word, &insns[n]);
 	memcpy(&insns[n], end, sizeof(end));
 	attr.insn_cnt = (uint32_t)(n + sizeof(end) / sizeof(end[0]));
 	ret = (int)gpubpf_linux_bpf(BPF_PROG_LOAD, &attr);
@@ -135,8 +140,12 @@ static int load(const struct gpubpf_linux_map *map, int which)
 static int make_work(struct gpubpf_linux_map *map)
 {
 	union bpf_attr attr = {
-		.map_type = BPF_MAP_TYPE_ARRAY, .key_size = sizeof(uint32_t), .value_size = (uint32_t)value_at(map, 2),
-		.max_entries = 1, .map_flags = BPF_F_MMAPABLE, .map_name = "gpubpf_words",
+		.map_type = BPF_MAP_TYPE_ARRAY,
+		.key_size = sizeof(uint32_t),
+		.value_size = (uint32_t)value_at(map, 2),
+		.max_entries = 1,
+		.map_flags = BPF_F_MMAPABLE,
+		.map_name = "gpubpf_words",
 	};
 
 	map->work_size = (value_at(map, 2) + 4095) & ~(size_t)4095;
@@ -165,7 +174,9 @@ static int run(struct gpubpf_linux_map *map, int which, const void *key, const v
 {
 	uint64_t context = 0;
 	union bpf_attr attr = {
-		.test = { .prog_fd = (uint32_t)map->prog[which], .ctx_in = (uintptr_t)&context, .ctx_size_in = sizeof(context) },
+		.test = { .prog_fd = (uint32_t)map->prog[which],
+			  .ctx_in = (uintptr_t)&context,
+			  .ctx_size_in = sizeof(context) },
 	};
 	int err;
 
@@ -262,7 +273,10 @@ void gpubpf_linux_map_close(struct gpubpf_linux_map *map)
 static union bpf_attr element(const struct gpubpf_linux_map *map, const void *key, const void *value, uint64_t flags)
 {
 	return (union bpf_attr){
-		.map_fd = (uint32_t)map->o.fd, .key = (uintptr_t)key, .value = (uintptr_t)value, .flags = flags,
+		.map_fd = (uint32_t)map->o.fd,
+		.key = (uintptr_t)key,
+		.value = (uintptr_t)value,
+		.flags = flags,
 	};
 }
 
@@ -298,7 +312,8 @@ int gpubpf_linux_map_pop(struct gpubpf_linux_map *map, void *value)
 static int grow_buffers(struct gpubpf_linux_map *map)
 {
 	uint32_t room = map->room * 2;
-	uint8_t *keys = calloc(room + 1, map->o.key_size + 8), *values = calloc(room + 1, gpubpf_linux_map_user_size(map) + 8);
+	uint8_t *keys = calloc(room + 1, map->o.key_size + 8),
+		*values = calloc(room + 1, gpubpf_linux_map_user_size(map) + 8);
 
 	if (!keys || !values) {
 		free(keys);
@@ -318,13 +333,14 @@ static int visit_elements(struct gpubpf_linux_map *map, uint32_t n, gpubpf_linux
 	int err = 0;
 
 	for (uint32_t i = 0; i < n && !err; i++)
-		err = fn(arg, map->keys + (size_t)i * map->o.key_size, map->values + (size_t)i * gpubpf_linux_map_user_size(map));
+		err = fn(arg, map->keys + (size_t)i * map->o.key_size,
+			 map->values + (size_t)i * gpubpf_linux_map_user_size(map));
 	return err;
 }
 
 int gpubpf_linux_map_each(struct gpubpf_linux_map *map, gpubpf_linux_element_fn fn, void *arg)
 {
-	uint8_t position[2][512 + 8];      /* positions of batch look-ups: for a hash the number of a bucket, for a
+	uint8_t position[2][512 + 8]; /* positions of batch look-ups: for a hash the number of a bucket, for a
 					    * trie a key */
 	int at = 0, err = 0;
 	bool first = true;

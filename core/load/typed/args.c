@@ -55,8 +55,8 @@ static void put_value(FILE *out, const struct gpubpf_typed_param *p, uint64_t v)
 }
 
 /* Writes arguments as in scale(float *x = 0x7f0012340000, unsigned n = 1000). */
-void typed_args_text(struct typed_writer *w, const char *name, const char *kernel, const struct gpubpf_typed_param *params,
-		     const uint64_t *value, uint32_t n)
+void typed_args_text(struct typed_writer *w, const char *name, const char *kernel,
+		     const struct gpubpf_typed_param *params, const uint64_t *value, uint32_t n)
 {
 	char *text = NULL, declared[256];
 	size_t size;
@@ -98,8 +98,8 @@ static void json_value(struct typed_writer *w, const struct gpubpf_typed_param *
 	}
 }
 
-void typed_args_json(struct typed_writer *w, const char *name, const char *kernel, const struct gpubpf_typed_param *params,
-		     const uint64_t *value, uint32_t n)
+void typed_args_json(struct typed_writer *w, const char *name, const char *kernel,
+		     const struct gpubpf_typed_param *params, const uint64_t *value, uint32_t n)
 {
 	w->ops->open(w, name, false);
 	w->ops->word(w, "kernel", kernel);

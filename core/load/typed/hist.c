@@ -89,8 +89,7 @@ bool gpubpf_hist_type(const struct btf *btf, uint32_t type, struct gpubpf_hist_s
 	if (hist_struct(btf, t, shape))
 		return true;
 	*shape = (struct gpubpf_hist_shape){ .zeros = true };
-	return slot_array(btf, t, shape) && shape->n <= 64 &&
-	       gpubpf_typed_is(btf, btf_array(t)->type, "gpubpf_log2_slot");
+	return slot_array(btf, t, shape) && shape->n <= 64 && gpubpf_typed_is(btf, btf_array(t)->type, "gpubpf_log2_slot");
 }
 
 bool gpubpf_amounts_type(const struct btf *btf, uint32_t type, struct gpubpf_hist_shape *shape, bool *ns)
@@ -135,8 +134,8 @@ struct search {
 	const struct btf *btf;
 	size_t size;
 	struct gpubpf_hists *hists;
-	uint64_t covered;          /* bytes of the value that the histograms found so far occupy */
-	uint32_t steps;            /* members and elements visited; limited, because types are not trusted */
+	uint64_t covered; /* bytes of the value that the histograms found so far occupy */
+	uint32_t steps;   /* members and elements visited; limited, because types are not trusted */
 };
 
 static void search_in(struct search *s, uint32_t type, uint64_t at, const char *path, int depth);
@@ -237,12 +236,15 @@ void gpubpf_hist_bounds(const struct gpubpf_hist_shape *shape, uint32_t i, uint6
 	}
 	if (shape->step) {
 		*low = i ? shape->min + (i - 1) * shape->step : 0;
-		*high = !i ? shape->min - (shape->min > 0) :
-			i + 1 == shape->n ? UINT64_MAX : shape->min + i * shape->step - 1;
+		*high = !i                ? shape->min - (shape->min > 0) :
+			i + 1 == shape->n ? UINT64_MAX :
+					    shape->min + i * shape->step - 1;
 		return;
 	}
 	*low = i ? 1ull << shift : 0;
-	*high = shape->zeros && !i ? 0 : shift >= 63 || (i == 63 && shape->n == 64) ? UINT64_MAX : (1ull << (shift + 1)) - 1;
+	*high = shape->zeros && !i                         ? 0 :
+		shift >= 63 || (i == 63 && shape->n == 64) ? UINT64_MAX :
+							     (1ull << (shift + 1)) - 1;
 }
 
 uint64_t gpubpf_hist_count(const struct gpubpf_hist_shape *shape, const uint64_t *slot)
@@ -305,7 +307,8 @@ static uint64_t least_mean(const struct gpubpf_hist_shape *shape, const uint64_t
 	return left < low ? low : left > high ? high : (uint64_t)left;
 }
 
-uint64_t gpubpf_amounts_percentile(const struct gpubpf_hist_shape *shape, const uint64_t *slot, uint64_t sum, unsigned int percent)
+uint64_t gpubpf_amounts_percentile(const struct gpubpf_hist_shape *shape, const uint64_t *slot, uint64_t sum,
+				   unsigned int percent)
 {
 	uint64_t value = gpubpf_hist_percentile(shape, slot, percent), low, high;
 	uint32_t last = last_slot(shape, slot);

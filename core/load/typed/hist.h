@@ -14,17 +14,17 @@
 struct btf;
 
 struct gpubpf_hist_shape {
-	uint32_t n;                /* number of slots: 2 to GPUBPF_HIST_SLOTS */
-	uint32_t width;            /* bytes of one slot: 4 or 8 */
-	uint32_t offset;           /* byte offset in the value of the first slot */
-	uint64_t step;             /* not 0: linear slots. Slot 0 counts values below min, slot i values from min +
+	uint32_t n;      /* number of slots: 2 to GPUBPF_HIST_SLOTS */
+	uint32_t width;  /* bytes of one slot: 4 or 8 */
+	uint32_t offset; /* byte offset in the value of the first slot */
+	uint64_t step;   /* not 0: linear slots. Slot 0 counts values below min, slot i values from min +
 				    * (i - 1) step on, the last has no upper bound */
 	uint64_t min;
-	bool zeros;                /* step 0: logarithmic slots as in gpubpf_log2(). If false, as in libbpf-tools:
+	bool zeros;    /* step 0: logarithmic slots as in gpubpf_log2(). If false, as in libbpf-tools:
 				    * slot i counts values of [2^i, 2^(i+1)), slot 0 also zeros */
-	uint32_t bits;             /* step 0, if not 0: 2^bits slots for each power of two, and one for each value
+	uint32_t bits; /* step 0, if not 0: 2^bits slots for each power of two, and one for each value
 				    * below 2^bits */
-	bool each;                 /* draw each slot; if false (gpubpf_quantiles), draw one bar for each power of two */
+	bool each;     /* draw each slot; if false (gpubpf_quantiles), draw one bar for each power of two */
 };
 
 /* Is the type of a map's value one slot of a histogram, gpubpf_log2_slot? */
@@ -71,13 +71,13 @@ uint64_t gpubpf_hist_percentile(const struct gpubpf_hist_shape *shape, const uin
  * Returns the percentile like gpubpf_hist_percentile(), for values whose sum is known. In the last slot it returns the
  * lower bound of the mean that the sum implies.
  */
-uint64_t gpubpf_amounts_percentile(const struct gpubpf_hist_shape *shape, const uint64_t *slot, uint64_t sum, unsigned int percent);
+uint64_t gpubpf_amounts_percentile(const struct gpubpf_hist_shape *shape, const uint64_t *slot, uint64_t sum,
+				   unsigned int percent);
 
 /* Return the histogram as JSON: [{min, max, count}] of its non-empty slots; and {p50, p90, p99} if there are values. */
 struct json_object;
 struct json_object *gpubpf_hist_json(const struct gpubpf_hist_shape *shape, const uint64_t *slot, bool wide_as_text);
-struct json_object *gpubpf_percentiles_json(const struct gpubpf_hist_shape *shape, const uint64_t *slot,
-					    bool wide_as_text);
+struct json_object *gpubpf_percentiles_json(const struct gpubpf_hist_shape *shape, const uint64_t *slot, bool wide_as_text);
 /*
  * Returns a number. With wide_as_text, numbers beyond 2^53 become text, because readers that only have doubles would
  * round them.

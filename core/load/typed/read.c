@@ -28,14 +28,14 @@ struct reading {
 	size_t size;
 	char *why;
 	size_t why_size;
-	uint32_t looked;               /* members visited so far */
+	uint32_t looked; /* members visited so far */
 };
 
 /* The target of a path: a type and its position in the value. */
 struct spot {
 	uint32_t type;
 	uint64_t bit;
-	uint32_t bits;                 /* number of bits of a bit field, else 0 */
+	uint32_t bits; /* number of bits of a bit field, else 0 */
 };
 
 __attribute__((format(printf, 2, 3))) static int refuse(struct reading *r, const char *fmt, ...)
@@ -112,8 +112,8 @@ static int read_enum(struct reading *r, const struct btf_type *t, const struct s
 		const char *name = btf__name_by_offset(r->btf, wide ? btf_enum64(t)[i].name_off : btf_enum(t)[i].name_off);
 
 		if (name && !strcmp(name, word))
-			return put_bits(r, at->bit, bits, wide ? btf_enum64_value(&btf_enum64(t)[i]) :
-						    (uint64_t)(int64_t)btf_enum(t)[i].val);
+			return put_bits(r, at->bit, bits,
+					wide ? btf_enum64_value(&btf_enum64(t)[i]) : (uint64_t)(int64_t)btf_enum(t)[i].val);
 	}
 	err = read_integer(r, word, bits, btf_kflag(t), &v);
 	return err < 0 ? refuse(r, "%s is not an enumerator of its type", word) : put_bits(r, at->bit, bits, v);
@@ -235,9 +235,12 @@ static int step_member(struct reading *r, const char **path, struct spot *spot)
 
 	*path = name + len;
 	if (section && btf_is_datasec(section))
-		return find_variable(r, section, name, len, spot) ? 0 : refuse(r, "there is no variable %.*s", (int)len, name);
+		return find_variable(r, section, name, len, spot) ?
+			       0 :
+			       refuse(r, "there is no variable %.*s", (int)len, name);
 	if (t && btf_is_array(t))
-		return refuse(r, "there is no member %.*s: it is an array; name one element, as in .x[0]=1", (int)len, name);
+		return refuse(r, "there is no member %.*s: it is an array; name one element, as in .x[0]=1", (int)len,
+			      name);
 	if (!t || !btf_is_composite(t) || !find_member(r, t, name, len, spot->bit, 0, spot))
 		return refuse(r, "there is no member %.*s", (int)len, name);
 	return 0;
@@ -447,8 +450,8 @@ static int read_members(struct reading *r, uint32_t type, const char *const *wor
 	return err;
 }
 
-int gpubpf_typed_read(const struct btf *btf, uint32_t type, const char *const *words, uint32_t n, void *data, size_t size,
-		      char *why, size_t why_size)
+int gpubpf_typed_read(const struct btf *btf, uint32_t type, const char *const *words, uint32_t n, void *data,
+		      size_t size, char *why, size_t why_size)
 {
 	struct reading r = { .btf = btf, .data = data, .size = size, .why = why, .why_size = why_size };
 	bool hex = n && !strcmp(words[0], "hex");
@@ -463,8 +466,8 @@ int gpubpf_typed_read(const struct btf *btf, uint32_t type, const char *const *w
 	return read_members(&r, type, words, n);
 }
 
-int gpubpf_typed_change(const struct btf *btf, uint32_t type, const char *const *words, uint32_t n, void *data, size_t size,
-			char *why, size_t why_size)
+int gpubpf_typed_change(const struct btf *btf, uint32_t type, const char *const *words, uint32_t n, void *data,
+			size_t size, char *why, size_t why_size)
 {
 	struct reading r = { .btf = btf, .data = data, .size = size, .why = why, .why_size = why_size };
 

@@ -127,8 +127,8 @@ static double half(uint16_t h)
 {
 	int e = h >> 10 & 31;
 	double m = h & 1023, v = e == 31 ? (m ? __builtin_nan("") : __builtin_inf()) :
-				     e ? (1024 + m) / 1024 * (e >= 15 ? 1 << (e - 15) : 1.0 / (1 << (15 - e))) :
-					 m / 1024 / 16384;
+				 e       ? (1024 + m) / 1024 * (e >= 15 ? 1 << (e - 15) : 1.0 / (1 << (15 - e))) :
+					   m / 1024 / 16384;
 
 	return h >> 15 ? -v : v;
 }
@@ -205,8 +205,7 @@ static void walk_array(struct typed_writer *w, const struct btf_type *t, const c
 	int64_t size = btf__resolve_size(w->btf, a->type);
 	size_t len;
 
-	if (size < 0 || bit % 8 || (uint64_t)size * a->nelems > w->size - bit / 8 ||
-	    (!size && a->nelems > MAX_SCALARS)) {
+	if (size < 0 || bit % 8 || (uint64_t)size * a->nelems > w->size - bit / 8 || (!size && a->nelems > MAX_SCALARS)) {
 		w->bad = true;
 		return;
 	}
@@ -229,7 +228,7 @@ static void walk_array(struct typed_writer *w, const struct btf_type *t, const c
 
 static void walk_hist(struct typed_writer *w, const struct gpubpf_hist_shape *shape, const char *name, uint64_t bit)
 {
-	uint64_t slot[GPUBPF_HIST_SLOTS] = {0};
+	uint64_t slot[GPUBPF_HIST_SLOTS] = { 0 };
 
 	gpubpf_hist_add(shape, w->data + bit / 8, slot);
 	w->ops->hist(w, name, shape, slot);
@@ -268,8 +267,8 @@ static bool walk_args(struct typed_writer *w, const char *name, uint64_t bit, in
 	memcpy(word, w->data + bit / 8, sizeof(word));
 	params = names && names->params ? names->params(names->ctx, word[0], &known) : NULL;
 	n = word[1] < n ? word[1] : n;
-	w->ops->args(w, name, names && names->kernel ? names->kernel(names->ctx, word[0]) : "", params && known >= n ? params : NULL,
-		     word + 2, n);
+	w->ops->args(w, name, names && names->kernel ? names->kernel(names->ctx, word[0]) : "",
+		     params && known >= n ? params : NULL, word + 2, n);
 	return true;
 }
 
@@ -447,8 +446,14 @@ int gpubpf_typed_text(const struct btf *btf, uint32_t type, const struct gpubpf_
 		      size_t size, char *buf, size_t room)
 {
 	struct typed_writer w = {
-		.ops = &gpubpf_typed_text_ops, .btf = btf, .names = names, .data = data, .size = size, .buf = buf,
-		.room = room, .first = true,
+		.ops = &gpubpf_typed_text_ops,
+		.btf = btf,
+		.names = names,
+		.data = data,
+		.size = size,
+		.buf = buf,
+		.room = room,
+		.first = true,
 	};
 
 	if (room)
@@ -468,7 +473,11 @@ struct json_object *gpubpf_typed_json(const struct btf *btf, uint32_t type, cons
 				      const void *data, size_t size)
 {
 	struct typed_writer w = {
-		.ops = &gpubpf_typed_json_ops, .btf = btf, .names = names, .data = data, .size = size,
+		.ops = &gpubpf_typed_json_ops,
+		.btf = btf,
+		.names = names,
+		.data = data,
+		.size = size,
 	};
 
 	w.bad = !btf || !type;

@@ -29,11 +29,10 @@ struct typed_ops {
 									        * bytes */
 	void (*duration)(struct typed_writer *w, const char *name, uint64_t ns);
 	/* Writes a histogram that its type declares: the values of its slots. */
-	void (*hist)(struct typed_writer *w, const char *name, const struct gpubpf_hist_shape *shape,
-		     const uint64_t *slot);
+	void (*hist)(struct typed_writer *w, const char *name, const struct gpubpf_hist_shape *shape, const uint64_t *slot);
 	/* Writes a struct gpubpf_args: n values, with the kernel's parameters (NULL: unknown). */
-	void (*args)(struct typed_writer *w, const char *name, const char *kernel, const struct gpubpf_typed_param *params,
-		     const uint64_t *value, uint32_t n);
+	void (*args)(struct typed_writer *w, const char *name, const char *kernel,
+		     const struct gpubpf_typed_param *params, const uint64_t *value, uint32_t n);
 	/*
 	 * Writes that n more elements of the array are zero, after the first of them was written. NULL: each element is
 	 * written.
@@ -48,9 +47,9 @@ struct typed_writer {
 	const struct btf *btf;
 	const struct gpubpf_typed_names *names;
 	const uint8_t *data;
-	size_t size;                             /* size of data in bytes */
+	size_t size; /* size of data in bytes */
 	uint32_t scalars;
-	bool bad;                                /* the bytes do not fit the type */
+	bool bad; /* the bytes do not fit the type */
 	/* state of the text writer */
 	char *buf;
 	size_t room, at;
@@ -61,10 +60,10 @@ struct typed_writer {
 };
 
 /* args.c */
-void typed_args_text(struct typed_writer *w, const char *name, const char *kernel, const struct gpubpf_typed_param *params,
-		     const uint64_t *value, uint32_t n);
-void typed_args_json(struct typed_writer *w, const char *name, const char *kernel, const struct gpubpf_typed_param *params,
-		     const uint64_t *value, uint32_t n);
+void typed_args_text(struct typed_writer *w, const char *name, const char *kernel,
+		     const struct gpubpf_typed_param *params, const uint64_t *value, uint32_t n);
+void typed_args_json(struct typed_writer *w, const char *name, const char *kernel,
+		     const struct gpubpf_typed_param *params, const uint64_t *value, uint32_t n);
 
 extern const struct typed_ops gpubpf_typed_text_ops, gpubpf_typed_json_ops;
 

@@ -87,8 +87,7 @@ static void text_word(struct typed_writer *w, const char *name, const char *s)
 	text_put(w, "%s", s);
 }
 
-static void text_hist(struct typed_writer *w, const char *name, const struct gpubpf_hist_shape *shape,
-		      const uint64_t *slot)
+static void text_hist(struct typed_writer *w, const char *name, const struct gpubpf_hist_shape *shape, const uint64_t *slot)
 {
 	uint64_t n = gpubpf_hist_count(shape, slot);
 
@@ -114,8 +113,8 @@ static void text_repeats(struct typed_writer *w, uint32_t n)
 }
 
 const struct typed_ops gpubpf_typed_text_ops = {
-	text_open, text_close, text_integer, text_boolean, text_real, text_string, text_word, text_duration,
-	text_hist, typed_args_text, text_repeats, text_word,
+	text_open, text_close,    text_integer, text_boolean,    text_real,    text_string,
+	text_word, text_duration, text_hist,    typed_args_text, text_repeats, text_word,
 };
 
 /* --- JSON --- */
@@ -178,8 +177,11 @@ static void json_real(struct typed_writer *w, const char *name, double v)
 {
 	bool finite = v - v == 0;
 
-	json_add(w, name, finite ? json_object_new_double(v) :
-				   json_object_new_string(v != v ? "nan" : v > 0 ? "inf" : "-inf"));
+	json_add(w, name,
+		 finite ? json_object_new_double(v) :
+			  json_object_new_string(v != v ? "nan" :
+						 v > 0  ? "inf" :
+							  "-inf"));
 }
 
 static void json_string(struct typed_writer *w, const char *name, const char *s, size_t len)
@@ -212,8 +214,7 @@ struct json_object *gpubpf_hist_json(const struct gpubpf_hist_shape *shape, cons
 	return list;
 }
 
-struct json_object *gpubpf_percentiles_json(const struct gpubpf_hist_shape *shape, const uint64_t *slot,
-					    bool wide_as_text)
+struct json_object *gpubpf_percentiles_json(const struct gpubpf_hist_shape *shape, const uint64_t *slot, bool wide_as_text)
 {
 	static const unsigned int percents[] = { 50, 90, 99 };
 	struct json_object *o = json_object_new_object();
@@ -221,14 +222,14 @@ struct json_object *gpubpf_percentiles_json(const struct gpubpf_hist_shape *shap
 
 	for (size_t i = 0; i < sizeof(percents) / sizeof(percents[0]) && gpubpf_hist_count(shape, slot); i++) {
 		snprintf(name, sizeof(name), "p%u", percents[i]);
-		json_object_object_add(o, name, gpubpf_json_int(gpubpf_hist_percentile(shape, slot, percents[i]), false,
-								wide_as_text));
+		json_object_object_add(o, name,
+				       gpubpf_json_int(gpubpf_hist_percentile(shape, slot, percents[i]), false,
+						       wide_as_text));
 	}
 	return o;
 }
 
-static void json_hist(struct typed_writer *w, const char *name, const struct gpubpf_hist_shape *shape,
-		      const uint64_t *slot)
+static void json_hist(struct typed_writer *w, const char *name, const struct gpubpf_hist_shape *shape, const uint64_t *slot)
 {
 	struct json_object *o = json_object_new_object();
 	bool wide_as_text = w->names && w->names->wide_as_text;
@@ -240,6 +241,6 @@ static void json_hist(struct typed_writer *w, const char *name, const struct gpu
 }
 
 const struct typed_ops gpubpf_typed_json_ops = {
-	json_open, json_close, json_integer, json_boolean, json_real, json_string, json_word, json_duration,
-	json_hist, typed_args_json, NULL, NULL,
+	json_open, json_close,    json_integer, json_boolean,    json_real, json_string,
+	json_word, json_duration, json_hist,    typed_args_json, NULL,      NULL,
 };

@@ -66,11 +66,14 @@ static void add(struct low *l, const struct low_sum *sum, LLVMValueRef v, LLVMVa
 	size_t n;
 
 	snprintf(name, sizeof(name), "%u_%u_%u", sum->width, sum->map, sum->off);
-	n = at ? snprintf(text, sizeof(text), "{\n.reg .pred %%gpubpf_p;\nsetp.eq.s64 %%gpubpf_p, $1, %u;\n", sum->off) : 0;
+	n = at ? snprintf(text, sizeof(text), "{\n.reg .pred %%gpubpf_p;\nsetp.eq.s64 %%gpubpf_p, $1, %u;\n", sum->off) :
+		 0;
 	n += snprintf(text + n, sizeof(text) - n, "%sadd.s64 %%gpubpf_sum%s, %%gpubpf_sum%s, $0;%s", only, name, name,
 		      at ? "\n}" : "");
-	LLVMBuildCall2(l->b, type, LLVMGetInlineAsm(type, text, n, constraints, strlen(constraints), true, false,
-						    LLVMInlineAsmDialectATT, false), args, at ? 2 : 1, "");
+	LLVMBuildCall2(l->b, type,
+		       LLVMGetInlineAsm(type, text, n, constraints, strlen(constraints), true, false,
+					LLVMInlineAsmDialectATT, false),
+		       args, at ? 2 : 1, "");
 }
 
 /* -- many values: cache the last one -- */
@@ -99,8 +102,10 @@ static LLVMValueRef emit_on_register(struct low *l, const char *statement, const
 	char text[120];
 	size_t n = snprintf(text, sizeof(text), statement, name);
 
-	return LLVMBuildCall2(l->b, type, LLVMGetInlineAsm(type, text, n, constraints, strlen(constraints), true, false,
-							   LLVMInlineAsmDialectATT, false), &v, v ? 1 : 0, "");
+	return LLVMBuildCall2(l->b, type,
+			      LLVMGetInlineAsm(type, text, n, constraints, strlen(constraints), true, false,
+					       LLVMInlineAsmDialectATT, false),
+			      &v, v ? 1 : 0, "");
 }
 
 /* Does the access add to a map whose values are only summed, and does the host not read the map meanwhile? */
@@ -134,20 +139,24 @@ static LLVMValueRef offset_of(struct low_frame *f, uint32_t pc, LLVMValueRef add
  * registers, and control goes to `after`. Leaves the builder in the block for all other warps.
  */
 static void accumulate_for_warp(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMValueRef v,
-				const char *key_reg, const char *sum_reg,
-				LLVMBasicBlockRef after)
+				const char *key_reg, const char *sum_reg, LLVMBasicBlockRef after)
 {
-	LLVMBasicBlockRef full_warp = low_block(f->p, "all"), owner = low_block(f->p, "mine"), split = low_block(f->p, "apart");
+	LLVMBasicBlockRef full_warp = low_block(f->p, "all"), owner = low_block(f->p, "mine"),
+			  split = low_block(f->p, "apart");
 	struct low *l = f->p->l;
-	LLVMValueRef at = LLVMBuildTrunc(l->b, offset_of(f, pc, address), l->i32, ""), args[] = { at, v, low_is_place_const(f, v) }, lane;
+	LLVMValueRef at = LLVMBuildTrunc(l->b, offset_of(f, pc, address), l->i32, ""),
+		     args[] = { at, v, low_is_place_const(f, v) }, lane;
 	char lane_reg[40];
 
-	LLVMBuildCondBr(l->b, LLVMBuildICmp(l->b, LLVMIntNE, low_call(l, "gpubpf_adds_together", args, 3), low_const(l, 0), ""), full_warp, split);
+	LLVMBuildCondBr(l->b,
+			LLVMBuildICmp(l->b, LLVMIntNE, low_call(l, "gpubpf_adds_together", args, 3), low_const(l, 0), ""),
+			full_warp, split);
 	LLVMPositionBuilderAtEnd(l->b, full_warp);
 	snprintf(lane_reg, sizeof(lane_reg), "%%gpubpf_keeper%u", l->nwarp_adds++);
 	lane = LLVMBuildTrunc(l->b, low_call(l, "gpubpf_lane", NULL, 0), l->i32, "");
-	LLVMBuildCondBr(l->b, LLVMBuildICmp(l->b, LLVMIntEQ, lane, emit_on_register(l, "mov.b32 $0, %s;", lane_reg, NULL),
-					    ""), owner, after);
+	LLVMBuildCondBr(l->b,
+			LLVMBuildICmp(l->b, LLVMIntEQ, lane, emit_on_register(l, "mov.b32 $0, %s;", lane_reg, NULL), ""),
+			owner, after);
 	LLVMPositionBuilderAtEnd(l->b, owner);
 	emit_on_register(l, "mov.b32 %s, $0;", key_reg, at);
 	emit_on_register(l, "mov.b32 %s, $0;", sum_reg,
@@ -169,12 +178,14 @@ static LLVMValueRef recompute_address(struct low_frame *f, uint32_t pc, LLVMValu
 	if (!low_has_first_register(f, map))
 		return address;
 	at = LLVMBuildAnd(l->b, offset_of(f, pc, address), low_const(l, UINT32_MAX), "");
-	first = LLVMBuildCall2(l->b, type, LLVMGetInlineAsm(type, text, n, "=l", 2, true, false, LLVMInlineAsmDialectATT, false), NULL, 0, "");
+	first = LLVMBuildCall2(l->b, type,
+			       LLVMGetInlineAsm(type, text, n, "=l", 2, true, false, LLVMInlineAsmDialectATT, false),
+			       NULL, 0, "");
 	return LLVMBuildAdd(l->b, first, at, "");
 }
 
-LLVMBasicBlockRef low_accumulate_last(struct low_frame *f, uint32_t pc, LLVMValueRef *address, LLVMValueRef v, const char *function,
-				bool uses_near_add)
+LLVMBasicBlockRef low_accumulate_last(struct low_frame *f, uint32_t pc, LLVMValueRef *address, LLVMValueRef v,
+				      const char *function, bool uses_near_add)
 {
 	unsigned width = f->p->prog->insns[pc].width;
 	LLVMBasicBlockRef cached, hit, miss, add, uncached, after, full_warp, no_full_warp;
@@ -199,7 +210,9 @@ LLVMBasicBlockRef low_accumulate_last(struct low_frame *f, uint32_t pc, LLVMValu
 	mode = emit_on_register(l, "mov.b32 $0, %s;", "%gpubpf_keeps", NULL);
 	low_mark_uniform(l, mode);
 	condition = LLVMBuildICmp(l->b, LLVMIntEQ, mode, low_const32(l, 1), "");
-	LLVMBuildCondBr(l->b, LLVMBuildAnd(l->b, condition, LLVMBuildICmp(l->b, LLVMIntULE, v, low_const(l, UINT32_MAX), ""), ""), cached, uncached);
+	LLVMBuildCondBr(l->b,
+			LLVMBuildAnd(l->b, condition, LLVMBuildICmp(l->b, LLVMIntULE, v, low_const(l, UINT32_MAX), ""), ""),
+			cached, uncached);
 	LLVMPositionBuilderAtEnd(l->b, cached);
 	first = low_first_value(f, map);
 	at = LLVMBuildTrunc(l->b, offset_of(f, pc, *address), l->i32, "");
@@ -254,7 +267,8 @@ bool low_accumulate(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVM
 	if (n > LOW_MAX_VALUES)
 		return false;
 	for (uint32_t i = 0; i < n; i++) {
-		sums[i] = (struct low_sum){ a->map, i * l->job->layouts[a->map].stride + a->off_min, f->p->prog->insns[pc].width };
+		sums[i] = (struct low_sum){ a->map, i * l->job->layouts[a->map].stride + a->off_min,
+					    f->p->prog->insns[pc].width };
 		if (!has_room(l, &sums[i]))
 			return false;
 	}

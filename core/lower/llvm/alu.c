@@ -28,8 +28,10 @@ static LLVMValueRef divide_by(struct low *l, LLVMOpcode op, LLVMValueRef n, LLVM
 {
 	bool minus = op == LLVMSDiv || op == LLVMSRem;
 	LLVMTypeRef type = LLVMTypeOf(n), wide = low_int(l, 8);
-	const char *name = op == LLVMUDiv ? "gpubpf_divide_u64" : op == LLVMURem ? "gpubpf_rest_u64" :
-			   op == LLVMSDiv ? "gpubpf_divide_s64" : "gpubpf_rest_s64";
+	const char *name = op == LLVMUDiv ? "gpubpf_divide_u64" :
+			   op == LLVMURem ? "gpubpf_rest_u64" :
+			   op == LLVMSDiv ? "gpubpf_divide_s64" :
+					    "gpubpf_rest_s64";
 	LLVMValueRef args[] = { n, d }, v;
 
 	if (!l->target->divides_by_library)
@@ -66,21 +68,36 @@ static LLVMValueRef compute(struct low *l, enum gpubpf_alu_op op, unsigned width
 	LLVMValueRef zero = LLVMConstInt(low_int(l, width), 0, false);
 
 	switch (op) {
-	case GPUBPF_ADD: return LLVMBuildAdd(l->b, d, s, "");
-	case GPUBPF_SUB: return LLVMBuildSub(l->b, d, s, "");
-	case GPUBPF_MUL: return LLVMBuildMul(l->b, d, s, "");
-	case GPUBPF_OR: return LLVMBuildOr(l->b, d, s, "");
-	case GPUBPF_AND: return LLVMBuildAnd(l->b, d, s, "");
-	case GPUBPF_XOR: return LLVMBuildXor(l->b, d, s, "");
-	case GPUBPF_LSH: return LLVMBuildShl(l->b, d, shift_by(l, s, width), "");
-	case GPUBPF_RSH: return LLVMBuildLShr(l->b, d, shift_by(l, s, width), "");
-	case GPUBPF_ARSH: return LLVMBuildAShr(l->b, d, shift_by(l, s, width), "");
-	case GPUBPF_NEG: return LLVMBuildNeg(l->b, d, "");
-	case GPUBPF_MOV: return s;
-	case GPUBPF_DIV: return divide(l, LLVMUDiv, d, s, zero, NULL);
-	case GPUBPF_MOD: return divide(l, LLVMURem, d, s, d, NULL);
-	case GPUBPF_SDIV: return divide(l, LLVMSDiv, d, s, zero, LLVMBuildNeg(l->b, d, ""));
-	case GPUBPF_SMOD: return divide(l, LLVMSRem, d, s, d, zero);
+	case GPUBPF_ADD:
+		return LLVMBuildAdd(l->b, d, s, "");
+	case GPUBPF_SUB:
+		return LLVMBuildSub(l->b, d, s, "");
+	case GPUBPF_MUL:
+		return LLVMBuildMul(l->b, d, s, "");
+	case GPUBPF_OR:
+		return LLVMBuildOr(l->b, d, s, "");
+	case GPUBPF_AND:
+		return LLVMBuildAnd(l->b, d, s, "");
+	case GPUBPF_XOR:
+		return LLVMBuildXor(l->b, d, s, "");
+	case GPUBPF_LSH:
+		return LLVMBuildShl(l->b, d, shift_by(l, s, width), "");
+	case GPUBPF_RSH:
+		return LLVMBuildLShr(l->b, d, shift_by(l, s, width), "");
+	case GPUBPF_ARSH:
+		return LLVMBuildAShr(l->b, d, shift_by(l, s, width), "");
+	case GPUBPF_NEG:
+		return LLVMBuildNeg(l->b, d, "");
+	case GPUBPF_MOV:
+		return s;
+	case GPUBPF_DIV:
+		return divide(l, LLVMUDiv, d, s, zero, NULL);
+	case GPUBPF_MOD:
+		return divide(l, LLVMURem, d, s, d, NULL);
+	case GPUBPF_SDIV:
+		return divide(l, LLVMSDiv, d, s, zero, LLVMBuildNeg(l->b, d, ""));
+	case GPUBPF_SMOD:
+		return divide(l, LLVMSRem, d, s, d, zero);
 	case GPUBPF_END:
 	case GPUBPF_MOVSX:
 	case GPUBPF_NALU:

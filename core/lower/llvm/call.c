@@ -59,8 +59,8 @@ static LLVMValueRef look_up_shared(const struct call *c, const char *name, LLVMV
 /* Looks up in an array, from the address of its first value in a register. */
 static LLVMValueRef look_up_from(struct call *c, LLVMValueRef key)
 {
-	LLVMValueRef args[] = { low_first_value(c->f, c->map), low_const32(c->l, c->layout->max_entries), low_const(c->l, c->layout->stride),
-				key };
+	LLVMValueRef args[] = { low_first_value(c->f, c->map), low_const32(c->l, c->layout->max_entries),
+				low_const(c->l, c->layout->stride), key };
 
 	return low_call(c->l, "gpubpf_array_lookup_from", args, 4);
 }
@@ -251,7 +251,10 @@ int low_helper(struct low_frame *f, uint32_t pc)
 {
 	const struct gpubpf_prog *prog = f->p->prog;
 	struct call c = {
-		.f = f, .l = f->p->l, .pc = pc, .helper = gpubpf_helper_find(prog->insns[pc].imm),
+		.f = f,
+		.l = f->p->l,
+		.pc = pc,
+		.helper = gpubpf_helper_find(prog->insns[pc].imm),
 		.facts = prog->facts->insn[pc].call,
 	};
 	unsigned reg;

@@ -11,9 +11,9 @@ struct call {
 	uint32_t pc;
 	const struct gpubpf_helper *helper;
 	const struct gpubpf_call_facts *facts;
-	uint32_t map;               /* index of the map for which code is being emitted */
+	uint32_t map;                           /* index of the map for which code is being emitted */
 	const struct gpubpf_map_layout *layout; /* the map's layout, for this call */
-	LLVMValueRef temp[6];       /* [register] private copy of the memory that the argument points to */
+	LLVMValueRef temp[6];                   /* [register] private copy of the memory that the argument points to */
 };
 
 static inline const struct gpubpf_map *map_of(const struct call *c)

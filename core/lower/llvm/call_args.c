@@ -93,8 +93,8 @@ static void store_known(const struct call *c, unsigned reg, const char *bytes, u
 		uint64_t word = 0;
 
 		memcpy(&word, bytes + i, size - i < 8 ? size - i : 8);
-		LLVMSetAlignment(
-			LLVMBuildStore(l->b, low_const(l, word), low_byte_ptr(l, c->temp[reg], low_const(l, i))), 8);
+		LLVMSetAlignment(LLVMBuildStore(l->b, low_const(l, word), low_byte_ptr(l, c->temp[reg], low_const(l, i))),
+				 8);
 	}
 }
 
@@ -109,8 +109,8 @@ static void transfer(const struct call *c, unsigned reg, LLVMValueRef size, bool
 	struct branch on_stack, not_null;
 
 	if (stack && (device || null))
-		on_stack = begin_if(
-			c, LLVMBuildAnd(l->b, below_limit(c, reg), LLVMBuildIsNotNull(l->b, get(c, reg), ""), ""));
+		on_stack = begin_if(c, LLVMBuildAnd(l->b, below_limit(c, reg),
+						    LLVMBuildIsNotNull(l->b, get(c, reg), ""), ""));
 	if (stack) {
 		LLVMValueRef ptr = low_stack_ptr(c->f->p, a, get(c, reg));
 
@@ -186,9 +186,10 @@ static int prepare_arg(struct call *c, unsigned reg, uint64_t room, LLVMValueRef
 	if (is_direct(c, reg))
 		return pass_value_address(c, reg);
 	if (room > MAX_COPY)
-		return gpubpf_diag_set(c->l->diag, GPUBPF_E_TARGET_LACKS, c->pc,
-				       "helper %s would copy %llu bytes of map memory, the limit is %d; look the element up and write to it", c->helper->name,
-				       (unsigned long long)room, MAX_COPY);
+		return gpubpf_diag_set(
+			c->l->diag, GPUBPF_E_TARGET_LACKS, c->pc,
+			"helper %s would copy %llu bytes of map memory, the limit is %d; look the element up and write to it",
+			c->helper->name, (unsigned long long)room, MAX_COPY);
 	c->temp[reg] = low_alloca(c->f->p, LLVMArrayType2(c->l->i8, (room + 15) & ~7ull), 8, "copy");
 	if (a->spaces & GPUBPF_SPACE_CTX) {
 		if (a->spaces != GPUBPF_SPACE_CTX)
@@ -215,11 +216,20 @@ static LLVMValueRef size_of(const struct call *c, unsigned reg, uint64_t *room)
 {
 	*room = argument(c, reg)->size_max;
 	switch (row_of(c, reg)->size) {
-	case GPUBPF_SIZE_NEXT: return get(c, reg + 1);
-	case GPUBPF_SIZE_KEY: *room = map_of(c)->key_size; break;
-	case GPUBPF_SIZE_VALUE: *room = map_of(c)->value_size; break;
-	case GPUBPF_SIZE_WORD: *room = 8; break;
-	case GPUBPF_SIZE_KNOWN: case GPUBPF_SIZE_NONE: break;
+	case GPUBPF_SIZE_NEXT:
+		return get(c, reg + 1);
+	case GPUBPF_SIZE_KEY:
+		*room = map_of(c)->key_size;
+		break;
+	case GPUBPF_SIZE_VALUE:
+		*room = map_of(c)->value_size;
+		break;
+	case GPUBPF_SIZE_WORD:
+		*room = 8;
+		break;
+	case GPUBPF_SIZE_KNOWN:
+	case GPUBPF_SIZE_NONE:
+		break;
 	}
 	return low_const(c->l, *room);
 }

@@ -39,7 +39,8 @@ static LLVMValueRef member(struct low_prog *p, const struct ctx_field *field)
 		const char *name;
 		size_t off;
 	} members[] = {
-		{ "launch", offsetof(struct gpubpf_env, launch) }, { "kernel", offsetof(struct gpubpf_env, kernel_id) },
+		{ "launch", offsetof(struct gpubpf_env, launch) },
+		{ "kernel", offsetof(struct gpubpf_env, kernel_id) },
 		{ "device", offsetof(struct gpubpf_env, device) },
 	};
 	const typeof(*members) *m = members;
@@ -71,7 +72,8 @@ static LLVMValueRef lanes(struct low_prog *p, const struct ctx_field *field, uin
 	LLVMValueRef word = operand(p, field, i);
 	enum gpubpf_site site = p->site->site;
 
-	if (low_has_registers(p) && gpubpf_place_kind(site)->operands & GPUBPF_GIVES_BRANCH && !strcmp(field->name, "branch.lanes"))
+	if (low_has_registers(p) && gpubpf_place_kind(site)->operands & GPUBPF_GIVES_BRANCH &&
+	    !strcmp(field->name, "branch.lanes"))
 		return low_branch_taken_mask(p->l, word, load_operand_word(p, ctx_word_of("branch.active", site)));
 	return low_call(p->l, "gpubpf_lanes_given", &word, 1);
 }

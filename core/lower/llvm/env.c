@@ -89,8 +89,7 @@ static LLVMValueRef argument(struct low *l, uint32_t i, const struct gpubpf_para
 	return v;
 }
 
-static void copy_bytes(struct low *l, LLVMValueRef bytes, uint32_t i, const struct gpubpf_param *param,
-		       low_load_param *load)
+static void copy_bytes(struct low *l, LLVMValueRef bytes, uint32_t i, const struct gpubpf_param *param, low_load_param *load)
 {
 	uint32_t n;
 

@@ -92,7 +92,8 @@ static int verify(struct low *l, const char *doing)
 
 static void remove_attribute(LLVMValueRef fn, const char *name)
 {
-	LLVMRemoveEnumAttributeAtIndex(fn, LLVMAttributeFunctionIndex, LLVMGetEnumAttributeKindForName(name, strlen(name)));
+	LLVMRemoveEnumAttributeAtIndex(fn, LLVMAttributeFunctionIndex,
+				       LLVMGetEnumAttributeKindForName(name, strlen(name)));
 }
 
 static bool exported(const struct low *l, const char *name)
@@ -107,7 +108,8 @@ static bool is_noinline_library(const struct low *l, LLVMValueRef fn)
 {
 	unsigned kind = LLVMGetEnumAttributeKindForName("noinline", 8);
 
-	return l->opts->inlined && !l->target->inline_all && LLVMGetEnumAttributeAtIndex(fn, LLVMAttributeFunctionIndex, kind);
+	return l->opts->inlined && !l->target->inline_all &&
+	       LLVMGetEnumAttributeAtIndex(fn, LLVMAttributeFunctionIndex, kind);
 }
 
 /*
@@ -162,8 +164,7 @@ static int compile(struct low *l, LLVMTargetMachineRef machine, struct gpubpf_bl
 	char *why = NULL;
 	int err;
 
-	if (LLVMTargetMachineEmitToMemoryBuffer(machine, l->mod, object ? LLVMObjectFile : LLVMAssemblyFile, &why,
-						&buf))
+	if (LLVMTargetMachineEmitToMemoryBuffer(machine, l->mod, object ? LLVMObjectFile : LLVMAssemblyFile, &why, &buf))
 		return llvm_failed(l, "emitting", why);
 	err = l->diag->code == GPUBPF_OK ? low_blob_copy(LLVMGetBufferStart(buf), LLVMGetBufferSize(buf), out) : -EINVAL;
 	LLVMDisposeMemoryBuffer(buf);

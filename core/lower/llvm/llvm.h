@@ -32,43 +32,43 @@ struct low;
 
 /* The properties in which LLVM targets differ; const data of each target. */
 struct gpubpf_llvm_target {
-	const char *name;          /* "ptx" */
-	const char *features;      /* subtarget features */
-	const void *library;       /* the device library's bitcode for this target */
+	const char *name;     /* "ptx" */
+	const char *features; /* subtarget features */
+	const void *library;  /* the device library's bitcode for this target */
 	const void *library_end;
-	unsigned kernel_cc;        /* calling convention of kernels, llvm::CallingConv */
-	unsigned site_cc;          /* calling convention of functions that other modules call */
-	void (*init)(void);        /* registers the target with LLVM; called before every use */
+	unsigned kernel_cc; /* calling convention of kernels, llvm::CallingConv */
+	unsigned site_cc;   /* calling convention of functions that other modules call */
+	void (*init)(void); /* registers the target with LLVM; called before every use */
 	/*
 	 * opts->inlined: inline_env stores into env, a zeroed struct gpubpf_env, the members that the site's programs
 	 * read. inline_end emits the end of a thread (helper 507). NULL: the target has no inlined sites.
 	 */
 	void (*inline_env)(struct low *l, uint32_t site, LLVMValueRef env);
 	void (*inline_end)(struct low *l);
-	bool inline_arguments;     /* gpubpf_inline_<site> has a parameter, which points to the kernel's arguments */
-	bool vendor_optimizes;      /* the vendor's compiler optimizes the output, so LLVM's machine passes are
+	bool inline_arguments;   /* gpubpf_inline_<site> has a parameter, which points to the kernel's arguments */
+	bool vendor_optimizes;   /* the vendor's compiler optimizes the output, so LLVM's machine passes are
 				     * skipped */
-	bool thread_jumps;         /* runs jump-threading, which makes one branch of a look-up's branch and the
+	bool thread_jumps;       /* runs jump-threading, which makes one branch of a look-up's branch and the
 				    * program's test against NULL */
-	bool counts_bits;          /* has a population count instruction: recognizes the dozen instructions with
+	bool counts_bits;        /* has a population count instruction: recognizes the dozen instructions with
 				    * which eBPF programs count bits */
-	unsigned stack_space;      /* not 0: address space of the stack, for a target whose pointers do not carry it */
-	bool object;               /* output is an object file rather than text, unless opts->text */
-	bool divides_by_library;        /* divisions call the device library (maps/device/divide.h) */
-	bool inline_all;           /* inlines map operations too, because a call would need a stack in memory */
-	bool no_memory;            /* threads have registers but no memory: arrays are promoted to registers where
+	unsigned stack_space;    /* not 0: address space of the stack, for a target whose pointers do not carry it */
+	bool object;             /* output is an object file rather than text, unless opts->text */
+	bool divides_by_library; /* divisions call the device library (maps/device/divide.h) */
+	bool inline_all;         /* inlines map operations too, because a call would need a stack in memory */
+	bool no_memory;          /* threads have registers but no memory: arrays are promoted to registers where
 				    * possible */
-	bool only_byte_widths;           /* LLVM miscompiles integers of widths other than 8, 16, 32 and 64 for this target */
-	const char *passes;        /* pass pipeline that runs last; NULL: none */
+	bool only_byte_widths;   /* LLVM miscompiles integers of widths other than 8, 16, 32 and 64 for this target */
+	const char *passes;      /* pass pipeline that runs last; NULL: none */
 	void (*optimised)(struct low *l); /* changes the module after all passes; NULL: nothing to change */
-	const char *module_flag;   /* name of a flag that the module gets; NULL: none */
+	const char *module_flag;          /* name of a flag that the module gets; NULL: none */
 	unsigned module_flag_value;
 };
 
 /* The form of the output of gpubpf_llvm_emit(). */
 enum gpubpf_llvm_form {
-	GPUBPF_LLVM_FINAL,         /* the form that the device loads */
-	GPUBPF_LLVM_IR,            /* the lowered programs as IR, without the device library (prog dump) */
+	GPUBPF_LLVM_FINAL, /* the form that the device loads */
+	GPUBPF_LLVM_IR,    /* the lowered programs as IR, without the device library (prog dump) */
 };
 
 /*

@@ -80,8 +80,8 @@ bool low_accumulate(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVM
  * once. *address may be recomputed there, and the caller must branch from there to the returned block. told: `function`
  * adds through gpubpf_atomic_add_near_*, so the add may also use mode 2.
  */
-LLVMBasicBlockRef low_accumulate_last(struct low_frame *f, uint32_t pc, LLVMValueRef *address, LLVMValueRef v, const char *function,
-				bool uses_near_add);
+LLVMBasicBlockRef low_accumulate_last(struct low_frame *f, uint32_t pc, LLVMValueRef *address, LLVMValueRef v,
+				      const char *function, bool uses_near_add);
 
 /* ctx.c */
 /* Returns `width` bytes at offset `off` of the context as an i64. NULL and a diagnostic. */
@@ -96,7 +96,7 @@ int low_loop(struct low_frame *f, uint32_t pc, uint32_t target);
 struct low_rounds {
 	struct low_frame *f;
 	LLVMBasicBlockRef header;
-	LLVMValueRef i;         /* alloca with the number of iterations so far */
+	LLVMValueRef i; /* alloca with the number of iterations so far */
 };
 int low_rounds_begin(struct low_frame *f, uint32_t pc, struct low_rounds *r);
 int low_rounds_end(struct low_rounds *r, uint32_t target, LLVMValueRef more, const LLVMValueRef *args, unsigned n);

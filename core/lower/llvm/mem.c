@@ -304,7 +304,9 @@ static bool add_place_const(struct low_frame *f, uint32_t pc, LLVMValueRef addre
 		return false;
 	args[2] = low_is_place_const(f, v);
 	if (args[2])
-		low_call(f->p->l, f->p->prog->insns[pc].width == 8 ? "gpubpf_atomic_add_told_u64" : "gpubpf_atomic_add_told_u32", args, 3);
+		low_call(f->p->l,
+			 f->p->prog->insns[pc].width == 8 ? "gpubpf_atomic_add_told_u64" : "gpubpf_atomic_add_told_u32",
+			 args, 3);
 	return args[2];
 }
 
@@ -320,8 +322,7 @@ static void store_to(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLV
 	} else if (insn->ordered) {
 		release(l, address, v, insn->width);
 	} else if (!l->job->checked && low_is_atomic_add(f->p, pc)) {
-		LLVMValueRef old =
-			LLVMBuildLoad2(l->b, low_int(l, 8), loaded_at(f, f->p->prog->facts->insn[pc].other), "");
+		LLVMValueRef old = LLVMBuildLoad2(l->b, low_int(l, 8), loaded_at(f, f->p->prog->facts->insn[pc].other), "");
 
 		add[0] = address;
 		add[1] = LLVMBuildSub(l->b, v, old, "");
@@ -339,8 +340,8 @@ int low_store(struct low_frame *f, uint32_t pc)
 }
 
 static const struct {
-	const char *device;    /* the library's function is gpubpf_atomic_<device>_u32 or _u64 */
-	LLVMOpcode op;         /* operation on private memory; 0: the new value is the operand */
+	const char *device; /* the library's function is gpubpf_atomic_<device>_u32 or _u64 */
+	LLVMOpcode op;      /* operation on private memory; 0: the new value is the operand */
 	bool fetch;
 } atomics[GPUBPF_NATOMIC] = {
 	[GPUBPF_ATOMIC_ADD] = { NULL /* add_function() returns the function */, LLVMAdd, false },
@@ -384,7 +385,7 @@ static void atomic_device(struct low_frame *f, uint32_t pc, const struct gpubpf_
 		args[n++] = low_get(f, GPUBPF_R0);
 	args[n++] = v;
 	old = insn->op == GPUBPF_ATOMIC_ADD && add_place_const(f, pc, address, v) ? NULL :
-	      low_call(f->p->l, name, args, n);
+										    low_call(f->p->l, name, args, n);
 	if (after) {
 		LLVMBuildBr(f->p->l->b, after);
 		LLVMPositionBuilderAtEnd(f->p->l->b, after);
@@ -401,8 +402,9 @@ static void atomic_private(struct low_frame *f, const struct gpubpf_insn *insn, 
 	LLVMTypeRef type = low_int(l, insn->width);
 
 	if (insn->op == GPUBPF_ATOMIC_CMPXCHG)
-		v = LLVMBuildSelect(l->b, LLVMBuildICmp(l->b, LLVMIntEQ, LLVMBuildTrunc(l->b, old, type, ""),
-							LLVMBuildTrunc(l->b, low_get(f, GPUBPF_R0), type, ""), ""),
+		v = LLVMBuildSelect(l->b,
+				    LLVMBuildICmp(l->b, LLVMIntEQ, LLVMBuildTrunc(l->b, old, type, ""),
+						  LLVMBuildTrunc(l->b, low_get(f, GPUBPF_R0), type, ""), ""),
 				    s, old, "");
 	else if (atomics[insn->op].op)
 		v = LLVMBuildBinOp(l->b, atomics[insn->op].op, old, s, "");

@@ -406,8 +406,7 @@ static void set_arguments(struct low_frame *f)
 	run = LLVMBuildAdd(l->b, env_arena(f->p), low_const(l, gpubpf_lower_run(l->job, f->p->index)), "run");
 	low_set(f, GPUBPF_R1, LLVMBuildAdd(l->b, run, low_const(l, GPUBPF_RUN_MEM), ""));
 	low_set(f, GPUBPF_R2,
-		low_device_load(l, LLVMBuildAdd(l->b, run, low_const(l, offsetof(struct gpubpf_run, mem_size)), ""), 8,
-				8));
+		low_device_load(l, LLVMBuildAdd(l->b, run, low_const(l, offsetof(struct gpubpf_run, mem_size)), ""), 8, 8));
 	if (l->job->checked)
 		low_set(f, GPUBPF_R10, LLVMBuildAdd(l->b, run, low_const(l, GPUBPF_RUN_STACK + GPUBPF_STACK_SIZE), ""));
 }

@@ -19,8 +19,9 @@
  * does not read.
  */
 static const size_t words[] = {
-	offsetof(struct gpubpf_env, arena), offsetof(struct gpubpf_env, launch), offsetof(struct gpubpf_env, pid_tgid),
-	offsetof(struct gpubpf_env, kernel_id), offsetof(struct gpubpf_env, device), offsetof(struct gpubpf_env, clock_offset),
+	offsetof(struct gpubpf_env, arena),    offsetof(struct gpubpf_env, launch),
+	offsetof(struct gpubpf_env, pid_tgid), offsetof(struct gpubpf_env, kernel_id),
+	offsetof(struct gpubpf_env, device),   offsetof(struct gpubpf_env, clock_offset),
 };
 #define NWORDS (sizeof(words) / sizeof(words[0]))
 _Static_assert(offsetof(struct gpubpf_env, flags) == offsetof(struct gpubpf_env, device) + 4, "one word");
@@ -60,8 +61,10 @@ static bool define(struct low *l, const char *op, LLVMValueRef fn, const LLVMVal
 	for (unsigned i = 0; i < NWORDS; i++)
 		low_env_set(l, inner[0], words[i], LLVMGetParam(fn, i));
 	for (unsigned i = 1; i < n; i++)
-		inner[i] = i == LOW_CTL ? LLVMGetParam(fn, NWORDS) : i == LOW_DATA ? LLVMGetParam(fn, NWORDS + 1) :
-			   i < LOW_OWN ? args[i] : LLVMGetParam(fn, i - LOW_OWN + OWN);
+		inner[i] = i == LOW_CTL  ? LLVMGetParam(fn, NWORDS) :
+			   i == LOW_DATA ? LLVMGetParam(fn, NWORDS + 1) :
+			   i < LOW_OWN   ? args[i] :
+					   LLVMGetParam(fn, i - LOW_OWN + OWN);
 	v = low_call(l, op, inner, n);
 	LLVMBuildRet(l->b, v ? v : low_const(l, 0));
 	LLVMPositionBuilderAtEnd(l->b, at);

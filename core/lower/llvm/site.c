@@ -55,7 +55,8 @@ static void store_r0(struct low_prog *p)
 	if (!run)
 		return;
 	r0 = LLVMBuildLoad2(l->b, low_int(l, 8), p->r0, "");
-	low_device_store(l, LLVMBuildAdd(l->b, load_arena(p), low_const(l, run + offsetof(struct gpubpf_run, r0)), ""), r0, 8, 8);
+	low_device_store(l, LLVMBuildAdd(l->b, load_arena(p), low_const(l, run + offsetof(struct gpubpf_run, r0)), ""),
+			 r0, 8, 8);
 }
 
 /* Emits one program of the site. The builder ends in a new block after it. */
@@ -126,8 +127,7 @@ static LLVMValueRef call_site(struct low *l, LLVMValueRef fn, LLVMValueRef env)
  * Begins a kernel with parameters (arena, launch, pid_tgid; with `more`, a number) and builds the environment of a
  * site. The builder is at the end of the entry block.
  */
-static LLVMValueRef begin_kernel(struct low *l, const char *name, uint32_t site, bool more,
-				 LLVMValueRef *env)
+static LLVMValueRef begin_kernel(struct low *l, const char *name, uint32_t site, bool more, LLVMValueRef *env)
 {
 	LLVMTypeRef i64 = low_int(l, 8), params[] = { l->global, i64, i64, l->i32 };
 	LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(l->ctx), params, more ? 4 : 3, false);
@@ -136,8 +136,7 @@ static LLVMValueRef begin_kernel(struct low *l, const char *name, uint32_t site,
 	LLVMSetFunctionCallConv(kernel, l->target->kernel_cc);
 	LLVMPositionBuilderAtEnd(l->b, LLVMAppendBasicBlockInContext(l->ctx, kernel, ""));
 	*env = make_env(l, site);
-	env_set(l, *env, offsetof(struct gpubpf_env, arena), LLVMBuildPtrToInt(l->b, LLVMGetParam(kernel, 0), i64, ""),
-		8);
+	env_set(l, *env, offsetof(struct gpubpf_env, arena), LLVMBuildPtrToInt(l->b, LLVMGetParam(kernel, 0), i64, ""), 8);
 	env_set(l, *env, offsetof(struct gpubpf_env, launch), LLVMGetParam(kernel, 1), 8);
 	env_set(l, *env, offsetof(struct gpubpf_env, pid_tgid), LLVMGetParam(kernel, 2), 8);
 	return kernel;
@@ -229,7 +228,8 @@ void low_one_kernel(struct low *l)
 	for (uint32_t i = 0; i < l->job->nsites; i += SITES_PER_SWITCH) {
 		fn = build_site_switch(l, i);
 		LLVMPositionBuilderAtEnd(l->b, at);
-		LLVMSetInstructionCallConv(LLVMBuildCall2(l->b, LLVMGlobalGetValueType(fn), fn, args, 2, ""), l->target->site_cc);
+		LLVMSetInstructionCallConv(LLVMBuildCall2(l->b, LLVMGlobalGetValueType(fn), fn, args, 2, ""),
+					   l->target->site_cc);
 	}
 	LLVMBuildRetVoid(l->b);
 }

@@ -14,8 +14,8 @@
 
 struct cut {
 	struct low_prog *p;
-	uint32_t bytes;     /* bytes of all frames together */
-	bool *used, *tied;  /* used[i]: an access touches byte i; tied[i]: bytes i and i + 1 are in one segment */
+	uint32_t bytes;    /* bytes of all frames together */
+	bool *used, *tied; /* used[i]: an access touches byte i; tied[i]: bytes i and i + 1 are in one segment */
 	int err;
 };
 

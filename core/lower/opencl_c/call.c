@@ -19,7 +19,7 @@ struct call {
 	uint32_t pc;
 	const struct gpubpf_helper *helper;
 	const struct gpubpf_call_facts *facts;
-	const struct gpubpf_map *map;        /* the map for which code is being emitted */
+	const struct gpubpf_map *map; /* the map for which code is being emitted */
 };
 
 static const struct gpubpf_access *argument(const struct call *call, uint32_t arg)
@@ -55,9 +55,10 @@ static int declare(const struct call *call, uint32_t arg, uint64_t room)
 		return gpubpf_diag_set(call->c->diag, GPUBPF_E_TARGET_LACKS, call->pc,
 				       "helper %s cannot access memory of the context", call->helper->name);
 	if (room > MAX_COPY)
-		return gpubpf_diag_set(call->c->diag, GPUBPF_E_TARGET_LACKS, call->pc,
-				       "helper %s would copy %llu bytes of map memory, the limit is %d; look the element up and write to it",
-				       call->helper->name, (unsigned long long)room, MAX_COPY);
+		return gpubpf_diag_set(
+			call->c->diag, GPUBPF_E_TARGET_LACKS, call->pc,
+			"helper %s would copy %llu bytes of map memory, the limit is %d; look the element up and write to it",
+			call->helper->name, (unsigned long long)room, MAX_COPY);
 	text_add(call->c->t, "ulong t%u[%llu]; ", arg, (unsigned long long)(room ? (room + 7) / 8 : 1));
 	return 0;
 }
@@ -108,10 +109,18 @@ static const char *size_of(const struct call *call, uint32_t arg, uint64_t *room
 	case GPUBPF_SIZE_NEXT:
 		snprintf(text, 24, "r%u", arg + 1);
 		return text;
-	case GPUBPF_SIZE_KEY: *room = call->map->key_size; break;
-	case GPUBPF_SIZE_VALUE: *room = call->map->value_size; break;
-	case GPUBPF_SIZE_WORD: *room = 8; break;
-	case GPUBPF_SIZE_KNOWN: case GPUBPF_SIZE_NONE: break;
+	case GPUBPF_SIZE_KEY:
+		*room = call->map->key_size;
+		break;
+	case GPUBPF_SIZE_VALUE:
+		*room = call->map->value_size;
+		break;
+	case GPUBPF_SIZE_WORD:
+		*room = 8;
+		break;
+	case GPUBPF_SIZE_KNOWN:
+	case GPUBPF_SIZE_NONE:
+		break;
 	}
 	snprintf(text, 24, "%lluUL", (unsigned long long)*room);
 	return text;
@@ -160,8 +169,7 @@ static void write_back_word(const struct call *call, uint32_t arg, uint32_t i)
 	if (stack && device)
 		text_add(t, "if (r%u < 0x%xUL) ", arg, GPUBPF_PTR_LIMIT);
 	if (stack)
-		text_add(t, "GPUBPF_PRIV(gpubpf_w8a1, %s) = x[%u]; ", clc_stack_index(call->c, access, arg, 0, index),
-			 i);
+		text_add(t, "GPUBPF_PRIV(gpubpf_w8a1, %s) = x[%u]; ", clc_stack_index(call->c, access, arg, 0, index), i);
 	if (stack && device)
 		text_add(t, "else ");
 	if (device)
@@ -206,7 +214,8 @@ static int pass_named(const struct call *call, uint32_t arg)
 	char why[240] = "the name is not one constant string";
 
 	if (!name || gpubpf_param_find(desc->params, desc->nparams, name, &read, why, sizeof(why)) < 0)
-		return gpubpf_diag_set(call->c->diag, GPUBPF_E_TARGET_LACKS, call->pc, "helper %s: %s", call->helper->name, why);
+		return gpubpf_diag_set(call->c->diag, GPUBPF_E_TARGET_LACKS, call->pc, "helper %s: %s",
+				       call->helper->name, why);
 	text_add(call->c->t, ", %uUL, (u64)%lldL", read.index, (long long)read.bits);
 	return 0;
 }
@@ -354,7 +363,8 @@ static int emit_call(struct call *call)
 		return 0;
 	}
 	if (reg && call->facts->map < 0 && call->facts->element)
-		return gpubpf_diag_set(call->c->diag, GPUBPF_E_TARGET_LACKS, call->pc, GPUBPF_MIXED_ELEMENTS, call->helper->name);
+		return gpubpf_diag_set(call->c->diag, GPUBPF_E_TARGET_LACKS, call->pc, GPUBPF_MIXED_ELEMENTS,
+				       call->helper->name);
 	if (reg && call->facts->map < 0)
 		return emit_map_branches(call, reg);
 	if (reg)

@@ -26,8 +26,7 @@ static void go(struct clc *c, uint32_t target)
  */
 static void check(struct clc *c, uint32_t pc, uint32_t reg, int32_t off, uint32_t width)
 {
-	text_add(c->t, "a = r%u + 0x%llxUL; if (!gpubpf_legal(&k, a, %u))", reg, (unsigned long long)(int64_t)off,
-		 width);
+	text_add(c->t, "a = r%u + 0x%llxUL; if (!gpubpf_legal(&k, a, %u))", reg, (unsigned long long)(int64_t)off, width);
 	fail(c, " ", GPUBPF_RUN_ACCESS, pc, "a");
 	text_add(c->t, "\t\t\t");
 }
@@ -41,9 +40,7 @@ static void check_aligned(struct clc *c, uint32_t pc)
 
 static void load(struct clc *c, uint32_t pc)
 {
-	static const char *const sign[] = {
-		[1] = "(u64)(s64)(char)", [2] = "(u64)(s64)(short)", [4] = "(u64)(s64)(s32)"
-	};
+	static const char *const sign[] = { [1] = "(u64)(s64)(char)", [2] = "(u64)(s64)(short)", [4] = "(u64)(s64)(s32)" };
 	const struct gpubpf_insn *insn = &c->prog->insns[pc];
 
 	check(c, pc, insn->src, insn->off, insn->width);
@@ -81,8 +78,7 @@ static void call_local(struct clc *c, uint32_t pc)
 {
 	text_add(c->t, "if (k.depth + 1 >= %d)", GPUBPF_MAX_FRAMES);
 	fail(c, " ", GPUBPF_RUN_DEPTH, pc, "0");
-	text_add(c->t,
-		 "\t\t\tret[k.depth] = %u; save[k.depth] = (ulong4)(r6, r7, r8, r9); k.depth++; r10 += %d;\n\t\t\t",
+	text_add(c->t, "\t\t\tret[k.depth] = %u; save[k.depth] = (ulong4)(r6, r7, r8, r9); k.depth++; r10 += %d;\n\t\t\t",
 		 pc + 1, GPUBPF_STACK_SIZE);
 	go(c, c->prog->insns[pc].target);
 }
@@ -93,9 +89,11 @@ static void emit_exit(struct clc *c, bool calls)
 		text_add(c->t, "return r0;\n");
 		return;
 	}
-	text_add(c->t, "if (!k.depth) return r0;\n\t\t\tk.depth--; r10 -= %d; pc = ret[k.depth];\n"
+	text_add(c->t,
+		 "if (!k.depth) return r0;\n\t\t\tk.depth--; r10 -= %d; pc = ret[k.depth];\n"
 		 "\t\t\tr6 = save[k.depth].s0; r7 = save[k.depth].s1; r8 = save[k.depth].s2; r9 = save[k.depth].s3;\n"
-		 "\t\t\tcontinue;\n", GPUBPF_STACK_SIZE);
+		 "\t\t\tcontinue;\n",
+		 GPUBPF_STACK_SIZE);
 }
 
 /* Emits a call of a helper that returns three numbers through pointers. */
@@ -165,8 +163,8 @@ static int instruction(struct clc *c, uint32_t pc, bool calls)
 	case GPUBPF_INSN_IMM64:
 		if (insn->op == GPUBPF_IMM_MAP || insn->op == GPUBPF_IMM_MAP_VALUE)
 			return gpubpf_diag_set(c->diag, GPUBPF_E_TARGET_LACKS, pc, "unproven programs cannot use maps");
-		text_add(c->t, "r%u = 0x%llxUL;\n", insn->dst, (unsigned long long)
-			 (insn->op == GPUBPF_IMM_FUNC ? (int64_t)insn->target : insn->imm64));
+		text_add(c->t, "r%u = 0x%llxUL;\n", insn->dst,
+			 (unsigned long long)(insn->op == GPUBPF_IMM_FUNC ? (int64_t)insn->target : insn->imm64));
 		break;
 	case GPUBPF_INSN_HI:
 		break;
@@ -199,18 +197,21 @@ static void entry(struct clc *c, bool calls)
 {
 	struct text *t = c->t;
 
-	text_add(t, "static u64 " CLC_PROG "(GPUBPF_ENV, GPUBPF_PRIVATE s32 *ended)\n{\n\tstruct gpubpf_checked k;\n"
+	text_add(t,
+		 "static u64 " CLC_PROG "(GPUBPF_ENV, GPUBPF_PRIVATE s32 *ended)\n{\n\tstruct gpubpf_checked k;\n"
 		 "\tu64 a = 0, r0 = 0, r1, r2, r3 = 0, r4 = 0, r5 = 0, r6 = 0, r7 = 0, r8 = 0, r9 = 0, r10;\n"
-		 "\tu32 pc = 0;\n", CLC_PROG_ARGS(c));
+		 "\tu32 pc = 0;\n",
+		 CLC_PROG_ARGS(c));
 	if (calls)
 		text_add(t, "\tu32 ret[%d];\n\tulong4 save[%d];\n", GPUBPF_MAX_FRAMES, GPUBPF_MAX_FRAMES);
-	text_add(t, "\n\tk.run = env->arena + %lluUL;\n\tk.stack = k.run + %d;\n\tk.mem = k.run + %d;\n\tk.depth = 0;\n"
+	text_add(t,
+		 "\n\tk.run = env->arena + %lluUL;\n\tk.stack = k.run + %d;\n\tk.mem = k.run + %d;\n\tk.depth = 0;\n"
 		 "\tk.mem_size = GPUBPF_GLOB(gpubpf_w8a8, k.run + %zu);\n"
 		 "\tk.budget = GPUBPF_GLOB(gpubpf_w8a8, k.run + %zu);\n"
 		 "\tr1 = k.mem;\n\tr2 = k.mem_size;\n\tr10 = k.stack + %d;\n"
-		 "\tfor (;;) {\n\t\tif (!k.budget--)", (unsigned long long)clc_run(c), GPUBPF_RUN_STACK,
-		 GPUBPF_RUN_MEM, offsetof(struct gpubpf_run, mem_size), offsetof(struct gpubpf_run, budget),
-		 GPUBPF_STACK_SIZE);
+		 "\tfor (;;) {\n\t\tif (!k.budget--)",
+		 (unsigned long long)clc_run(c), GPUBPF_RUN_STACK, GPUBPF_RUN_MEM,
+		 offsetof(struct gpubpf_run, mem_size), offsetof(struct gpubpf_run, budget), GPUBPF_STACK_SIZE);
 	text_add(t, " GPUBPF_FAIL(%d, pc, 0);\n\t\tswitch (pc) {\n", GPUBPF_RUN_BUDGET);
 }
 

@@ -58,8 +58,9 @@ int clc_loop(struct clc *c, uint32_t target)
 		text_add(c->t, "r0 = r4 ? (u64)-%dL : r1 > %uUL ? (u64)-%dL : 0; ", EINVAL, GPUBPF_LOOP_MAX, E2BIG);
 		return 0;
 	}
-	text_add(c->t, "u64 i = 0; if (r4) r0 = (u64)-%dL; else if (r1 > %uUL) r0 = (u64)-%dL; else { while (i < r1) { r0 = "
-		 CLC_PROG "_f%d(env, stack, ended, i++, r3, 0, 0, 0, r10 + %uUL); %sif (r0) break; } r0 = i; } ",
+	text_add(c->t,
+		 "u64 i = 0; if (r4) r0 = (u64)-%dL; else if (r1 > %uUL) r0 = (u64)-%dL; else { while (i < r1) { r0 = " CLC_PROG
+		 "_f%d(env, stack, ended, i++, r3, 0, 0, 0, r10 + %uUL); %sif (r0) break; } r0 = i; } ",
 		 EINVAL, GPUBPF_LOOP_MAX, E2BIG, CLC_PROG_ARGS(c), func, GPUBPF_STACK_SIZE, ended_check(c));
 	return 0;
 }
@@ -74,10 +75,12 @@ int clc_each(struct clc *c, uint32_t target, const char *next)
 
 	if (func < 0)
 		return func;
-	text_add(c->t, "u64 i = 0, at = r4 ? ~0UL : 0, v; const u64 key = r10 + %uUL; while ((v = %s, &at, stack + (u32)(key - %uUL)))) { "
-		 "i++; r0 = " CLC_PROG "_f%d(env, stack, ended, r1, key, v, r3, 0, r10 + %uUL); %sif (r0) break; } r0 = r4 ? (u64)-%dL : i; ",
-		 (c->prog->facts->frames - 1) * GPUBPF_STACK_SIZE, next, GPUBPF_PTR_STACK, CLC_PROG_ARGS(c), func, GPUBPF_STACK_SIZE,
-		 ended_check(c), EINVAL);
+	text_add(c->t,
+		 "u64 i = 0, at = r4 ? ~0UL : 0, v; const u64 key = r10 + %uUL; while ((v = %s, &at, stack + (u32)(key - %uUL)))) { "
+		 "i++; r0 = " CLC_PROG
+		 "_f%d(env, stack, ended, r1, key, v, r3, 0, r10 + %uUL); %sif (r0) break; } r0 = r4 ? (u64)-%dL : i; ",
+		 (c->prog->facts->frames - 1) * GPUBPF_STACK_SIZE, next, GPUBPF_PTR_STACK, CLC_PROG_ARGS(c), func,
+		 GPUBPF_STACK_SIZE, ended_check(c), EINVAL);
 	return 0;
 }
 
@@ -234,7 +237,8 @@ static void entry(struct clc *c)
 	uint32_t frames = (facts->frames ? facts->frames : 1) + facts->keys;
 	uint32_t room = frames * GPUBPF_STACK_SIZE - c->stack_skip;
 
-	text_add(c->t, "static u64 " CLC_PROG "(GPUBPF_ENV, GPUBPF_PRIVATE s32 *ended)\n{\n"
+	text_add(c->t,
+		 "static u64 " CLC_PROG "(GPUBPF_ENV, GPUBPF_PRIVATE s32 *ended)\n{\n"
 		 "\tulong stack[%u];\n\n"
 		 "\treturn " CLC_PROG "_f0(env, (GPUBPF_PRIVATE uchar *)stack, ended, ",
 		 CLC_PROG_ARGS(c), room ? (room + 7) / 8 : 1, CLC_PROG_ARGS(c));

@@ -29,11 +29,10 @@ static const struct {
 	const char *op;
 	bool is_signed;
 } jmp_text[] = {
-	[GPUBPF_JEQ] = { "==", false }, [GPUBPF_JNE] = { "!=", false },
-	[GPUBPF_JGT] = { ">", false },  [GPUBPF_JGE] = { ">=", false },
-	[GPUBPF_JLT] = { "<", false },  [GPUBPF_JLE] = { "<=", false },
-	[GPUBPF_JSGT] = { ">", true },  [GPUBPF_JSGE] = { ">=", true },
-	[GPUBPF_JSLT] = { "<", true },  [GPUBPF_JSLE] = { "<=", true },
+	[GPUBPF_JEQ] = { "==", false }, [GPUBPF_JNE] = { "!=", false }, [GPUBPF_JGT] = { ">", false },
+	[GPUBPF_JGE] = { ">=", false }, [GPUBPF_JLT] = { "<", false },  [GPUBPF_JLE] = { "<=", false },
+	[GPUBPF_JSGT] = { ">", true },  [GPUBPF_JSGE] = { ">=", true }, [GPUBPF_JSLT] = { "<", true },
+	[GPUBPF_JSLE] = { "<=", true },
 };
 
 const char *clc_source(const struct gpubpf_insn *insn, char buf[32])
@@ -62,7 +61,10 @@ static void end(struct clc *c, const struct gpubpf_insn *insn)
 static void movsx(struct clc *c, const struct gpubpf_insn *insn)
 {
 	text_add(c->t, "%s(%s)r%u", insn->width == 4 ? "(u32)(s32)" : "(u64)(s64)",
-		 insn->ext == 8 ? "char" : insn->ext == 16 ? "short" : "int", insn->src);
+		 insn->ext == 8  ? "char" :
+		 insn->ext == 16 ? "short" :
+				   "int",
+		 insn->src);
 }
 
 static void expand(struct clc *c, const char *text, const char *d, const char *s)

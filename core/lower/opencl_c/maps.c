@@ -17,7 +17,8 @@
  */
 static void layout(struct text *t, const struct gpubpf_map_layout *l, bool element, uint32_t row)
 {
-	text_add(t, "%u, %u, %u, %u, %u, ", l->flags | (element ? GPUBPF_LAYOUT_ELEMENT : 0), l->key_size, l->value_size, l->max_entries, l->copies);
+	text_add(t, "%u, %u, %u, %u, %u, ", l->flags | (element ? GPUBPF_LAYOUT_ELEMENT : 0), l->key_size,
+		 l->value_size, l->max_entries, l->copies);
 	if (element)
 		text_add(t, "gpubpf_of_maps_ctl(env, map), gpubpf_of_maps_data(env, map), ");
 	else if (l->flags & GPUBPF_LAYOUT_PLACED)
@@ -33,9 +34,9 @@ struct functions {
 	char prefix[24];
 	const char *impl;
 	const struct gpubpf_map_layout *layout;
-	bool element;           /* they work on elements of a map of maps: the first parameter selects the element */
-	bool called;            /* they are emitted as noinline functions, except look-ups */
-	uint32_t row;           /* index of the map in the arena's table */
+	bool element; /* they work on elements of a map of maps: the first parameter selects the element */
+	bool called;  /* they are emitted as noinline functions, except look-ups */
+	uint32_t row; /* index of the map in the arena's table */
 };
 
 /* Emits: static TYPE gpubpf_PREFIX_OP(GPUBPF_ENV PARAMETERS) { return gpubpf_IMPL_OP(env, LAYOUT ARGUMENTS); } */
@@ -46,7 +47,8 @@ static void operation(const struct functions *f, const char *type, const char *o
 
 	text_add(t, "%sstatic %s gpubpf_%s_%s%s(GPUBPF_ENV%s%s)\n{\n\treturn gpubpf_%s_%s(env, ",
 		 f->called && strcmp(op, "lookup") ? "__attribute__((noinline)) " : "", type, f->prefix, op,
-		 f->layout->flags & GPUBPF_LAYOUT_BY_ADDRESS ? CLC_FROM : "", f->element ? ", u64 map" : "", parameters, f->impl, op);
+		 f->layout->flags & GPUBPF_LAYOUT_BY_ADDRESS ? CLC_FROM : "", f->element ? ", u64 map" : "", parameters,
+		 f->impl, op);
 	layout(t, f->layout, f->element, f->row);
 	text_add(t, "%s);\n}\n", arguments);
 }
@@ -105,7 +107,8 @@ static void map_functions(struct text *t, const struct gpubpf_lower_job *job, ui
 				helper(&direct, type, h);
 		}
 	if (type->ops & GPUBPF_OP_BIT(GPUBPF_OP_FOR_EACH))
-		operation(&f, "u64", gpubpf_op_row(GPUBPF_OP_FOR_EACH)->function, ", GPUBPF_PRIVATE u64 *at, GPUBPF_PRIVATE u8 *key", ", at, key");
+		operation(&f, "u64", gpubpf_op_row(GPUBPF_OP_FOR_EACH)->function,
+			  ", GPUBPF_PRIVATE u64 *at, GPUBPF_PRIVATE u8 *key", ", at, key");
 	if (type->ops & GPUBPF_OP_BIT(GPUBPF_OP_ADDRESS) && !map->prototype)
 		operation(&f, "u64", "address", ", u32 index", ", index");
 }
@@ -118,7 +121,7 @@ void clc_maps(struct text *t, const struct gpubpf_lower_job *job)
 		map_functions(t, job, i);
 	if (!job->print_ring)
 		return;
-	operation(&prints, "s64", "trace_printk", ", u32 prog, GPUBPF_PRIVATE const u8 *fmt, u64 size, u64 a, u64 b, u64 c",
-		  ", prog, fmt, size, a, b, c");
+	operation(&prints, "s64", "trace_printk",
+		  ", u32 prog, GPUBPF_PRIVATE const u8 *fmt, u64 size, u64 a, u64 b, u64 c", ", prog, fmt, size, a, b, c");
 	operation(&prints, "s64", "puts", ", u32 prog, GPUBPF_PRIVATE const u8 *text, u64 size", ", prog, text, size");
 }

@@ -62,9 +62,7 @@ static void emit_lvalue(struct clc *c, uint32_t pc, uint32_t reg, bool private)
 
 static void load_from(struct clc *c, uint32_t pc, bool private)
 {
-	static const char *const sign[] = {
-		[1] = "(u64)(s64)(char)", [2] = "(u64)(s64)(short)", [4] = "(u64)(s64)(s32)"
-	};
+	static const char *const sign[] = { [1] = "(u64)(s64)(char)", [2] = "(u64)(s64)(short)", [4] = "(u64)(s64)(s32)" };
 	const struct gpubpf_insn *insn = &c->prog->insns[pc];
 
 	text_add(c->t, "%sr%u = %s", insn->ordered ? "{ " : "", insn->dst, insn->sext ? sign[insn->width] : "");
@@ -108,8 +106,7 @@ static void atomic_on(struct clc *c, uint32_t pc, bool private)
 /*
  * Emits an access for the spaces that it may touch: one space directly, two spaces under a comparison of the pointer.
  */
-static int emit_in_spaces(struct clc *c, uint32_t pc, uint32_t reg,
-			  void (*emit)(struct clc *c, uint32_t pc, bool private))
+static int emit_in_spaces(struct clc *c, uint32_t pc, uint32_t reg, void (*emit)(struct clc *c, uint32_t pc, bool private))
 {
 	uint32_t spaces = access_of(c, pc)->spaces & ~GPUBPF_SPACE_NULL;
 	bool stack = spaces & GPUBPF_SPACE_STACK, device = spaces & DEVICE_SPACES;
@@ -194,10 +191,10 @@ static void atomic_private(struct clc *c, const struct gpubpf_insn *insn, const 
 void clc_atomic_at(struct clc *c, const struct gpubpf_insn *insn, const char *address, const char *private)
 {
 	static const char *const name[GPUBPF_NATOMIC] = {
-		[GPUBPF_ATOMIC_ADD] = "add_warp",        [GPUBPF_ATOMIC_FETCH_ADD] = "fetch_add",
-		[GPUBPF_ATOMIC_OR] = "fetch_or",         [GPUBPF_ATOMIC_FETCH_OR] = "fetch_or",
-		[GPUBPF_ATOMIC_AND] = "fetch_and",       [GPUBPF_ATOMIC_FETCH_AND] = "fetch_and",
-		[GPUBPF_ATOMIC_XOR] = "fetch_xor",       [GPUBPF_ATOMIC_FETCH_XOR] = "fetch_xor",
+		[GPUBPF_ATOMIC_ADD] = "add_warp",  [GPUBPF_ATOMIC_FETCH_ADD] = "fetch_add",
+		[GPUBPF_ATOMIC_OR] = "fetch_or",   [GPUBPF_ATOMIC_FETCH_OR] = "fetch_or",
+		[GPUBPF_ATOMIC_AND] = "fetch_and", [GPUBPF_ATOMIC_FETCH_AND] = "fetch_and",
+		[GPUBPF_ATOMIC_XOR] = "fetch_xor", [GPUBPF_ATOMIC_FETCH_XOR] = "fetch_xor",
 		[GPUBPF_ATOMIC_XCHG] = "xchg",
 	};
 	uint32_t bits = insn->width * 8;

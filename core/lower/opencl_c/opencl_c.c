@@ -13,7 +13,9 @@
 static void switches(struct text *t, const struct gpubpf_device_caps *caps)
 {
 	static const char *const clock[] = {
-		[GPUBPF_CLOCK_TSC] = "TSC", [GPUBPF_CLOCK_KHR] = "KHR", [GPUBPF_CLOCK_GLOBALTIMER] = "GLOBALTIMER",
+		[GPUBPF_CLOCK_TSC] = "TSC",
+		[GPUBPF_CLOCK_KHR] = "KHR",
+		[GPUBPF_CLOCK_GLOBALTIMER] = "GLOBALTIMER",
 	};
 
 	if (caps->bits & GPUBPF_CAP_SUBGROUPS)
@@ -62,7 +64,8 @@ static void site_function(struct clc *c, bool one_kernel)
 	text_add(t, "\treturn ended;\n}\n\n");
 	if (one_kernel)
 		return;
-	text_add(t, "s32 gpubpf_site_%u(GPUBPF_PRIVATE const struct gpubpf_env *env);\n"
+	text_add(t,
+		 "s32 gpubpf_site_%u(GPUBPF_PRIVATE const struct gpubpf_env *env);\n"
 		 "s32 gpubpf_site_%u(GPUBPF_PRIVATE const struct gpubpf_env *env)\n"
 		 "{\n\tu64 r0;\n\n\treturn GPUBPF_NO_LANE ? 0 : gpubpf_body_%u(env, &r0);\n}\n\n",
 		 c->site, c->site, c->site);
@@ -113,8 +116,8 @@ static int site(struct clc *c, bool one_kernel)
 		int err;
 
 		c->prog = &c->job->unit->progs[c->desc->progs[c->prog_nth]];
-		text_add(c->t, "/* site %u, %s: program %u */\n", c->site,
-			 gpubpf_place_kind(c->desc->site)->name, c->desc->progs[c->prog_nth]);
+		text_add(c->t, "/* site %u, %s: program %u */\n", c->site, gpubpf_place_kind(c->desc->site)->name,
+			 c->desc->progs[c->prog_nth]);
 		err = c->job->checked ? clc_checked_program(c) : clc_program(c);
 		if (err < 0) {
 			gpubpf_diag_where(c->diag, "%s", c->prog->name);
@@ -125,8 +128,8 @@ static int site(struct clc *c, bool one_kernel)
 	return 0;
 }
 
-int gpubpf_clc_emit(const struct gpubpf_lower_job *job, const struct gpubpf_target_opts *opts,
-		    struct gpubpf_blob *out, struct gpubpf_diag *diag)
+int gpubpf_clc_emit(const struct gpubpf_lower_job *job, const struct gpubpf_target_opts *opts, struct gpubpf_blob *out,
+		    struct gpubpf_diag *diag)
 {
 	struct text t = { 0 };
 	struct clc c = { .job = job, .t = &t, .diag = diag };

@@ -18,8 +18,8 @@
 #include "core/lower/text.h"
 
 /* Emits the module of a job; with opts->kernels also kernels. 0; -EINVAL and a diagnostic; -ENOMEM. */
-int gpubpf_clc_emit(const struct gpubpf_lower_job *job, const struct gpubpf_target_opts *opts,
-		    struct gpubpf_blob *out, struct gpubpf_diag *diag);
+int gpubpf_clc_emit(const struct gpubpf_lower_job *job, const struct gpubpf_target_opts *opts, struct gpubpf_blob *out,
+		    struct gpubpf_diag *diag);
 
 /* The state of the emission; private to the files above. */
 struct clc {
@@ -27,9 +27,9 @@ struct clc {
 	const struct gpubpf_site_desc *desc; /* the current site */
 	uint32_t site, prog_nth;             /* site: its index; prog_nth: index in its list of the current program */
 	const struct gpubpf_prog *prog;
-	uint32_t func;                       /* index of the function in prog->funcs */
-	uint32_t stack_skip;                 /* bytes at the bottom of the stack that no access touches */
-	bool *rmw_load;                      /* [ninsns]: loads whose value a later atomic add uses */
+	uint32_t func;       /* index of the function in prog->funcs */
+	uint32_t stack_skip; /* bytes at the bottom of the stack that no access touches */
+	bool *rmw_load;      /* [ninsns]: loads whose value a later atomic add uses */
 	struct text *t;
 	struct gpubpf_diag *diag;
 };

@@ -16,7 +16,8 @@ struct gpubpf_loader_ops {
 	/* does the loader's ring have room for a record? */
 	bool (*has_room)(struct gpubpf_session *s, struct sys_object *map);
 	/* deliver a record; false: it has no room for more */
-	bool (*deliver_record)(struct gpubpf_session *s, struct sys_object *map, uint32_t copy, const void *data, uint32_t size);
+	bool (*deliver_record)(struct gpubpf_session *s, struct sys_object *map, uint32_t copy, const void *data,
+			       uint32_t size);
 	/* wake all loaders that have records to read */
 	void (*wake_readers)(struct gpubpf_session *s);
 };

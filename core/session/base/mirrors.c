@@ -29,7 +29,7 @@ void gpubpf_peer_pull_mirrors(struct gpubpf_session *s, struct gpubpf_peer *peer
 
 	for (uint32_t i = 0; i < peer->ndevices; i++) {
 		struct gpubpf_session_device *dev = &peer->devices[i];
-		struct gpubpf_writer w = {0};
+		struct gpubpf_writer w = { 0 };
 
 		if (dev->arena < 0 || s->arenas[dev->arena].shared || (dev->pull_until_ns > now && !anew) ||
 		    (!all && dev->caps.bits & GPUBPF_CAP_DRAINS))

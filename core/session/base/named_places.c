@@ -64,8 +64,8 @@ void gpubpf_named_mark(const struct gpubpf_unit *unit, enum gpubpf_site kind, co
 			named[i / 8] |= 1 << i % 8;
 }
 
-int gpubpf_named_insert(const struct gpubpf_unit *unit, const struct gpubpf_named_scope *in, enum gpubpf_site kind, uint64_t set,
-			uint32_t site, struct gpubpf_insertions *to)
+int gpubpf_named_insert(const struct gpubpf_unit *unit, const struct gpubpf_named_scope *in, enum gpubpf_site kind,
+			uint64_t set, uint32_t site, struct gpubpf_insertions *to)
 {
 	int err = 0;
 

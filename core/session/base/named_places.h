@@ -33,8 +33,8 @@ uint32_t gpubpf_named_sets(const struct gpubpf_unit *unit, const struct gpubpf_n
 void gpubpf_named_mark(const struct gpubpf_unit *unit, enum gpubpf_site kind, const uint64_t *sets, uint32_t n,
 		       uint8_t named[GPUBPF_PLAN_LINKS / 8]);
 /* Insert a site at all places of its kind that have that set. 0, -ENOMEM. */
-int gpubpf_named_insert(const struct gpubpf_unit *unit, const struct gpubpf_named_scope *in, enum gpubpf_site kind, uint64_t set,
-			uint32_t site, struct gpubpf_insertions *to);
+int gpubpf_named_insert(const struct gpubpf_unit *unit, const struct gpubpf_named_scope *in, enum gpubpf_site kind,
+			uint64_t set, uint32_t site, struct gpubpf_insertions *to);
 /* Is the program for places with names? gpubpf_named_first_program() returns the unit's first such program, or NULL. */
 bool gpubpf_prog_has_named_place(const struct gpubpf_prog *prog);
 const struct gpubpf_prog *gpubpf_named_first_program(const struct gpubpf_unit *unit);

@@ -23,8 +23,8 @@ const struct gpubpf_known_image *gpubpf_peer_known(const struct gpubpf_peer *pee
 
 /* Sends without blocking. If the send fails, for example because the peer does not read its answers, the connection
  * ends: a peer must not stop the session. */
-int gpubpf_peer_send(struct gpubpf_peer *peer, uint16_t type, uint32_t seq, struct gpubpf_writer *w,
-		     const int *fds, uint32_t nfds)
+int gpubpf_peer_send(struct gpubpf_peer *peer, uint16_t type, uint32_t seq, struct gpubpf_writer *w, const int *fds,
+		     uint32_t nfds)
 {
 	int err = gpubpf_msg_send(peer->sock, MSG_DONTWAIT, type, seq, w, fds, nfds);
 

@@ -26,8 +26,7 @@ int gpubpf_links_make_unit(const struct gpubpf_session *s, const uint32_t *links
 	return 0;
 }
 
-const struct gpubpf_prog *gpubpf_session__next_program(const struct gpubpf_session *s,
-						       const struct gpubpf_prog *prev)
+const struct gpubpf_prog *gpubpf_session__next_program(const struct gpubpf_session *s, const struct gpubpf_prog *prev)
 {
 	const struct gpubpf_unit *unit = s->loaded ? &s->loaded->unit : NULL;
 	const struct gpubpf_prog *next = prev ? prev + 1 : unit ? unit->progs : NULL;

@@ -20,8 +20,9 @@ static enum gpubpf_typed_how param_format(const struct gpubpf_param *p)
 	switch (p->kind) {
 	case GPUBPF_PARAM_INT:
 		/* an 8-byte integer of unknown type may be an address */
-		return gpubpf_param_is_signed(p) ? GPUBPF_TYPED_SIGNED :
-		       p->size == 8 && !p->type[0] ? GPUBPF_TYPED_ADDRESS : GPUBPF_TYPED_UNSIGNED;
+		return gpubpf_param_is_signed(p)   ? GPUBPF_TYPED_SIGNED :
+		       p->size == 8 && !p->type[0] ? GPUBPF_TYPED_ADDRESS :
+						     GPUBPF_TYPED_UNSIGNED;
 	case GPUBPF_PARAM_FLOAT:
 		return GPUBPF_TYPED_REAL;
 	case GPUBPF_PARAM_BYTES:

@@ -8,7 +8,7 @@
 #include "core/load/load.h"
 
 struct gpubpf_param;
-struct gpubpf_signature;   /* one malloc'd block */
+struct gpubpf_signature; /* one malloc'd block */
 
 /* NULL: out of memory */
 struct gpubpf_signature *gpubpf_signature_create(const struct gpubpf_param *params, uint32_t n);

@@ -74,7 +74,12 @@ static int add_synced_map(struct gpubpf_session *s, uint32_t map, int fd, bool k
 		return -ENOMEM;
 	s->synced_ops = &synced_ops;
 	c = &s->linux_maps->all[s->linux_maps->n];
-	*c = (struct gpubpf_linux_synced_map){ .s = s, .map = map, .fd = fd, .kernel_pops = kernel_pops, .waiting = &s->linux_maps->waiting, .kind = kind_of(&s->loaded->unit.maps[map]) };
+	*c = (struct gpubpf_linux_synced_map){ .s = s,
+					       .map = map,
+					       .fd = fd,
+					       .kernel_pops = kernel_pops,
+					       .waiting = &s->linux_maps->waiting,
+					       .kind = kind_of(&s->loaded->unit.maps[map]) };
 	if (gpubpf_loader_find_reader(s, map))
 		c->waiting = &c->own;
 	err = c->kind->open(c);
@@ -116,8 +121,7 @@ static void note_full(struct gpubpf_linux_synced_map *c)
 		return;
 	c->full_noted = true;
 	gpubpf_session_note(c->s, "map %s: it is full %s: keys without room there are only on the other side",
-			    gpubpf_linux_get_map(c)->name,
-			    kernel ? "on the Linux kernel's side" : "on the GPU's side");
+			    gpubpf_linux_get_map(c)->name, kernel ? "on the Linux kernel's side" : "on the GPU's side");
 }
 
 int gpubpf_linux_merge(struct gpubpf_linux_synced_map *c)
@@ -157,9 +161,10 @@ static void warn_stale_clock(struct gpubpf_linux_synced_map *c)
 		return;
 	c->stale_noted = true;
 	if (!(use & ~(uint32_t)(GPUBPF_USE_LOOKUP | GPUBPF_USE_READ)) && reads_clock(c->s, c->map))
-		gpubpf_session_note(c->s, "map %s: writes of the Linux kernel's programs reach the GPU's about %u ms "
-					  "later, so times in it are that old; an array with BPF_F_MMAPABLE is one "
-					  "memory for both",
+		gpubpf_session_note(c->s,
+				    "map %s: writes of the Linux kernel's programs reach the GPU's about %u ms "
+				    "later, so times in it are that old; an array with BPF_F_MMAPABLE is one "
+				    "memory for both",
 				    gpubpf_linux_get_map(c)->name, GPUBPF_LINUX_PASS_NS / 1000000);
 }
 

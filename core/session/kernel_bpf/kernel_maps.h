@@ -37,8 +37,8 @@ void gpubpf_linux_maps_suspend(struct gpubpf_session *s, uint32_t map, bool susp
  * write. */
 void gpubpf_linux_maps_sync(struct gpubpf_session *s, uint32_t map, const void *key);
 bool gpubpf_linux_maps_is_active(const struct gpubpf_session *s); /* is a map synchronized and not suspended? */
-void gpubpf_linux_maps_pass(struct gpubpf_session *s);  /* run a pass now: before a read, and when the session stops */
-void gpubpf_linux_maps_poll(struct gpubpf_session *s);  /* run a pass if one is due */
+void gpubpf_linux_maps_pass(struct gpubpf_session *s); /* run a pass now: before a read, and when the session stops */
+void gpubpf_linux_maps_poll(struct gpubpf_session *s); /* run a pass if one is due */
 /* Must mirrors be copied, because devices with their own memory have synchronized maps? True once per period. */
 bool gpubpf_linux_maps_need_mirrors(struct gpubpf_session *s);
 
@@ -60,17 +60,18 @@ int gpubpf_linux_record_add(struct gpubpf_linux_synced_map *c, int arena, uint32
 void gpubpf_linux_ring_read(struct gpubpf_linux_synced_map *c);
 /* Deliver the records of h with a time up to `until`; returns their number. reader: the loader's map object if h
  * belongs to one map, or NULL. */
-uint64_t gpubpf_linux_records_deliver(struct gpubpf_session *s, struct gpubpf_linux_heap *h, struct sys_object *reader, uint64_t until);
+uint64_t gpubpf_linux_records_deliver(struct gpubpf_session *s, struct gpubpf_linux_heap *h, struct sys_object *reader,
+				      uint64_t until);
 bool gpubpf_linux_records_has_room(const struct gpubpf_linux_heap *h);
 void gpubpf_linux_records_free(struct gpubpf_linux_heap *h);
 
 /* The operations for one kind of map. Those with a result return 0 or -errno. */
 struct gpubpf_linux_kind {
-	int (*open)(struct gpubpf_linux_synced_map *c);       /* -E2BIG: values are too large */
+	int (*open)(struct gpubpf_linux_synced_map *c); /* -E2BIG: values are too large */
 	int (*pass)(struct gpubpf_linux_synced_map *c);
 	int (*sync_key)(struct gpubpf_linux_synced_map *c, const void *key); /* synchronize one key; NULL: run a whole
 									    * pass instead */
-	void (*close)(struct gpubpf_linux_synced_map *c);     /* also after a failed open */
+	void (*close)(struct gpubpf_linux_synced_map *c);                    /* also after a failed open */
 };
 
 extern const struct gpubpf_linux_kind gpubpf_linux_keyed, gpubpf_linux_percpu, gpubpf_linux_queue, gpubpf_linux_ring;
@@ -78,36 +79,36 @@ extern const struct gpubpf_linux_kind gpubpf_linux_keyed, gpubpf_linux_percpu, g
 struct gpubpf_linux_synced_map {
 	struct gpubpf_session *s;
 	uint32_t map;
-	int fd;                            /* the kernel's map, not owned */
+	int fd; /* the kernel's map, not owned */
 	const struct gpubpf_linux_kind *kind;
 	struct gpubpf_linux_map *kernel;
-	struct gpubpf_merge *merge;        /* NULL: keys are fixed */
-	uint32_t word;                     /* bytes of the words that are merged one by one; 0: values change as
+	struct gpubpf_merge *merge;  /* NULL: keys are fixed */
+	uint32_t word;               /* bytes of the words that are merged one by one; 0: values change as
 					    * a whole */
-	bool full_noted;                   /* a note about a full side was reported */
-	bool stale_noted;                    /* warn_stale_clock() has checked the map */
-	gpubpf_merge_found_fn found;       /* callback of the current walk */
+	bool full_noted;             /* a note about a full side was reported */
+	bool stale_noted;            /* warn_stale_clock() has checked the map */
+	gpubpf_merge_found_fn found; /* callback of the current walk */
 	void *arg;
-	uint8_t *zeros;                    /* zero values for all multiprocessors, or all CPUs */
-	bool kernel_pops;                  /* kernel programs pop values, so values go to the kernel's side */
-	bool both_pop;                     /* programs of both sides pop values, so each side keeps its own values */
-	uint8_t *in_transit;                     /* [n_in_transit] values that one side has popped and the other has no
+	uint8_t *zeros;      /* zero values for all multiprocessors, or all CPUs */
+	bool kernel_pops;    /* kernel programs pop values, so values go to the kernel's side */
+	bool both_pop;       /* programs of both sides pop values, so each side keeps its own values */
+	uint8_t *in_transit; /* [n_in_transit] values that one side has popped and the other has no
 						  * room for, the oldest first; at most max_entries */
 	uint32_t n_in_transit;
-	struct ring_buffer *ring;          /* reader of the kernel's ring; NULL: the map is a PERF_EVENT_ARRAY, and
+	struct ring_buffer *ring; /* reader of the kernel's ring; NULL: the map is a PERF_EVENT_ARRAY, and
 					    * `perf` reads it */
 	struct perf_buffer *perf;
 	struct gpubpf_linux_heap *waiting, own; /* own: records that wait, if a loader reads the map; otherwise they are
 						 * in the heap of all rings. waiting points to the heap in use */
 	bool suspended;
-	uint64_t ended_ns, pass_ns;        /* end and duration of the last pass */
-	uint64_t opened_ns, lost;          /* lost: number of records */
-	struct gpubpf_linux_record_info {        /* facts about records with the size of the last one */
+	uint64_t ended_ns, pass_ns;       /* end and duration of the last pass */
+	uint64_t opened_ns, lost;         /* lost: number of records */
+	struct gpubpf_linux_record_info { /* facts about records with the size of the last one */
 		uint32_t size;
-		bool padded;               /* perf events have up to 7 bytes of padding */
-		uint32_t own;              /* bytes without padding */
-		int32_t time;              /* byte offset of its time; -1: it has no time */
-		int object;                /* the object that defines their types */
+		bool padded;  /* perf events have up to 7 bytes of padding */
+		uint32_t own; /* bytes without padding */
+		int32_t time; /* byte offset of its time; -1: it has no time */
+		int object;   /* the object that defines their types */
 	} record_info;
 };
 
@@ -117,7 +118,8 @@ static inline const struct gpubpf_map *gpubpf_linux_get_map(const struct gpubpf_
 }
 
 /* Iterate over the kernel's map for merge.c: `each` passes every element to c->found. */
-int gpubpf_linux_kernel_each(struct gpubpf_linux_synced_map *c, gpubpf_linux_element_fn each, gpubpf_merge_found_fn found, void *arg);
+int gpubpf_linux_kernel_each(struct gpubpf_linux_synced_map *c, gpubpf_linux_element_fn each,
+			     gpubpf_merge_found_fn found, void *arg);
 int gpubpf_linux_kernel_erase(void *side, const void *key);
 /* Do programs of both sides pop values from the queue? */
 bool gpubpf_linux_queue_is_split(const struct gpubpf_session *s, uint32_t map, bool kernel_pops);

@@ -13,8 +13,8 @@ struct element {
 	struct element *next;
 	uint64_t hash;
 	bool had[2], has[2];
-	bool last;                     /* side 0's `last` for the key, see gpubpf_merge_found_fn */
-	uint8_t bytes[];               /* the key, then two old values, then two new values */
+	bool last;       /* side 0's `last` for the key, see gpubpf_merge_found_fn */
+	uint8_t bytes[]; /* the key, then two old values, then two new values */
 };
 
 struct gpubpf_merge {
@@ -23,7 +23,7 @@ struct gpubpf_merge {
 	struct element **buckets;
 	uint64_t nbuckets, n;
 	uint64_t rejected[2], nchanges;
-	int reading;                   /* the side that is being read */
+	int reading;                         /* the side that is being read */
 	uint8_t *scratch, *scratch1, *zeros; /* each has the size of a value */
 };
 

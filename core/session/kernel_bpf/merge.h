@@ -21,7 +21,7 @@ struct gpubpf_merge_side {
 	void *side;
 	int (*each)(void *side, gpubpf_merge_found_fn found, void *arg);
 	int (*one)(void *side, const void *key, void *value, bool *last); /* reads one key, as each does; or -ENOENT */
-	int (*add)(void *side, const void *key, const void *value);     /* to each word, atomically */
+	int (*add)(void *side, const void *key, const void *value);       /* to each word, atomically */
 	int (*exchange)(void *side, const void *key, const void *old, const void *value);
 	int (*insert)(void *side, const void *key, const void *value);
 	int (*erase)(void *side, const void *key);
@@ -29,10 +29,10 @@ struct gpubpf_merge_side {
 
 struct gpubpf_merge_opts {
 	uint32_t key_size, value_size;
-	uint32_t word;                 /* bytes of a word, which is merged as a unit: 4, 8, or the whole value */
-	bool sums;                     /* side 0 only adds, in words of 4 or 8 bytes */
-	bool evicts;                   /* keys are evicted (LRU), so a missing key is no deletion */
-	bool keys_only;                /* only keys are synchronized, and inserted with zero values; a value only shows
+	uint32_t word;  /* bytes of a word, which is merged as a unit: 4, 8, or the whole value */
+	bool sums;      /* side 0 only adds, in words of 4 or 8 bytes */
+	bool evicts;    /* keys are evicted (LRU), so a missing key is no deletion */
+	bool keys_only; /* only keys are synchronized, and inserted with zero values; a value only shows
 					* that its key has changed */
 };
 

@@ -131,7 +131,10 @@ static int open_percpu(struct gpubpf_linux_synced_map *c)
 	};
 	const struct gpubpf_linux_map_opts kernel = { .fd = c->fd, .key_size = map->key_size, .value_size = map->value_size };
 	const struct gpubpf_merge_opts opts = {
-		.key_size = map->key_size, .value_size = sizeof(uint64_t), .word = sizeof(uint64_t), .keys_only = true,
+		.key_size = map->key_size,
+		.value_size = sizeof(uint64_t),
+		.word = sizeof(uint64_t),
+		.keys_only = true,
 		.evicts = map->type->flags & GPUBPF_MAP_LRU,
 	};
 	struct gpubpf_map_view view = gpubpf_arena_view(c->s, 0, c->map);

@@ -51,10 +51,12 @@ void gpubpf_linux_progs_sync_maps(struct gpubpf_session *s)
 
 	for (uint32_t i = 0; i < s->loaded->unit.nmaps; i++) {
 		const struct gpubpf_map *map = &s->loaded->unit.maps[i];
-		bool in_kernel = map->object >= 0 && (uint32_t)map->object < s->nlinux_progs && s->linux_progs[map->object];
-		int fd = in_kernel && !map->kernel && !map->rdonly ? gpubpf_linux_map(s->linux_progs[map->object], map->name) : -1;
-		bool kernel_consumes =
-			fd >= 0 && gpubpf_linux_calls(s->linux_progs[map->object], map->name, consumers, 2);
+		bool in_kernel = map->object >= 0 && (uint32_t)map->object < s->nlinux_progs &&
+				 s->linux_progs[map->object];
+		int fd = in_kernel && !map->kernel && !map->rdonly ?
+				 gpubpf_linux_map(s->linux_progs[map->object], map->name) :
+				 -1;
+		bool kernel_consumes = fd >= 0 && gpubpf_linux_calls(s->linux_progs[map->object], map->name, consumers, 2);
 		const char *why = fd < 0 ? NULL : gpubpf_linux_maps_add(s, i, fd, kernel_consumes);
 
 		if (why)
@@ -92,7 +94,8 @@ void gpubpf_linux_progs_attach(struct gpubpf_session *s)
 		const struct gpubpf_loaded_object *object = &s->loaded->objects[i];
 
 		for (uint32_t p = 0; s->linux_progs[i] && p < object->nhost; p++)
-			if (gpubpf_linux_attach(s->linux_progs[i], object, p, target_of(s, object->host[p]), why, sizeof(why)) < 0)
+			if (gpubpf_linux_attach(s->linux_progs[i], object, p, target_of(s, object->host[p]), why,
+						sizeof(why)) < 0)
 				gpubpf_session_note(s, "program %s is not attached: %s", object->host[p], why);
 	}
 }

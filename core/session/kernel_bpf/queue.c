@@ -30,7 +30,8 @@ static int put(struct gpubpf_linux_synced_map *c, const void *value)
 {
 	struct gpubpf_map_view view = gpubpf_arena_view(c->s, 0, c->map);
 
-	return c->kernel_pops ? gpubpf_linux_map_update(c->kernel, NULL, value, BPF_ANY) : gpubpf_map_update(&view, NULL, value, BPF_ANY);
+	return c->kernel_pops ? gpubpf_linux_map_update(c->kernel, NULL, value, BPF_ANY) :
+				gpubpf_map_update(&view, NULL, value, BPF_ANY);
 }
 
 /* Reverse the values from index `first` on, since popping a stack returns the newest value first. */
@@ -101,8 +102,9 @@ static int pass_queue(struct gpubpf_linux_synced_map *c)
 	put = push_all(c);
 	warn_not_shared(c);
 	if (c->n_in_transit)
-		gpubpf_session_note(c->s, "map %s: it is full on the side whose programs take values out: values of "
-					  "the other side wait",
+		gpubpf_session_note(c->s,
+				    "map %s: it is full on the side whose programs take values out: values of "
+				    "the other side wait",
 				    gpubpf_linux_get_map(c)->name);
 	return err ? err : put;
 }

@@ -63,14 +63,16 @@ static void cache_record_type(struct gpubpf_linux_synced_map *c, uint32_t size, 
 		type = gpubpf_event_type(c->s, c->map, size - pad);
 		own = type ? size - pad : size;
 	}
-	c->record_info = (struct gpubpf_linux_record_info){ size, padded, own, type ? time_in(c, type) : -1, gpubpf_linux_get_map(c)->object };
+	c->record_info = (struct gpubpf_linux_record_info){ size, padded, own, type ? time_in(c, type) : -1,
+							    gpubpf_linux_get_map(c)->object };
 }
 
 static uint64_t time_of(struct gpubpf_linux_synced_map *c, const void *data, uint32_t *size, bool padded)
 {
 	uint64_t now = gpubpf_now_ns(), offset = gpubpf_unix_offset_ns(), time;
 
-	if (c->record_info.size != *size || c->record_info.padded != padded || c->record_info.object != gpubpf_linux_get_map(c)->object)
+	if (c->record_info.size != *size || c->record_info.padded != padded ||
+	    c->record_info.object != gpubpf_linux_get_map(c)->object)
 		cache_record_type(c, *size, padded);
 	*size = c->record_info.own;
 	if (c->record_info.time < 0)
@@ -148,7 +150,8 @@ bool gpubpf_linux_records_has_room(const struct gpubpf_linux_heap *h)
 	return h->bytes <= WAITING_BYTES;
 }
 
-uint64_t gpubpf_linux_records_deliver(struct gpubpf_session *s, struct gpubpf_linux_heap *h, struct sys_object *reader, uint64_t until)
+uint64_t gpubpf_linux_records_deliver(struct gpubpf_session *s, struct gpubpf_linux_heap *h, struct sys_object *reader,
+				      uint64_t until)
 {
 	uint64_t n = 0;
 

@@ -109,7 +109,8 @@ static int arenas_exchange(void *side, const void *key, const void *old, const v
 
 	c->s->map_set[c->map] = true;
 	if (c->s->narenas > 1 || !c->word)
-		return gpubpf_map__update_elem(gpubpf_linux_get_map(c), key, view.map->key_size, value, view.map->value_size, BPF_ANY);
+		return gpubpf_map__update_elem(gpubpf_linux_get_map(c), key, view.map->key_size, value,
+					       view.map->value_size, BPF_ANY);
 	for (uint32_t at = 0; at < view.map->value_size; at += c->word) {
 		if (word_of(c, old, at) == word_of(c, value, at))
 			continue;
@@ -142,7 +143,8 @@ static int kernel_element(void *arg, const void *key, const void *value)
 	return c->found(c->arg, key, value, true);
 }
 
-int gpubpf_linux_kernel_each(struct gpubpf_linux_synced_map *c, gpubpf_linux_element_fn each, gpubpf_merge_found_fn found, void *arg)
+int gpubpf_linux_kernel_each(struct gpubpf_linux_synced_map *c, gpubpf_linux_element_fn each,
+			     gpubpf_merge_found_fn found, void *arg)
 {
 	c->found = found;
 	c->arg = arg;

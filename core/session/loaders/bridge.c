@@ -19,10 +19,10 @@
 #define RECORD_HEAD 8u             /* bytes of the header before a ring buffer's record */
 
 struct sys_bridge {
-	int record;                    /* descriptor of an array with one value, which has the record to write */
+	int record; /* descriptor of an array with one value, which has the record to write */
 	int prog;
-	void *value;                   /* buffer for that value */
-	uint64_t ring_bytes;           /* 0: the map is a PERF_EVENT_ARRAY */
+	void *value;         /* buffer for that value */
+	uint64_t ring_bytes; /* 0: the map is a PERF_EVENT_ARRAY */
 };
 
 /* Emits the start of the program, after which r6 is the context, r8 the address of the value of `record`, and r9 the
@@ -34,7 +34,8 @@ static size_t emit_prologue(struct bpf_insn *insn, int record)
 		{ .code = BPF_ST | BPF_MEM | BPF_W, .dst_reg = 10, .off = -4, .imm = 0 },
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 2, .src_reg = 10 },
 		{ .code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = 2, .imm = -4 },
-		{ .code = BPF_LD | BPF_IMM | BPF_DW, .dst_reg = 1, .src_reg = BPF_PSEUDO_MAP_FD, .imm = record }, { 0 },
+		{ .code = BPF_LD | BPF_IMM | BPF_DW, .dst_reg = 1, .src_reg = BPF_PSEUDO_MAP_FD, .imm = record },
+		{ 0 },
 		{ .code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_map_lookup_elem },
 		{ .code = BPF_JMP | BPF_JNE | BPF_K, .dst_reg = 0, .off = 1, .imm = 0 },
 		{ .code = BPF_JMP | BPF_EXIT },
@@ -55,7 +56,8 @@ static size_t emit_perf_output(struct bpf_insn *insn, int array)
 {
 	const struct bpf_insn insns[] = {
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 1, .src_reg = 6 },
-		{ .code = BPF_LD | BPF_IMM | BPF_DW, .dst_reg = 2, .src_reg = BPF_PSEUDO_MAP_FD, .imm = array }, { 0 },
+		{ .code = BPF_LD | BPF_IMM | BPF_DW, .dst_reg = 2, .src_reg = BPF_PSEUDO_MAP_FD, .imm = array },
+		{ 0 },
 		{ .code = BPF_ALU | BPF_MOV | BPF_K, .dst_reg = 3, .imm = -1 }, /* BPF_F_CURRENT_CPU */
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 4, .src_reg = 8 },
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 5, .src_reg = 9 },
@@ -70,7 +72,8 @@ static size_t emit_perf_output(struct bpf_insn *insn, int array)
 static size_t emit_ringbuf_output(struct bpf_insn *insn, int ring)
 {
 	const struct bpf_insn insns[] = {
-		{ .code = BPF_LD | BPF_IMM | BPF_DW, .dst_reg = 1, .src_reg = BPF_PSEUDO_MAP_FD, .imm = ring }, { 0 },
+		{ .code = BPF_LD | BPF_IMM | BPF_DW, .dst_reg = 1, .src_reg = BPF_PSEUDO_MAP_FD, .imm = ring },
+		{ 0 },
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 2, .src_reg = 8 },
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 3, .src_reg = 9 },
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 4, .imm = 0 },
@@ -87,7 +90,9 @@ static int load_program(const struct sys_bridge *b, int map)
 	struct bpf_insn insns[40];
 	size_t n = emit_prologue(insns, b->record);
 	union bpf_attr attr = {
-		.prog_type = BPF_PROG_TYPE_RAW_TRACEPOINT, .insns = (uintptr_t)insns, .license = (uintptr_t)"GPL",
+		.prog_type = BPF_PROG_TYPE_RAW_TRACEPOINT,
+		.insns = (uintptr_t)insns,
+		.license = (uintptr_t)"GPL",
 		.prog_name = "gpubpf_bridge",
 	};
 
@@ -99,7 +104,10 @@ static int load_program(const struct sys_bridge *b, int map)
 static int open_bridge(struct sys_bridge *b, int map)
 {
 	union bpf_attr attr = {
-		.map_type = BPF_MAP_TYPE_ARRAY, .key_size = sizeof(uint32_t), .value_size = RECORD_MAX, .max_entries = 1,
+		.map_type = BPF_MAP_TYPE_ARRAY,
+		.key_size = sizeof(uint32_t),
+		.value_size = RECORD_MAX,
+		.max_entries = 1,
 		.map_name = "gpubpf_record",
 	};
 
@@ -145,8 +153,12 @@ int sys_bridge_put(struct sys_bridge *bridge, const void *data, uint32_t size)
 {
 	static const uint32_t first;
 	uint64_t words[1] = { size };
-	union bpf_attr put = { .map_fd = (uint32_t)bridge->record, .key = (uintptr_t)&first, .value = (uintptr_t)bridge->value };
-	union bpf_attr run = { .test = { .prog_fd = (uint32_t)bridge->prog, .ctx_in = (uintptr_t)words, .ctx_size_in = sizeof(words) } };
+	union bpf_attr put = { .map_fd = (uint32_t)bridge->record,
+			       .key = (uintptr_t)&first,
+			       .value = (uintptr_t)bridge->value };
+	union bpf_attr run = {
+		.test = { .prog_fd = (uint32_t)bridge->prog, .ctx_in = (uintptr_t)words, .ctx_size_in = sizeof(words) }
+	};
 	int err;
 
 	if (size > RECORD_MAX || (bridge->ring_bytes && size + RECORD_HEAD > bridge->ring_bytes))

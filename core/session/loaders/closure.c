@@ -227,8 +227,9 @@ static int load_collected(const struct gpubpf_session *s, const struct sys_closu
 	return err;
 }
 
-int sys_closure_program(const struct gpubpf_session *s, struct sys_object *prog, enum gpubpf_site site, const char *pattern,
-		      struct sys_closure *g, struct gpubpf_loaded **loaded, struct gpubpf_diag *diag)
+int sys_closure_program(const struct gpubpf_session *s, struct sys_object *prog, enum gpubpf_site site,
+			const char *pattern, struct sys_closure *g, struct gpubpf_loaded **loaded,
+			struct gpubpf_diag *diag)
 {
 	struct gpubpf_load_passed given = { .pattern = pattern, .site = site };
 	struct gpubpf_load_passed_prog *progs = calloc(GPUBPF_BPF_MAX_CHAIN, sizeof(*progs));
@@ -248,10 +249,10 @@ int sys_closure_program(const struct gpubpf_session *s, struct sys_object *prog,
 	return err;
 }
 
-int sys_closure_map(const struct gpubpf_session *s, struct sys_object *map, struct sys_closure *g, struct gpubpf_loaded **loaded,
-		  struct gpubpf_diag *diag)
+int sys_closure_map(const struct gpubpf_session *s, struct sys_object *map, struct sys_closure *g,
+		    struct gpubpf_loaded **loaded, struct gpubpf_diag *diag)
 {
-	struct gpubpf_load_passed given = {0};
+	struct gpubpf_load_passed given = { 0 };
 	int err = add_map(g, map, false);
 
 	return err ? err : load_collected(s, g, &given, loaded, diag);

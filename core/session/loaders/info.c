@@ -11,9 +11,16 @@ static void put_map(struct sys_call *c, const struct sys_object *o)
 {
 	const struct gpubpf_map *map = &o->map.def;
 	struct bpf_map_info info = {
-		.type = map->type->number, .id = o->id, .key_size = map->key_size, .value_size = map->value_size,
-		.max_entries = map->max_entries, .map_flags = o->map.flags, .map_extra = map->map_extra, .btf_id = o->btf,
-		.btf_key_type_id = map->btf_key, .btf_value_type_id = map->btf_value,
+		.type = map->type->number,
+		.id = o->id,
+		.key_size = map->key_size,
+		.value_size = map->value_size,
+		.max_entries = map->max_entries,
+		.map_flags = o->map.flags,
+		.map_extra = map->map_extra,
+		.btf_id = o->btf,
+		.btf_key_type_id = map->btf_key,
+		.btf_value_type_id = map->btf_value,
 	};
 
 	memcpy(info.name, map->name, sizeof(info.name) - 1);
@@ -45,9 +52,14 @@ static void put_prog(struct sys_call *c, const struct sys_object *o)
 {
 	const struct gpubpf_sys_prog *raw = &o->prog.raw;
 	struct bpf_prog_info info = {
-		.type = o->prog.type, .id = o->id, .xlated_prog_len = raw->ninsns * sizeof(*raw->insns),
-		.load_time = o->prog.loaded_ns, .nr_map_ids = o->prog.nmaps, .gpl_compatible = 1,
-		.btf_id = o->btf, .verified_insns = raw->ninsns,
+		.type = o->prog.type,
+		.id = o->id,
+		.xlated_prog_len = raw->ninsns * sizeof(*raw->insns),
+		.load_time = o->prog.loaded_ns,
+		.nr_map_ids = o->prog.nmaps,
+		.gpl_compatible = 1,
+		.btf_id = o->btf,
+		.verified_insns = raw->ninsns,
 	};
 
 	memcpy(info.name, o->prog.name, sizeof(info.name) - 1);
@@ -78,7 +90,10 @@ static void put_btf(struct sys_call *c, const struct sys_object *o)
 int sys_info(struct sys_call *c)
 {
 	static void (*const put[])(struct sys_call *c, const struct sys_object *o) = {
-		[GPUBPF_BPF_MAP] = put_map, [GPUBPF_BPF_PROG] = put_prog, [GPUBPF_BPF_LINK] = put_link, [GPUBPF_BPF_BTF] = put_btf,
+		[GPUBPF_BPF_MAP] = put_map,
+		[GPUBPF_BPF_PROG] = put_prog,
+		[GPUBPF_BPF_LINK] = put_link,
+		[GPUBPF_BPF_BTF] = put_btf,
 	};
 	const struct sys_object *o = sys_object_find(c->s, gpubpf_get_u32(c->r));
 

@@ -120,9 +120,12 @@ bool sys_shadow_is_primary(const struct sys_object *map)
 	return map->map.kernel_fd > 0 && !map->map.joined && !map->map.stream;
 }
 
-int sys_shadow_elem(const struct sys_object *map, uint32_t cmd, const void *key, const void *value, uint64_t flags, void *back)
+int sys_shadow_elem(const struct sys_object *map, uint32_t cmd, const void *key, const void *value, uint64_t flags,
+		    void *back)
 {
-	union bpf_attr attr = { .map_fd = (uint32_t)map->map.kernel_fd, .key = (uintptr_t)key, .value = (uintptr_t)back, .flags = flags };
+	union bpf_attr attr = {
+		.map_fd = (uint32_t)map->map.kernel_fd, .key = (uintptr_t)key, .value = (uintptr_t)back, .flags = flags
+	};
 
 	if (cmd == BPF_MAP_UPDATE_ELEM)
 		attr.value = (uintptr_t)value;
@@ -158,7 +161,9 @@ static int copy_element(void *arg, const void *key, const void *value)
 static void copy_elements(struct gpubpf_session *s, const struct sys_object *map)
 {
 	struct copy_ctx c = { s, sys_map_get(s, map), 0 };
-	const struct gpubpf_linux_map_opts opts = { .fd = map->map.kernel_fd, .key_size = c.to->key_size, .value_size = c.to->value_size };
+	const struct gpubpf_linux_map_opts opts = { .fd = map->map.kernel_fd,
+						    .key_size = c.to->key_size,
+						    .value_size = c.to->value_size };
 	struct gpubpf_linux_map *kernel;
 
 	if (!c.to->key_size)
@@ -171,7 +176,8 @@ static void copy_elements(struct gpubpf_session *s, const struct sys_object *map
 		gpubpf_linux_map_close(kernel);
 	}
 	if (c.err < 0)
-		gpubpf_session_note(s, "map %s: some elements of the Linux kernel's map could not be copied: %s", c.to->name, strerror(-c.err));
+		gpubpf_session_note(s, "map %s: some elements of the Linux kernel's map could not be copied: %s",
+				    c.to->name, strerror(-c.err));
 }
 
 /* Can synchronization start? The map must have joined. For a ring, which has no elements to copy, a kernel program must

@@ -11,7 +11,9 @@
 #include "core/wire/match.h"
 
 static const enum gpubpf_site sites[SYS_PLACES] = {
-	[SYS_AT_ENTRY] = GPUBPF_SITE_ENTRY, [SYS_AT_EXIT] = GPUBPF_SITE_EXIT, [SYS_AT_ACCESS] = GPUBPF_SITE_MEM_CAPTURE,
+	[SYS_AT_ENTRY] = GPUBPF_SITE_ENTRY,
+	[SYS_AT_EXIT] = GPUBPF_SITE_EXIT,
+	[SYS_AT_ACCESS] = GPUBPF_SITE_MEM_CAPTURE,
 };
 
 /* Why no program can be attached to the function of a kprobe; NULL: one can. */
@@ -39,7 +41,8 @@ static void detach_link(struct gpubpf_session *s, struct sys_object *o)
 	detach(s, &o->link.at);
 }
 
-static void mark_link_program(struct gpubpf_session *s, const struct sys_object *o, void (*mark)(struct gpubpf_session *s, uint32_t id))
+static void mark_link_program(struct gpubpf_session *s, const struct sys_object *o,
+			      void (*mark)(struct gpubpf_session *s, uint32_t id))
 {
 	mark(s, o->link.prog);
 }
@@ -51,7 +54,8 @@ static void detach_perf(struct gpubpf_session *s, struct sys_object *o)
 	detach(s, &o->perf.at);
 }
 
-static void mark_perf_program(struct gpubpf_session *s, const struct sys_object *o, void (*mark)(struct gpubpf_session *s, uint32_t id))
+static void mark_perf_program(struct gpubpf_session *s, const struct sys_object *o,
+			      void (*mark)(struct gpubpf_session *s, uint32_t id))
 {
 	mark(s, o->perf.prog);
 }
@@ -93,21 +97,22 @@ int sys_perf_open(struct sys_call *c)
 		return err;
 	err = set_place(o, function, returns);
 	if (err < 0)
-		gpubpf_session_note(c->s, "a kprobe of %.40s... is refused: a kernel's whole name has 1 to %d bytes, a glob at most %d",
+		gpubpf_session_note(c->s,
+				    "a kprobe of %.40s... is refused: a kernel's whole name has 1 to %d bytes, a glob at most %d",
 				    function, GPUBPF_WHOLE_NAME_SIZE - 1, GPUBPF_NAME_SIZE - 1);
 	return sys_object_answer(c, o, err);
 }
 
 /* Return what a program does to a map (enum gpubpf_map_use). If the map can be an element of a map of maps, that
  * includes what the program does to elements. */
-static uint32_t map_use_by(const struct gpubpf_session *s, const struct sys_object *prog,
-			   const struct sys_closure_map *map)
+static uint32_t map_use_by(const struct gpubpf_session *s, const struct sys_object *prog, const struct sys_closure_map *map)
 {
 	uint32_t use = 0;
 
 	for (uint32_t m = 0; prog->prog.use && m < prog->prog.nmaps; m++) {
 		const struct sys_object *o = sys_object_find(s, prog->prog.maps[m]);
-		bool element = o->map.def.inner && !map->prototype && gpubpf_map_is_like(&map->map->map.def, &o->map.inner);
+		bool element = o->map.def.inner && !map->prototype &&
+			       gpubpf_map_is_like(&map->map->map.def, &o->map.inner);
 
 		if (o == map->map)
 			use |= map->prototype ? prog->prog.inner_use[m] : prog->prog.use[m];
@@ -226,7 +231,8 @@ static int attach(struct gpubpf_session *s, struct sys_object *prog, const struc
 	at->n = 0;
 	if (!pattern)
 		return attach_one(s, prog, perf->perf.place, perf->perf.function, at);
-	for (uint32_t i = 0; i < GPUBPF_BPF_MAX_PATTERNS && !err && (pattern = sys_prog_pattern(s, prog->prog.name, i)); i++)
+	for (uint32_t i = 0; i < GPUBPF_BPF_MAX_PATTERNS && !err && (pattern = sys_prog_pattern(s, prog->prog.name, i));
+	     i++)
 		err = attach_one(s, prog, perf->perf.place, pattern, at);
 	if (err < 0)
 		detach(s, at);

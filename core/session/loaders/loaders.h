@@ -42,31 +42,31 @@ struct sys_attached {
 /* Memory that a loader maps and into which the session writes records. */
 struct sys_ring {
 	int fd;
-	void *base;                    /* the mapping of fd; NULL: not made yet */
+	void *base; /* the mapping of fd; NULL: not made yet */
 	uint8_t *data;
-	uint64_t size;                 /* bytes of data, a power of two */
-	uint64_t *head, *tail;         /* positions in bytes: head is the session's, tail is the loader's. Both are in
+	uint64_t size;         /* bytes of data, a power of two */
+	uint64_t *head, *tail; /* positions in bytes: head is the session's, tail is the loader's. Both are in
 					* the mapping, so the loader can overwrite them */
-	uint64_t at;                   /* the session's position, which it trusts instead of *head */
-	bool disabled, paused;         /* disabled or paused perf buffer: records that arrive now are lost */
+	uint64_t at;           /* the session's position, which it trusts instead of *head */
+	bool disabled, paused; /* disabled or paused perf buffer: records that arrive now are lost */
 };
 
 struct sys_bridge;
 
 struct sys_stream {
-	struct sys_bridge *bridge;     /* writes records into the Linux kernel's ring or perf buffers; NULL:
+	struct sys_bridge *bridge; /* writes records into the Linux kernel's ring or perf buffers; NULL:
 					* not needed */
-	struct sys_ring ring;          /* memory of a ring buffer */
-	uint32_t *buffers;             /* [max_entries] elements of a PERF_EVENT_ARRAY: ids of buffers, 0: no buffer */
-	void *waiting;                 /* a record that waits because the loader's buffer had no room; NULL: none */
-	uint32_t size, copy;           /* of the waiting record: bytes, and multiprocessor */
+	struct sys_ring ring;      /* memory of a ring buffer */
+	uint32_t *buffers;         /* [max_entries] elements of a PERF_EVENT_ARRAY: ids of buffers, 0: no buffer */
+	void *waiting;             /* a record that waits because the loader's buffer had no room; NULL: none */
+	uint32_t size, copy;       /* of the waiting record: bytes, and multiprocessor */
 };
 
 /* The elements of a map of maps or of a map of programs: ids of other objects. */
 struct sys_slots {
-	uint8_t *keys;                 /* [n], key_size bytes each */
+	uint8_t *keys; /* [n], key_size bytes each */
 	uint32_t *ids, n;
-	uint32_t *targets, ntargets;   /* [ntargets] of a map of programs: ids of all programs that were ever in it;
+	uint32_t *targets, ntargets; /* [ntargets] of a map of programs: ids of all programs that were ever in it;
 					* programs that use the map are built with all of these */
 };
 
@@ -87,41 +87,41 @@ struct sys_object {
 	uint32_t id;
 	enum gpubpf_bpf_kind kind;
 	const struct sys_object_ops *ops;
-	int fd;                        /* the file that all handles of the object open */
-	bool live;                     /* mark of the running sweep: the object is referenced */
-	size_t charged;                /* its bytes that count towards GPUBPF_BPF_MAX_BYTES */
-	uint32_t btf;                  /* id of its BTF, 0: none */
+	int fd;         /* the file that all handles of the object open */
+	bool live;      /* mark of the running sweep: the object is referenced */
+	size_t charged; /* its bytes that count towards GPUBPF_BPF_MAX_BYTES */
+	uint32_t btf;   /* id of its BTF, 0: none */
 	union {
 		struct {
 			struct gpubpf_map def;
 			struct gpubpf_session *shelf; /* private session that has the map until the map joins the
 						       * session */
-			bool joined;           /* the map is in the session */
-			uint32_t index;        /* its index in the session's unit, if joined */
+			bool joined;                  /* the map is in the session */
+			uint32_t index;               /* its index in the session's unit, if joined */
 			bool frozen;
-			uint32_t flags;        /* as the loader passed them */
+			uint32_t flags;            /* as the loader passed them */
 			struct sys_stream *stream; /* NULL: the map is neither a ring buffer nor a PERF_EVENT_ARRAY */
-			struct sys_slots *slots; /* NULL: the values are not objects, and the map has a shelf */
-			struct gpubpf_map inner; /* of a map of maps: the definition of its elements */
-			uint32_t kernel_id;    /* id of the Linux kernel's map in whose place it was created, 0: none */
-			int values_fd;         /* descriptor of the memory of its values: `fd`, or an array of the Linux
+			struct sys_slots *slots;   /* NULL: the values are not objects, and the map has a shelf */
+			struct gpubpf_map inner;   /* of a map of maps: the definition of its elements */
+			uint32_t kernel_id; /* id of the Linux kernel's map in whose place it was created, 0: none */
+			int values_fd;      /* descriptor of the memory of its values: `fd`, or an array of the Linux
 						* kernel. 0: none */
-			int kernel_fd;         /* descriptor of a separate map of the Linux kernel, 0: none. That map
+			int kernel_fd;      /* descriptor of a separate map of the Linux kernel, 0: none. That map
 						* holds all values until this one joins the session */
-			bool kernel_unused;    /* no program of the Linux kernel uses the separate map */
+			bool kernel_unused; /* no program of the Linux kernel uses the separate map */
 			const char *unsynced_why; /* why the two maps are not synchronized; NULL: they are */
 		} map;
 		struct {
 			uint32_t type;
-			char name[64];         /* the whole name from its BTF */
+			char name[64];              /* the whole name from its BTF */
 			struct gpubpf_sys_prog raw; /* in its instructions, map operands are indices into `maps` */
 			uint32_t *maps, nmaps;
-			uint32_t *use;         /* [nmaps]: enum gpubpf_map_use of each map */
-			uint32_t *inner_use;   /* [nmaps]: enum gpubpf_map_use of the elements of each map of maps */
-			uint32_t number;       /* its number in maps of programs, 0: none yet */
+			uint32_t *use;          /* [nmaps]: enum gpubpf_map_use of each map */
+			uint32_t *inner_use;    /* [nmaps]: enum gpubpf_map_use of the elements of each map of maps */
+			uint32_t number;        /* its number in maps of programs, 0: none yet */
 			int object[SYS_PLACES]; /* number of the session's object with this program at that place;
 						 * -1: not joined yet */
-			uint64_t loaded_ns;    /* time since boot */
+			uint64_t loaded_ns;     /* time since boot */
 		} prog;
 		struct {
 			uint32_t prog, perf;
@@ -134,15 +134,15 @@ struct sys_object {
 		struct {
 			char function[GPUBPF_NAME_SIZE]; /* as gpubpf_pattern_store() stores it */
 			enum sys_place place;
-			uint32_t prog;         /* id of the attached program, 0: none */
+			uint32_t prog; /* id of the attached program, 0: none */
 			struct sys_attached at;
 		} perf;
-		struct sys_ring ring;          /* memory of a perf buffer */
+		struct sys_ring ring; /* memory of a perf buffer */
 	};
 };
 
 struct sys_pin {
-	int fd;                        /* the pin's file */
+	int fd; /* the pin's file */
 	uint32_t id;
 };
 
@@ -153,18 +153,18 @@ struct sys_inner_define {
 };
 
 struct gpubpf_bpf {
-	struct sys_object **objects;   /* [n], in order of id */
-	uint32_t n, next;              /* n: number of objects; next: id of the next object */
-	int retained_fds[GPUBPF_MAX_MAPS];     /* [nretained]: descriptors of the memory of joined maps whose handles
+	struct sys_object **objects;       /* [n], in order of id */
+	uint32_t n, next;                  /* n: number of objects; next: id of the next object */
+	int retained_fds[GPUBPF_MAX_MAPS]; /* [nretained]: descriptors of the memory of joined maps whose handles
 						* are closed */
 	uint32_t nretained;
-	struct sys_pin *pins;          /* [npins] */
+	struct sys_pin *pins; /* [npins] */
 	uint32_t npins;
-	struct sys_inner_define *inners;      /* [ninners] */
+	struct sys_inner_define *inners; /* [ninners] */
 	uint32_t ninners;
 	uint32_t popped_queues[GPUBPF_MAX_MAPS], npopped; /* ids of kernel queues and stacks from which kernel programs
 							   * take values */
-	uint32_t mapped_rings[GPUBPF_MAX_MAPS], nmapped; /* ids of kernel ring buffers that loaders have mapped */
+	uint32_t mapped_rings[GPUBPF_MAX_MAPS], nmapped;  /* ids of kernel ring buffers that loaders have mapped */
 };
 
 /* Answer a loader's request. 0, -EPROTO, or -errno of the connection; the caller then closes the connection. */
@@ -189,7 +189,8 @@ int sys_check_room(struct gpubpf_session *s);
 /* sys_object_new() creates an object; NULL and *err after an error. Then sys_object_file() creates the file of its
  * handles, with `size` bytes and a name that has the sizes of a map's key and value (GPUBPF_BPF_HANDLE). 0
  * or -errno. */
-struct sys_object *sys_object_new(struct gpubpf_session *s, enum gpubpf_bpf_kind kind, const struct sys_object_ops *ops, int *err);
+struct sys_object *sys_object_new(struct gpubpf_session *s, enum gpubpf_bpf_kind kind, const struct sys_object_ops *ops,
+				  int *err);
 int sys_object_file(struct sys_object *o, size_t size, uint32_t key, uint32_t value);
 /* Like sys_object_file(), but creates a pipe, which loaders can poll. */
 int sys_object_fifo(const struct gpubpf_session *s, struct sys_object *o, uint32_t key, uint32_t value);
@@ -209,8 +210,8 @@ struct sys_call {
 	struct gpubpf_session *s;
 	struct gpubpf_reader *r;
 	struct gpubpf_writer *out;
-	int fd;                        /* descriptor that the answer carries, owned; -1: none */
-	int request_fd;                /* descriptor that the request carries; -1: none */
+	int fd;         /* descriptor that the answer carries, owned; -1: none */
+	int request_fd; /* descriptor that the request carries; -1: none */
 };
 
 /* Answer a call that created an object: put its handle into c->fd, or destroy the object if err or the handle fails. */
@@ -267,7 +268,8 @@ int sys_shadow_open(struct sys_call *c, struct sys_object *map);
 /* Does only the separate kernel map hold values yet? Then sys_shadow_elem() and sys_shadow_batch() run a bpf(2) command
  * there. */
 bool sys_shadow_is_primary(const struct sys_object *map);
-int sys_shadow_elem(const struct sys_object *map, uint32_t cmd, const void *key, const void *value, uint64_t flags, void *back);
+int sys_shadow_elem(const struct sys_object *map, uint32_t cmd, const void *key, const void *value, uint64_t flags,
+		    void *back);
 int sys_shadow_batch(const struct sys_object *map, union bpf_attr *attr, uint32_t cmd);
 /* The map has joined the session: copy the elements of the kernel's map, and start to synchronize the two maps. */
 void sys_shadow_on_join(struct gpubpf_session *s, struct sys_object *map);
@@ -279,8 +281,8 @@ void sys_shadow_sync(struct gpubpf_session *s, const struct sys_object *map, con
 int sys_slots_create(struct sys_object *map);
 void sys_slots_destroy(struct sys_slots *slots);
 /* Run a bpf(2) command on an element of a map of maps or programs; its result goes to `back`. 0 or -errno. */
-int sys_slots_elem(struct gpubpf_session *s, struct sys_object *map, uint32_t cmd, const void *key, uint32_t id, uint64_t flags,
-		   void *back);
+int sys_slots_elem(struct gpubpf_session *s, struct sys_object *map, uint32_t cmd, const void *key, uint32_t id,
+		   uint64_t flags, void *back);
 /* The map has joined the session: insert the loader's elements into the session's map, and list all programs that it
  * can hold. */
 void sys_slots_on_join(struct gpubpf_session *s, struct sys_object *map);
@@ -294,16 +296,17 @@ struct sys_closure {
 	uint32_t nprogs;
 	struct sys_closure_map {
 		struct sys_object *map;
-		bool prototype;        /* the entry stands for the definition of the map's elements */
+		bool prototype; /* the entry stands for the definition of the map's elements */
 	} maps[GPUBPF_MAX_MAPS];
 	uint32_t nmaps;
 };
 /* Build an object from a program and everything that it reaches, or from a map alone. The caller joins the object to
  * the session. The object's maps are in the order of g->maps. *g must be zeroed. */
-int sys_closure_program(const struct gpubpf_session *s, struct sys_object *prog, enum gpubpf_site site, const char *pattern,
-		      struct sys_closure *g, struct gpubpf_loaded **loaded, struct gpubpf_diag *diag);
-int sys_closure_map(const struct gpubpf_session *s, struct sys_object *map, struct sys_closure *g, struct gpubpf_loaded **loaded,
-		  struct gpubpf_diag *diag);
+int sys_closure_program(const struct gpubpf_session *s, struct sys_object *prog, enum gpubpf_site site,
+			const char *pattern, struct sys_closure *g, struct gpubpf_loaded **loaded,
+			struct gpubpf_diag *diag);
+int sys_closure_map(const struct gpubpf_session *s, struct sys_object *map, struct sys_closure *g,
+		    struct gpubpf_loaded **loaded, struct gpubpf_diag *diag);
 /* Does the program, or a program that it can reach by tail calls, name the map? */
 bool sys_closure_names_map(const struct gpubpf_session *s, struct sys_object *prog, const struct sys_object *map);
 /* All programs that can be in a map of programs, in the order of its targets. 0 or -errno. */
@@ -311,11 +314,13 @@ int sys_closure_targets(const struct gpubpf_session *s, const struct sys_object 
 
 /* percpu.c: sys_value_size(): bytes of a value as loaders see it. The others: look up or update such a value. -E2BIG:
  * the loader's buffer has no room for all copies. A note reports each refusal once per map. */
-typedef int sys_lookup_fn(const struct gpubpf_map *map, const void *key, size_t key_size, void *value, size_t size, uint64_t flags);
+typedef int sys_lookup_fn(const struct gpubpf_map *map, const void *key, size_t key_size, void *value, size_t size,
+			  uint64_t flags);
 size_t sys_value_size(const struct gpubpf_map *map);
-int sys_value_lookup(struct gpubpf_session *s, const struct gpubpf_map *map, sys_lookup_fn *look, const void *key, size_t key_size, void *value, uint64_t flags);
-int sys_value_update(struct gpubpf_session *s, const struct gpubpf_map *map, const void *key, size_t key_size, const void *value,
-		     size_t value_size, uint64_t flags);
+int sys_value_lookup(struct gpubpf_session *s, const struct gpubpf_map *map, sys_lookup_fn *look, const void *key,
+		     size_t key_size, void *value, uint64_t flags);
+int sys_value_update(struct gpubpf_session *s, const struct gpubpf_map *map, const void *key, size_t key_size,
+		     const void *value, size_t value_size, uint64_t flags);
 /* Can batches return the map's values? 0, or -EOPNOTSUPP: a batch has no room for all copies. */
 int sys_value_check_batch(struct gpubpf_session *s, const struct gpubpf_map *map);
 

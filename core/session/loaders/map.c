@@ -180,7 +180,8 @@ static int open_values(struct sys_call *c, struct sys_object *o, const struct gp
 
 	if (!pages)
 		return c->request_fd < 0 ? 0 : -EINVAL;
-	err = c->request_fd < 0 ? sys_object_file(o, pages, def->key_size, def->value_size) : check_array(c->request_fd, def, pages);
+	err = c->request_fd < 0 ? sys_object_file(o, pages, def->key_size, def->value_size) :
+				  check_array(c->request_fd, def, pages);
 	if (err < 0)
 		return err;
 	o->map.values_fd = c->request_fd < 0 ? o->fd : fcntl(c->request_fd, F_DUPFD_CLOEXEC, 3);
@@ -256,15 +257,17 @@ static int create_map(struct sys_call *c, struct sys_object *o, const struct gpu
 
 /* The definition of the elements of a map of maps: the definition of the request's template map, or the one that
  * GPUBPF_BPF_INNER stored for the kernel's map. */
-static const struct gpubpf_map *find_inner_def(const struct sys_call *c, const struct create_params *with,
-					       const char *name)
+static const struct gpubpf_map *find_inner_def(const struct sys_call *c, const struct create_params *with, const char *name)
 {
-	const struct sys_object *template = with->template ? sys_object_find_kind(c->s, GPUBPF_BPF_MAP, with->template) : NULL;
+	const struct sys_object *template = with->template ? sys_object_find_kind(c->s, GPUBPF_BPF_MAP, with->template) :
+							     NULL;
 	const struct gpubpf_map *inner = template ? &template->map.def : sys_inner_find(c->s, with->kernel_id);
 
 	if (!inner)
-		gpubpf_session_note(c->s, "map %s: the definition of its elements is not known: a process outside "
-					  "the session created it, and it is empty; put a map into it first", name);
+		gpubpf_session_note(c->s,
+				    "map %s: the definition of its elements is not known: a process outside "
+				    "the session created it, and it is empty; put a map into it first",
+				    name);
 	else if (!gpubpf_map_may_be_inner(inner->type))
 		gpubpf_session_note(c->s, "map %s: " GPUBPF_NOT_INNER, name);
 	else
@@ -293,7 +296,8 @@ int sys_map_create(struct sys_call *c)
 	int err = sys_map_read_def(c, &sys);
 
 	with = read_create_params(c);
-	if (err < 0 || c->r->failed || with.relation > GPUBPF_BPF_SEPARATE || (with.relation == GPUBPF_BPF_NONE) != (c->request_fd < 0))
+	if (err < 0 || c->r->failed || with.relation > GPUBPF_BPF_SEPARATE ||
+	    (with.relation == GPUBPF_BPF_NONE) != (c->request_fd < 0))
 		return -EPROTO;
 	type = gpubpf_map_type_find(sys.type);
 	if (type && type->flags & GPUBPF_MAP_OF_MAPS && !(inner = find_inner_def(c, &with, sys.name)))
@@ -306,7 +310,8 @@ int sys_map_create(struct sys_call *c)
 	if (err < 0)
 		return err;
 	if (def.type->flags & GPUBPF_MAP_ROOM) {
-		gpubpf_session_note(c->s, "map %s: a loader cannot read a %s; use a RINGBUF, or gpubpf run -o, which reports the records",
+		gpubpf_session_note(c->s,
+				    "map %s: a loader cannot read a %s; use a RINGBUF, or gpubpf run -o, which reports the records",
 				    sys.name, def.type->name);
 		return -EOPNOTSUPP;
 	}
@@ -337,10 +342,10 @@ struct elem {
 	struct gpubpf_session *s;
 	const struct gpubpf_map *map;
 	uint32_t cmd;
-	const uint8_t *key, *value;    /* NULL: none */
+	const uint8_t *key, *value; /* NULL: none */
 	size_t key_size, value_size;
 	uint64_t flags;
-	void *back;                    /* buffer for the result */
+	void *back; /* buffer for the result */
 	size_t size;
 };
 
@@ -367,7 +372,8 @@ static int run_elem(struct elem *e)
 	case BPF_MAP_LOOKUP_AND_DELETE_ELEM:
 		if (map->type->flags & (GPUBPF_MAP_U32KEY | GPUBPF_MAP_ASKED))
 			return -524; /* ENOTSUPP, which user space headers lack: this map has nothing to delete */
-		return sys_value_lookup(e->s, map, gpubpf_map__lookup_and_delete_elem, e->key, e->key_size, e->back, e->flags);
+		return sys_value_lookup(e->s, map, gpubpf_map__lookup_and_delete_elem, e->key, e->key_size, e->back,
+					e->flags);
 	case BPF_MAP_UPDATE_ELEM:
 		return sys_value_update(e->s, map, e->key, e->key_size, e->value, e->value_size, e->flags);
 	case BPF_MAP_DELETE_ELEM:

@@ -55,7 +55,8 @@ int sys_map_make_def(const struct gpubpf_session *s, const struct sys_object *o,
 	def->kernel = 0; /* copy the value: a process that maps the kernel's memory could change values on which the
 			  * verifier relied */
 	init = malloc(gpubpf_map__user_value_size(map));
-	err = init ? gpubpf_map__lookup_elem(map, &first, sizeof(first), init, gpubpf_map__user_value_size(map), 0) : -ENOMEM;
+	err = init ? gpubpf_map__lookup_elem(map, &first, sizeof(first), init, gpubpf_map__user_value_size(map), 0) :
+		     -ENOMEM;
 	if (err < 0)
 		free(init);
 	else

@@ -104,9 +104,10 @@ void sys_slots_on_join(struct gpubpf_session *s, struct sys_object *map)
 	set_targets(s, map);
 	for (uint32_t i = 0; i < map->map.slots->n; i++)
 		if (put_in_session_map(s, map, key_at(map, i), map->map.slots->ids[i]) < 0)
-			gpubpf_session_note(s, "map %s: map %s cannot be an element for its programs: it was laid "
-					       "out before they were loaded; attach them first", map->map.def.name,
-					    sys_object_find(s, map->map.slots->ids[i])->map.def.name);
+			gpubpf_session_note(s,
+					    "map %s: map %s cannot be an element for its programs: it was laid "
+					    "out before they were loaded; attach them first",
+					    map->map.def.name, sys_object_find(s, map->map.slots->ids[i])->map.def.name);
 }
 
 /* -- updating -- */
@@ -142,8 +143,9 @@ static int check_element(struct gpubpf_session *s, struct sys_object *map, struc
 		return add_target(s, map, o);
 	def = o->map.def;
 	if (!gpubpf_map_is_like(&def, &map->map.inner)) {
-		gpubpf_session_note(s, "map %s: map %s differs from the definition of its elements: type, sizes, "
-				       "max_entries and flags must be equal%s",
+		gpubpf_session_note(s,
+				    "map %s: map %s differs from the definition of its elements: type, sizes, "
+				    "max_entries and flags must be equal%s",
 				    name, def.name, def.kernel ? ", and it must not be mappable (BPF_F_MMAPABLE)" : "");
 		return -EINVAL;
 	}
@@ -182,8 +184,7 @@ static int check_update(const struct sys_object *map, const void *key, uint64_t 
 	return flags == BPF_EXIST ? -ENOENT : map->map.slots->n < map->map.def.max_entries ? 0 : -E2BIG;
 }
 
-static int update_element(struct gpubpf_session *s, struct sys_object *map, const void *key, uint32_t id,
-			  uint64_t flags)
+static int update_element(struct gpubpf_session *s, struct sys_object *map, const void *key, uint32_t id, uint64_t flags)
 {
 	bool progs = !map->map.def.inner;
 	struct sys_object *o = sys_object_find_kind(s, progs ? GPUBPF_BPF_PROG : GPUBPF_BPF_MAP, id);
@@ -193,9 +194,10 @@ static int update_element(struct gpubpf_session *s, struct sys_object *map, cons
 	if (err < 0)
 		return err;
 	if (!o) {
-		gpubpf_session_note(s, "map %s: the value is no %s", map->map.def.name, progs ?
-				    "program for a GPU; its name must begin with cuda__, or --attach must name it, "
-				    "or --gpu must be set" : "map");
+		gpubpf_session_note(s, "map %s: the value is no %s", map->map.def.name,
+				    progs ? "program for a GPU; its name must begin with cuda__, or --attach must name it, "
+					    "or --gpu must be set" :
+					    "map");
 		return -EINVAL;
 	}
 	err = check_element(s, map, o);
@@ -257,8 +259,8 @@ static int next_key(const struct sys_object *map, const void *key, void *back)
 	return 0;
 }
 
-int sys_slots_elem(struct gpubpf_session *s, struct sys_object *map, uint32_t cmd, const void *key, uint32_t id, uint64_t flags,
-		   void *back)
+int sys_slots_elem(struct gpubpf_session *s, struct sys_object *map, uint32_t cmd, const void *key, uint32_t id,
+		   uint64_t flags, void *back)
 {
 	switch (cmd) {
 	case BPF_MAP_LOOKUP_ELEM:

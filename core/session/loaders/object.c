@@ -27,7 +27,8 @@ int sys_check_room(struct gpubpf_session *s)
 	return s->bpf->n < GPUBPF_BPF_MAX_OBJECTS && s->bpf->next ? 0 : -ENOSPC;
 }
 
-struct sys_object *sys_object_new(struct gpubpf_session *s, enum gpubpf_bpf_kind kind, const struct sys_object_ops *ops, int *err)
+struct sys_object *sys_object_new(struct gpubpf_session *s, enum gpubpf_bpf_kind kind, const struct sys_object_ops *ops,
+				  int *err)
 {
 	struct sys_object **grown, *o;
 

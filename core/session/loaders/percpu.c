@@ -49,8 +49,9 @@ static int note_refusal(struct gpubpf_session *s, const struct gpubpf_map *map, 
 {
 	size_t each = ROUND8(map->value_size);
 
-	gpubpf_session_note(s, "map %s: %s: a key has %zu values, one per multiprocessor, but bpf(2) has room for "
-			       "%zu, one per CPU%s; %s",
+	gpubpf_session_note(s,
+			    "map %s: %s: a key has %zu values, one per multiprocessor, but bpf(2) has room for "
+			    "%zu, one per CPU%s; %s",
 			    map->name, what, gpubpf_map__user_value_size(map) / each, sys_value_size(map) / each,
 			    err == -E2BIG ? ", and they cannot be added up" : "", instead);
 	return err;
@@ -73,7 +74,8 @@ static int fold_copies(const struct gpubpf_map *map, const uint8_t *from, size_t
 	return 0;
 }
 
-int sys_value_lookup(struct gpubpf_session *s, const struct gpubpf_map *map, sys_lookup_fn *look, const void *key, size_t key_size, void *value, uint64_t flags)
+int sys_value_lookup(struct gpubpf_session *s, const struct gpubpf_map *map, sys_lookup_fn *look, const void *key,
+		     size_t key_size, void *value, uint64_t flags)
 {
 	size_t size = gpubpf_map__user_value_size(map);
 	uint8_t *all;
@@ -84,14 +86,13 @@ int sys_value_lookup(struct gpubpf_session *s, const struct gpubpf_map *map, sys
 	all = calloc(1, size + 8);
 	err = all ? look(map, key, key_size, all, size, flags) : -ENOMEM;
 	if (!err && fold_copies(map, all, size, value, sys_value_size(map)) < 0)
-		err = note_refusal(s, map, -E2BIG, "look-ups by loaders are refused (E2BIG)",
-				   "gpubpf map dump shows all");
+		err = note_refusal(s, map, -E2BIG, "look-ups by loaders are refused (E2BIG)", "gpubpf map dump shows all");
 	free(all);
 	return err;
 }
 
-int sys_value_update(struct gpubpf_session *s, const struct gpubpf_map *map, const void *key, size_t key_size, const void *value, size_t value_size,
-		     uint64_t flags)
+int sys_value_update(struct gpubpf_session *s, const struct gpubpf_map *map, const void *key, size_t key_size,
+		     const void *value, size_t value_size, uint64_t flags)
 {
 	size_t size = gpubpf_map__user_value_size(map);
 	uint8_t *all;

@@ -147,9 +147,12 @@ static int find_map_by_name(struct gpubpf_session *s, const char *name, uint32_t
 	if (n == 1)
 		return 0;
 	if (n)
-		return gpubpf_session_fail(s, -EINVAL, "%u maps of loaders have the name %s; pin one by its id with "
-						       "bpftool map pin id", n, name);
-	return gpubpf_session_fail(s, -ENOENT, "no loader of the session has a map %s; gpubpf map show lists all maps", name);
+		return gpubpf_session_fail(s, -EINVAL,
+					   "%u maps of loaders have the name %s; pin one by its id with "
+					   "bpftool map pin id",
+					   n, name);
+	return gpubpf_session_fail(s, -ENOENT, "no loader of the session has a map %s; gpubpf map show lists all maps",
+				   name);
 }
 
 static int unpin(struct gpubpf_session *s, const char *path)

@@ -46,8 +46,9 @@ int sys_prog_is_gpu(struct sys_call *c)
 	type = gpubpf_get_u32(c->r);
 	if (c->r->failed)
 		return -EPROTO;
-	gpubpf_put_u32(c->out, type == BPF_PROG_TYPE_KPROBE && (gpubpf_kprobe_is_gpu(name) || sys_prog_pattern(c->s, name, 0) ||
-								 (c->s->opts.all_gpu && !is_bpftrace_builtin(name))));
+	gpubpf_put_u32(c->out,
+		       type == BPF_PROG_TYPE_KPROBE && (gpubpf_kprobe_is_gpu(name) || sys_prog_pattern(c->s, name, 0) ||
+							(c->s->opts.all_gpu && !is_bpftrace_builtin(name))));
 	return 0;
 }
 
@@ -158,7 +159,8 @@ static void finish_program(struct gpubpf_session *s, struct sys_object *o)
 	free(o->prog.inner_use);
 }
 
-static void mark_maps(struct gpubpf_session *s, const struct sys_object *o, void (*mark)(struct gpubpf_session *s, uint32_t id))
+static void mark_maps(struct gpubpf_session *s, const struct sys_object *o,
+		      void (*mark)(struct gpubpf_session *s, uint32_t id))
 {
 	for (uint32_t i = 0; i < o->prog.nmaps; i++)
 		mark(s, o->prog.maps[i]);
@@ -185,7 +187,8 @@ static int verify(struct sys_call *c, struct sys_object *o, const struct sys_clo
 	set_full_name(o, loaded->objects[0].btf);
 	o->prog.use = calloc(o->prog.nmaps + 1, sizeof(*o->prog.use));
 	o->prog.inner_use = calloc(o->prog.nmaps + 1, sizeof(*o->prog.inner_use));
-	err = o->prog.use && o->prog.inner_use ? gpubpf_verify(&loaded->unit, &loaded->unit.progs[0], &opts, diag) : -ENOMEM;
+	err = o->prog.use && o->prog.inner_use ? gpubpf_verify(&loaded->unit, &loaded->unit.progs[0], &opts, diag) :
+						 -ENOMEM;
 	for (uint32_t i = 0; i < g->nmaps && !err; i++)
 		store_map_use(o, &g->maps[i], loaded->unit.progs[0].facts->map_use[i]);
 	return err == -EINVAL ? -EACCES : err; /* the Linux kernel's verifier returns this */
@@ -241,7 +244,8 @@ int sys_prog_load(struct sys_call *c)
 	if (err < 0 && diag.code != GPUBPF_OK)
 		gpubpf_diag_format(&diag, log, sizeof(log) - 1);
 	if (log[0] && !read)
-		gpubpf_session_note(c->s, "program %s is refused: %s: %s; %s", o->prog.name, diag.where, diag.what, diag.remedy);
+		gpubpf_session_note(c->s, "program %s is refused: %s: %s; %s", o->prog.name, diag.where, diag.what,
+				    diag.remedy);
 	if (log[0])
 		add_unknown_helper(o, &diag, log, sizeof(log) - 1);
 	if (log[0])

@@ -102,8 +102,10 @@ int sys_stream_bridge(struct gpubpf_session *s, struct sys_object *map, int kern
 	int err = sys_bridge_create(kernel, is_perf(map) ? 0 : map->map.def.max_entries, &map->map.stream->bridge);
 
 	if (err < 0)
-		gpubpf_session_note(s, "map %s: a loader reads it through the Linux kernel, and GPU records cannot "
-				       "be added there: %s; the session needs CAP_BPF and CAP_PERFMON", map->map.def.name, strerror(-err));
+		gpubpf_session_note(s,
+				    "map %s: a loader reads it through the Linux kernel, and GPU records cannot "
+				    "be added there: %s; the session needs CAP_BPF and CAP_PERFMON",
+				    map->map.def.name, strerror(-err));
 	return err;
 }
 
@@ -236,7 +238,8 @@ static int return_array(struct sys_call *c, const struct sys_object *o, uint64_t
 		return -EPERM;
 	if (first > pages || bytes > pages - first)
 		return -EINVAL;
-	return !writes && o->map.values_fd == o->fd ? return_readonly(c, o->map.values_fd) : return_memory(c, o->map.values_fd, 0);
+	return !writes && o->map.values_fd == o->fd ? return_readonly(c, o->map.values_fd) :
+						      return_memory(c, o->map.values_fd, 0);
 }
 
 int sys_memory(struct sys_call *c)
@@ -398,8 +401,9 @@ static bool deliver_record(struct gpubpf_session *s, struct sys_object *map, uin
 	int err = deliver(s, map, copy, data, size);
 
 	if (err == -E2BIG)
-		gpubpf_session_note(s, "map %s: dropped a record of %u bytes, which is longer than its loader's "
-				       "buffer; give the buffer more pages",
+		gpubpf_session_note(s,
+				    "map %s: dropped a record of %u bytes, which is longer than its loader's "
+				    "buffer; give the buffer more pages",
 				    map->map.def.name, size);
 	if (err != -EAGAIN)
 		return true;

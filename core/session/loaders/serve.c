@@ -48,7 +48,7 @@ static int dispatch(struct sys_call *c)
 
 static int reply(struct gpubpf_peer *peer, uint32_t seq, const struct sys_call *c, int err)
 {
-	struct gpubpf_writer w = {0};
+	struct gpubpf_writer w = { 0 };
 	int sent;
 
 	if (c->out->failed || c->out->size > GPUBPF_BPF_MAX - sizeof(uint32_t)) {
@@ -65,7 +65,7 @@ static int reply(struct gpubpf_peer *peer, uint32_t seq, const struct sys_call *
 static int handle_request(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t seq, struct gpubpf_reader *r,
 			  int request_fd)
 {
-	struct gpubpf_writer out = {0};
+	struct gpubpf_writer out = { 0 };
 	struct sys_call c = { .s = s, .r = r, .out = &out, .fd = -1, .request_fd = request_fd };
 	int err = dispatch(&c);
 

@@ -21,7 +21,8 @@
 static bool unstub_mangled(const char *symbol, char *out, size_t size)
 {
 	char *end;
-	unsigned long n = !strncmp(symbol, "_Z", 2) && isdigit((unsigned char)symbol[2]) ? strtoul(symbol + 2, &end, 10) : 0;
+	unsigned long n = !strncmp(symbol, "_Z", 2) && isdigit((unsigned char)symbol[2]) ? strtoul(symbol + 2, &end, 10) :
+											   0;
 
 	if (n <= strlen(STUB "_") || strncmp(end, STUB "_", strlen(STUB "_")) || strlen(end) < n)
 		return false;
@@ -53,8 +54,10 @@ static int find_kernel_name(struct sys_call *c, uint64_t offset, char out[GPUBPF
 	if (!gpubpf_pattern_store(whole, out))
 		named = false;
 	if (!named)
-		gpubpf_session_note(c->s, "a uprobe at byte %llu of a file: its symbols name no function that begins "
-					  "there; a GPU program's uprobe must be at its kernel's host stub", (unsigned long long)offset);
+		gpubpf_session_note(c->s,
+				    "a uprobe at byte %llu of a file: its symbols name no function that begins "
+				    "there; a GPU program's uprobe must be at its kernel's host stub",
+				    (unsigned long long)offset);
 	gpubpf_symbols_free(symbols);
 	return named ? 0 : -EINVAL;
 }

@@ -23,8 +23,9 @@ static int map_kernel_pages(struct gpubpf_session *s, const struct gpubpf_sessio
 {
 	int err = gpubpf_linux_map_pages(s, a, first);
 
-	return err < 0 ? gpubpf_diag_set(diag, GPUBPF_E_NO_MEMORY, GPUBPF_NOPC, "cannot map the Linux kernel's arrays: %s",
-					 strerror(-err)) : 0;
+	return err < 0 ? gpubpf_diag_set(diag, GPUBPF_E_NO_MEMORY, GPUBPF_NOPC,
+					 "cannot map the Linux kernel's arrays: %s", strerror(-err)) :
+			 0;
 }
 
 /* Sets the diagnostic for a failed memfd: a process limit (RLIMIT_FSIZE, open files), or lack of memory. */
@@ -33,9 +34,11 @@ static int refuse_memfd(const struct gpubpf_session_arena *a, struct gpubpf_diag
 	unsigned long long size = a->layout.size;
 
 	if (a->fd == -EFBIG)
-		return gpubpf_diag_set(diag, GPUBPF_E_FILE_SIZE, GPUBPF_NOPC, "maps take %llu bytes: %s", size, strerror(EFBIG));
+		return gpubpf_diag_set(diag, GPUBPF_E_FILE_SIZE, GPUBPF_NOPC, "maps take %llu bytes: %s", size,
+				       strerror(EFBIG));
 	if (a->fd == -EMFILE || a->fd == -ENFILE)
-		return gpubpf_diag_set(diag, GPUBPF_E_OPEN_FILES, GPUBPF_NOPC, "maps take a descriptor: %s", strerror(-a->fd));
+		return gpubpf_diag_set(diag, GPUBPF_E_OPEN_FILES, GPUBPF_NOPC, "maps take a descriptor: %s",
+				       strerror(-a->fd));
 	return gpubpf_diag_set(diag, GPUBPF_E_NO_MEMORY, GPUBPF_NOPC, "no memory for maps of %llu bytes: %s", size,
 			       strerror(-a->fd));
 }
@@ -60,9 +63,12 @@ static int map_arena(struct gpubpf_session *s, struct gpubpf_session_arena *a, s
 static void warn_not_shared(struct gpubpf_session *s, const char *device)
 {
 	for (uint32_t m = 0; m < s->loaded->unit.nmaps; m++)
-		if ((s->loaded->unit.maps[m].kernel || gpubpf_linux_maps_is_synced(s, m)) && !s->loaded->unit.maps[m].rdonly && !gpubpf_map_is_summed(s, m))
-			gpubpf_session_note(s, "map %s: %s has its own memory, so later writes of the Linux kernel's "
-					       "programs, or of a loader that maps it, do not reach the device", s->loaded->unit.maps[m].name, device);
+		if ((s->loaded->unit.maps[m].kernel || gpubpf_linux_maps_is_synced(s, m)) &&
+		    !s->loaded->unit.maps[m].rdonly && !gpubpf_map_is_summed(s, m))
+			gpubpf_session_note(s,
+					    "map %s: %s has its own memory, so later writes of the Linux kernel's "
+					    "programs, or of a loader that maps it, do not reach the device",
+					    s->loaded->unit.maps[m].name, device);
 }
 
 /* The maximum size of an arena in a device's own memory. Its mirror uses host memory only for pages that
@@ -88,8 +94,8 @@ static uint32_t allocation_table_count(bool shared)
 }
 
 /* Choose the memory of the unit's maps from `first` on, into a->places and as flags for the layout. */
-static int choose_places(struct gpubpf_session *s, struct gpubpf_session_arena *a, const struct gpubpf_unit *unit, uint32_t first,
-			 const uint32_t *map_use, uint32_t *flags, struct gpubpf_diag *diag)
+static int choose_places(struct gpubpf_session *s, struct gpubpf_session_arena *a, const struct gpubpf_unit *unit,
+			 uint32_t first, const uint32_t *map_use, uint32_t *flags, struct gpubpf_diag *diag)
 {
 	int err = a->shared ? gpubpf_placements_shared(s, unit, first, map_use, a->places, diag) :
 			      gpubpf_placements_choose(s, unit, first, map_use, a->caps, a->name, a->places, diag);
@@ -99,24 +105,28 @@ static int choose_places(struct gpubpf_session *s, struct gpubpf_session_arena *
 	return err;
 }
 
-int gpubpf_arena_open(struct gpubpf_session *s, uint32_t replicas, const struct gpubpf_device_caps *caps, uint64_t memory,
-		      uint32_t process, struct gpubpf_diag *diag)
+int gpubpf_arena_open(struct gpubpf_session *s, uint32_t replicas, const struct gpubpf_device_caps *caps,
+		      uint64_t memory, uint32_t process, struct gpubpf_diag *diag)
 {
 	struct gpubpf_session_arena *a = &s->arenas[s->narenas];
 	bool shared = !caps;
 	uint32_t places[GPUBPF_MAX_MAPS];
 	struct gpubpf_layout_opts opts = {
-		.replicas = replicas ? replicas : 1, .threads = s->opts.threads,
-		.print_bytes = s->print_ring ? GPUBPF_PRINT_BYTES : 0, .map_use = s->map_use,
+		.replicas = replicas ? replicas : 1,
+		.threads = s->opts.threads,
+		.print_bytes = s->print_ring ? GPUBPF_PRINT_BYTES : 0,
+		.map_use = s->map_use,
 		.allocation_tables = s->allocations ? allocation_table_count(shared) : 0,
-		.max_size = max_arena_size(memory), .spare = spare_size(memory), .places = places, .elsewhere = !shared,
+		.max_size = max_arena_size(memory),
+		.spare = spare_size(memory),
+		.places = places,
+		.elsewhere = !shared,
 	};
 	int err;
 
 	if (s->narenas == GPUBPF_MAX_ARENAS)
 		return gpubpf_diag_set(diag, GPUBPF_E_NO_MEMORY, GPUBPF_NOPC,
-				       "the session already has %u devices with their own memory",
-				       GPUBPF_MAX_ARENAS);
+				       "the session already has %u devices with their own memory", GPUBPF_MAX_ARENAS);
 	*a = (struct gpubpf_session_arena){ .shared = shared, .process = process };
 	if (caps) {
 		a->device = caps->ordinal;
@@ -145,8 +155,10 @@ int gpubpf_arena_lay_out(struct gpubpf_session *s, uint32_t arena, const struct 
 	struct gpubpf_session_arena *a = &s->arenas[arena];
 	uint32_t places[GPUBPF_MAX_MAPS];
 	struct gpubpf_layout_opts opts = {
-		.print_bytes = prints ? GPUBPF_PRINT_BYTES : 0, .map_use = map_use,
-		.allocation_tables = allocations ? allocation_table_count(a->shared) : 0, .places = places,
+		.print_bytes = prints ? GPUBPF_PRINT_BYTES : 0,
+		.map_use = map_use,
+		.allocation_tables = allocations ? allocation_table_count(a->shared) : 0,
+		.places = places,
 	};
 	int err = choose_places(s, a, unit, layout->nmaps, map_use, places, diag);
 
@@ -191,7 +203,7 @@ static int save_page(struct gpubpf_session_arena *a, uint64_t at, uint64_t size)
 		return 0;
 	if (!a->initial) {
 		a->initial = mmap(NULL, a->layout.size, PROT_READ | PROT_WRITE,
-				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+				  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 		if (a->initial == MAP_FAILED) {
 			a->initial = NULL;
 			return -errno;
@@ -221,8 +233,10 @@ static void save_initial_values(struct gpubpf_session *s, struct gpubpf_session_
 {
 	for (uint32_t m = first; m < a->layout.nmaps; m++)
 		if (gpubpf_map_is_summed(s, m) && save_map(a, &a->layout.maps[m]) < 0)
-			gpubpf_session_note(s, "map %s: its first values are counted once per device: no memory to "
-					       "store them", s->loaded->unit.maps[m].name);
+			gpubpf_session_note(s,
+					    "map %s: its first values are counted once per device: no memory to "
+					    "store them",
+					    s->loaded->unit.maps[m].name);
 }
 
 void gpubpf_arena_grow(struct gpubpf_session *s, uint32_t arena, const struct gpubpf_layout *layout)
@@ -235,8 +249,9 @@ void gpubpf_arena_grow(struct gpubpf_session *s, uint32_t arena, const struct gp
 	if (!a->shared)
 		save_initial_values(s, a, first);
 	else if (gpubpf_linux_map_pages(s, a, first) < 0)
-		gpubpf_session_note(s, "arrays that loaders map or the Linux kernel has are not shared with devices: "
-				       "%s",
+		gpubpf_session_note(s,
+				    "arrays that loaders map or the Linux kernel has are not shared with devices: "
+				    "%s",
 				    strerror(errno));
 }
 
@@ -277,7 +292,7 @@ void gpubpf_arenas_activate(struct gpubpf_session *s)
 /* The shared arena may have fewer replicas than the device has compute units: helper 509 returns a number below the
  * number of replicas, so that units share a replica, and their adds are atomic. */
 int gpubpf_arena_assign(struct gpubpf_session *s, struct gpubpf_peer *peer, struct gpubpf_session_device *dev,
-		     struct gpubpf_diag *diag)
+			struct gpubpf_diag *diag)
 {
 	uint32_t replicas = dev->caps.compute_units;
 	int index;

@@ -39,7 +39,9 @@ static int next_key(struct batch *b, bool all, void *key)
 
 	for (uint32_t i = b->position >> GPUBPF_BATCH_ARENA_SHIFT; i < arenas && err == -ENOENT; i++) {
 		struct gpubpf_map_view view = gpubpf_arena_view(b->map->session, i, gpubpf_map_index(b->map));
-		uint64_t cursor = i == b->position >> GPUBPF_BATCH_ARENA_SHIFT ? b->position & ((1ull << GPUBPF_BATCH_ARENA_SHIFT) - 1) : 0;
+		uint64_t cursor = i == b->position >> GPUBPF_BATCH_ARENA_SHIFT ?
+					  b->position & ((1ull << GPUBPF_BATCH_ARENA_SHIFT) - 1) :
+					  0;
 
 		do
 			err = gpubpf_map_iterate(&view, &cursor, key, NULL);
@@ -58,7 +60,8 @@ static void fill_run(struct batch *b, uint32_t max)
 	uint8_t *keys = b->keys;
 
 	if (b->position > UINT32_MAX || !(b->map->type->flags & GPUBPF_MAP_U32KEY) ||
-	    gpubpf_map_user_value_size(&view) != gpubpf_map__user_value_size(b->map) || (s->narenas > 1 && gpubpf_map_is_summed(s, index)))
+	    gpubpf_map_user_value_size(&view) != gpubpf_map__user_value_size(b->map) ||
+	    (s->narenas > 1 && gpubpf_map_is_summed(s, index)))
 		return;
 	b->n = gpubpf_map_read_run(&view, first, max, b->values);
 	for (uint32_t i = 0, n = b->n; i < n; i++)
@@ -97,7 +100,7 @@ static int fill(struct batch *b, uint32_t max, bool deletes)
 		if (err)
 			break;
 		err = deletes ? gpubpf_map__lookup_and_delete_elem(b->map, key, b->map->key_size, value, size, 0) :
-			     gpubpf_map__lookup_elem(b->map, key, b->map->key_size, value, size, 0);
+				gpubpf_map__lookup_elem(b->map, key, b->map->key_size, value, size, 0);
 		b->n += !err;
 		if (err == -ENOENT)
 			err = 0;

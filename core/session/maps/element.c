@@ -40,8 +40,9 @@ static bool is_device_only(const struct gpubpf_session *s, const struct gpubpf_m
  * than programs can. */
 static bool supports_op(const struct gpubpf_map *map, enum gpubpf_op op)
 {
-	return map->type->ops & GPUBPF_OP_BIT(op) || (gpubpf_map_holds_objects(map) &&
-	       (op == GPUBPF_OP_LOOKUP || op == GPUBPF_OP_UPDATE || op == GPUBPF_OP_DELETE)) ||
+	return map->type->ops & GPUBPF_OP_BIT(op) ||
+	       (gpubpf_map_holds_objects(map) &&
+		(op == GPUBPF_OP_LOOKUP || op == GPUBPF_OP_UPDATE || op == GPUBPF_OP_DELETE)) ||
 	       (map->type->flags & GPUBPF_MAP_STACKS && (op == GPUBPF_OP_LOOKUP || op == GPUBPF_OP_DELETE));
 }
 
@@ -69,8 +70,8 @@ int gpubpf_element_report_no_map(struct gpubpf_session *s, const char *name)
 {
 	const struct gpubpf_map *near = find_similar_map(s, name);
 
-	return gpubpf_session_fail(s, -ENOENT, "there is no map %s in the session%s%s%s; gpubpf map show lists its maps", name,
-				   near ? ", did you mean " : "", near ? near->name : "", near ? "?" : "");
+	return gpubpf_session_fail(s, -ENOENT, "there is no map %s in the session%s%s%s; gpubpf map show lists its maps",
+				   name, near ? ", did you mean " : "", near ? near->name : "", near ? "?" : "");
 }
 
 int gpubpf_element_find(struct gpubpf_session *s, uint32_t what, const char *name, struct gpubpf_map **map)
@@ -84,9 +85,12 @@ int gpubpf_element_find(struct gpubpf_session *s, uint32_t what, const char *nam
 		return gpubpf_session_fail(s, -EINVAL, "map %s, of type %s, cannot %s; gpubpf map dump prints it", name,
 					   (*map)->type->name, verb->name);
 	if (verb->changes && is_device_only(s, *map))
-		return gpubpf_session_fail(s, -EOPNOTSUPP, "map %s is in a device's own memory, where only programs "
-							   "of the device can %s; %s", name, verb->name, (*map)->type->flags & GPUBPF_MAP_KEYED ?
-					   "lookup and dump show it" : "peek and dump show it");
+		return gpubpf_session_fail(s, -EOPNOTSUPP,
+					   "map %s is in a device's own memory, where only programs "
+					   "of the device can %s; %s",
+					   name, verb->name,
+					   (*map)->type->flags & GPUBPF_MAP_KEYED ? "lookup and dump show it" :
+										    "peek and dump show it");
 	return 0;
 }
 
@@ -96,7 +100,9 @@ static int report_error(struct gpubpf_session *s, const struct gpubpf_map *map, 
 		int err;
 		const char *why;
 	} whys[] = {
-		{ -ENOENT, map->type->flags & GPUBPF_MAP_ASKED ? "has no such value" : "is empty" }, { -E2BIG, "is full" }, { -EPERM, "can only be read" },
+		{ -ENOENT, map->type->flags & GPUBPF_MAP_ASKED ? "has no such value" : "is empty" },
+		{ -E2BIG, "is full" },
+		{ -EPERM, "can only be read" },
 		{ -EBUSY, "is busy: another update did not finish; try again" },
 	};
 
@@ -109,7 +115,8 @@ static int report_error(struct gpubpf_session *s, const struct gpubpf_map *map, 
 static struct gpubpf_typed_names get_typed_names(struct gpubpf_session *s, uint32_t flags)
 {
 	const struct gpubpf_report_opts opts = {
-		.json = flags & GPUBPF_QUERY_JSON, .demangle = flags & GPUBPF_QUERY_DEMANGLE,
+		.json = flags & GPUBPF_QUERY_JSON,
+		.demangle = flags & GPUBPF_QUERY_DEMANGLE,
 		.json_strings = flags & GPUBPF_QUERY_JSON_STRINGS,
 	};
 
@@ -175,7 +182,8 @@ static uint64_t find_kernel(struct gpubpf_session *s, const char *name, uint32_t
 }
 
 /* Read a kernel's id from its name: 1 if a kernel has that name, 0 if the word is something else, such as a number. */
-static int read_kernel(struct gpubpf_session *s, const struct gpubpf_map *map, uint32_t type, const char *word, void *data, size_t size)
+static int read_kernel(struct gpubpf_session *s, const struct gpubpf_map *map, uint32_t type, const char *word,
+		       void *data, size_t size)
 {
 	const struct btf *btf = gpubpf_map_btf(s, gpubpf_map_index(map));
 	bool wide = size == 8 && gpubpf_typed_is(btf, type, "gpubpf_kernel");
@@ -186,11 +194,14 @@ static int read_kernel(struct gpubpf_session *s, const struct gpubpf_map *map, u
 		return 0;
 	id = find_kernel(s, word, &n);
 	if (n > 1)
-		return gpubpf_session_fail(s, -EINVAL, "map %s: %u kernels have the name %s; use the name in the "
-						       "image, such as %s", map->name, n, word, gpubpf_kernel_full_name(s, id));
+		return gpubpf_session_fail(s, -EINVAL,
+					   "map %s: %u kernels have the name %s; use the name in the "
+					   "image, such as %s",
+					   map->name, n, word, gpubpf_kernel_full_name(s, id));
 	if (!n && (word[0] < '0' || word[0] > '9') && !strchr("-{\"", word[0]))
-		return gpubpf_session_fail(s, -ENOENT, "map %s: the session has no kernel %s; gpubpf session report "
-						       "lists them",
+		return gpubpf_session_fail(s, -ENOENT,
+					   "map %s: the session has no kernel %s; gpubpf session report "
+					   "lists them",
 					   map->name, word);
 	if (n)
 		memcpy(data, &id, size); /* the low bytes, since the host is little-endian */
@@ -199,19 +210,21 @@ static int read_kernel(struct gpubpf_session *s, const struct gpubpf_map *map, u
 
 /* Read a struct gpubpf_name from a plain word, as it is printed. False: the word starts with a brace or a dot, so it
  * has members, or it does not fit. */
-static bool read_name(struct gpubpf_session *s, const struct gpubpf_map *map, uint32_t type, const char *word, void *data, size_t size)
+static bool read_name(struct gpubpf_session *s, const struct gpubpf_map *map, uint32_t type, const char *word,
+		      void *data, size_t size)
 {
 	size_t len = strlen(word);
 
-	if (!gpubpf_typed_is(gpubpf_map_btf(s, gpubpf_map_index(map)), type, "gpubpf_name") || !len || len >= size || strchr("{.", word[0]))
+	if (!gpubpf_typed_is(gpubpf_map_btf(s, gpubpf_map_index(map)), type, "gpubpf_name") || !len || len >= size ||
+	    strchr("{.", word[0]))
 		return false;
 	memset(data, 0, size);
 	memcpy(data, word, len);
 	return true;
 }
 
-int gpubpf_element_read(struct gpubpf_session *s, const struct gpubpf_map *map, uint32_t verb, const char *what, uint32_t type,
-			char *const *words, uint32_t n, void *data, size_t size)
+int gpubpf_element_read(struct gpubpf_session *s, const struct gpubpf_map *map, uint32_t verb, const char *what,
+			uint32_t type, char *const *words, uint32_t n, void *data, size_t size)
 {
 	char why[400];
 	int kernel = n == 1 ? read_kernel(s, map, type, words[0], data, size) : 0;
@@ -220,23 +233,25 @@ int gpubpf_element_read(struct gpubpf_session *s, const struct gpubpf_map *map, 
 		return kernel;
 	if (kernel || (n == 1 && read_name(s, map, type, words[0], data, size)))
 		return 0;
-	if (!gpubpf_typed_read(gpubpf_map_btf(s, gpubpf_map_index(map)), type, (const char *const *)words, n, data, size, why,
-			       sizeof(why)))
+	if (!gpubpf_typed_read(gpubpf_map_btf(s, gpubpf_map_index(map)), type, (const char *const *)words, n, data,
+			       size, why, sizeof(why)))
 		return 0;
 	return gpubpf_session_fail(s, -EINVAL, "map %s: %s: %s: %s", map->name, verbs[verb].name, what, why);
 }
 
 /* Read the words [value DATA]: push requires them, and peek only for a bloom filter, to test that value. */
-static int read_value(struct gpubpf_session *s, const struct gpubpf_map *map, uint32_t what, char *const *words, uint32_t n,
-		      void *value)
+static int read_value(struct gpubpf_session *s, const struct gpubpf_map *map, uint32_t what, char *const *words,
+		      uint32_t n, void *value)
 {
 	bool asks = map->type->flags & GPUBPF_MAP_ASKED;
 
 	if (what != GPUBPF_QUERY_PUSH && !asks)
-		return n ? gpubpf_session_fail(s, -EINVAL, "map %s: %s takes no value: it prints the next one", map->name, verbs[what].name) : 0;
+		return n ? gpubpf_session_fail(s, -EINVAL, "map %s: %s takes no value: it prints the next one",
+					       map->name, verbs[what].name) :
+			   0;
 	if (n < 2 || strcmp(words[0], "value"))
-		return gpubpf_session_fail(s, -EINVAL, "map %s: a value is missing; gpubpf map %s %s value DATA", map->name,
-					   verbs[what].name, map->name);
+		return gpubpf_session_fail(s, -EINVAL, "map %s: a value is missing; gpubpf map %s %s value DATA",
+					   map->name, verbs[what].name, map->name);
 	return gpubpf_element_read(s, map, what, "value", map->btf_value, words + 1, n - 1, value, map->value_size);
 }
 

@@ -11,7 +11,7 @@ struct json_object;
 /* The operation of a query on a map: GPUBPF_QUERY_PEEK and later ones. */
 struct gpubpf_element_verb {
 	const char *name;
-	enum gpubpf_op op;         /* the operation that the map must support */
+	enum gpubpf_op op; /* the operation that the map must support */
 	bool changes;
 };
 const struct gpubpf_element_verb *gpubpf_element_verb(uint32_t what);
@@ -21,8 +21,8 @@ int gpubpf_element_find(struct gpubpf_session *s, uint32_t what, const char *nam
 int gpubpf_element_report_no_map(struct gpubpf_session *s, const char *name);
 /* Read `what` ("key", "value") of that type from the words of a command line. 0, or -EINVAL with the reason in
  * s->error. */
-int gpubpf_element_read(struct gpubpf_session *s, const struct gpubpf_map *map, uint32_t verb, const char *what, uint32_t type,
-			char *const *words, uint32_t n, void *data, size_t size);
+int gpubpf_element_read(struct gpubpf_session *s, const struct gpubpf_map *map, uint32_t verb, const char *what,
+			uint32_t type, char *const *words, uint32_t n, void *data, size_t size);
 /* Format a key or value of the map by its type (0: as bytes). gpubpf_element_text() writes `label` and the text,
  * without a newline; gpubpf_element_json() returns JSON. */
 void gpubpf_element_text(struct gpubpf_session *s, const struct gpubpf_map *map, const char *label, uint32_t type,

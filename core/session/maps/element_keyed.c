@@ -19,13 +19,13 @@ struct request {
 	struct gpubpf_session *s;
 	struct gpubpf_map *map;
 	const char *verb;
-	uint32_t what, flags;          /* what: enum gpubpf_query; flags: enum gpubpf_query_flags */
-	uint64_t update;               /* flag for an update: BPF_ANY, BPF_NOEXIST or BPF_EXIST */
-	uint8_t *key, *value;          /* NULL: not passed */
-	const char *variable;          /* a variable of global data that replaces the key; NULL: none */
-	size_t value_size;             /* bytes of all copies of the value */
+	uint32_t what, flags; /* what: enum gpubpf_query; flags: enum gpubpf_query_flags */
+	uint64_t update;      /* flag for an update: BPF_ANY, BPF_NOEXIST or BPF_EXIST */
+	uint8_t *key, *value; /* NULL: not passed */
+	const char *variable; /* a variable of global data that replaces the key; NULL: none */
+	size_t value_size;    /* bytes of all copies of the value */
 	FILE *out;
-	struct json_object *list;      /* entries that a look-up has found, for JSON */
+	struct json_object *list; /* entries that a look-up has found, for JSON */
 	uint32_t found;
 };
 
@@ -99,8 +99,8 @@ static int read_variables(struct request *q, char *const *words, uint32_t n)
 	int err = gpubpf_map__lookup_elem(q->map, q->key, q->map->key_size, q->value, q->value_size, 0);
 	char why[400];
 
-	if (!err && gpubpf_typed_change(gpubpf_map_btf(q->s, gpubpf_map_index(q->map)), q->map->btf_value, (const char *const *)words, n,
-					q->value, q->value_size, why, sizeof(why)) < 0)
+	if (!err && gpubpf_typed_change(gpubpf_map_btf(q->s, gpubpf_map_index(q->map)), q->map->btf_value,
+					(const char *const *)words, n, q->value, q->value_size, why, sizeof(why)) < 0)
 		return refuse(q, why);
 	return err;
 }
@@ -120,8 +120,9 @@ static int read_program(struct request *q, char *const *words, uint32_t n)
 		}
 		snprintf(why + at, sizeof(why) - at, "%s%s", i ? ", " : "", target->name);
 	}
-	return refuse(q, q->map->ntargets ? why : "no program of its object can be an element; its definition must "
-						  "name the program, or the program's section must name no kernel");
+	return refuse(q, q->map->ntargets ? why :
+					    "no program of its object can be an element; its definition must "
+					    "name the program, or the program's section must name no kernel");
 }
 
 /* Read an element of a map of maps by its name. */
@@ -163,7 +164,8 @@ static int read_value(struct request *q, char *const *words, uint32_t n)
 /* Does the word name a variable of global data, as `map dump` prints it as a key? */
 static bool is_variable(const struct request *q, const char *word)
 {
-	return q->map->global_data && q->what != GPUBPF_QUERY_NEXT && (word[0] < '0' || word[0] > '9') && strcmp(word, "hex");
+	return q->map->global_data && q->what != GPUBPF_QUERY_NEXT && (word[0] < '0' || word[0] > '9') &&
+	       strcmp(word, "hex");
 }
 
 /* Find the variable's type, offset and size; false: there is no such variable. */
@@ -177,8 +179,7 @@ static bool find_variable(const struct request *q, const char *name, uint32_t *t
 		const struct btf_type *var = btf__type_by_id(btf, v->type);
 		const char *var_name = var && btf_is_var(var) ? btf__name_by_offset(btf, var->name_off) : NULL;
 
-		if (!var_name || strcmp(var_name, name) || v->offset > q->value_size ||
-		    v->size > q->value_size - v->offset)
+		if (!var_name || strcmp(var_name, name) || v->offset > q->value_size || v->size > q->value_size - v->offset)
 			continue;
 		*type = var->type;
 		*offset = v->offset;
@@ -200,7 +201,8 @@ static int set_variable(struct request *q, const char *name, char *const *words,
 
 		if (n > 1)
 			snprintf(element, sizeof(element), "[%u]", i);
-		if (asprintf(&whole[i], ".%s%s%s%s", name, words[i][0] == '.' ? "" : element, words[i][0] == '.' ? "" : "=", words[i]) < 0) {
+		if (asprintf(&whole[i], ".%s%s%s%s", name, words[i][0] == '.' ? "" : element,
+			     words[i][0] == '.' ? "" : "=", words[i]) < 0) {
 			whole[i] = NULL;
 			err = -ENOMEM;
 		}
@@ -251,7 +253,8 @@ static int report_error(struct request *q, int err)
 	} whys[] = {
 		{ -ENOENT, index ? "has no element of that index" : "has no such key" },
 		{ -EEXIST, index ? "has all its elements from the start" : "has that key" },
-		{ -E2BIG, index ? "has no element of that index" : "is full" }, { -ENOSPC, "is full" },
+		{ -E2BIG, index ? "has no element of that index" : "is full" },
+		{ -ENOSPC, "is full" },
 		{ -EPERM, "can only be read" },
 		{ -EINVAL, index ? "has elements that cannot be deleted" : "does not accept that" },
 		{ -EBUSY, "is busy: another update did not finish; try again" },
@@ -317,7 +320,8 @@ static void entry_text(struct request *q, const struct gpubpf_entry *e)
 	if (gpubpf_map_holds_objects(q->map))
 		fprintf(q->out, "value: %s", gpubpf_entry_object_name(q->map, e->value));
 	else
-		gpubpf_element_text(q->s, q->map, "value", q->map->btf_value, e->value, q->map->value_size, q->flags, q->out);
+		gpubpf_element_text(q->s, q->map, "value", q->map->btf_value, e->value, q->map->value_size, q->flags,
+				    q->out);
 	fputc('\n', q->out);
 }
 
@@ -334,9 +338,12 @@ static void entry_json(struct request *q, const struct gpubpf_entry *e)
 	if (q->map->type->flags & GPUBPF_MAP_STACKS)
 		json_object_object_add(o, "value", gpubpf_stack_json(q->s, gpubpf_stack_by_key(q->map, e->key)));
 	else
-		json_object_object_add(o, several ? "values" : "value", several ? values : gpubpf_map_holds_objects(q->map) ?
-			       json_object_new_string(gpubpf_entry_object_name(q->map, e->value)) :
-			       gpubpf_element_json(q->s, q->map, q->map->btf_value, e->value, q->map->value_size, q->flags));
+		json_object_object_add(o, several ? "values" : "value",
+				       several ? values :
+				       gpubpf_map_holds_objects(q->map) ?
+						 json_object_new_string(gpubpf_entry_object_name(q->map, e->value)) :
+						 gpubpf_element_json(q->s, q->map, q->map->btf_value, e->value,
+								     q->map->value_size, q->flags));
 	json_object_array_add(q->list, o);
 }
 
@@ -440,8 +447,8 @@ static int next_key(struct request *q)
 
 static int update_element(struct request *q)
 {
-	return report_error(
-		q, gpubpf_map__update_elem(q->map, q->key, q->map->key_size, q->value, q->value_size, q->update));
+	return report_error(q, gpubpf_map__update_elem(q->map, q->key, q->map->key_size, q->value, q->value_size,
+						       q->update));
 }
 
 static int delete_element(struct request *q)
@@ -453,8 +460,10 @@ int gpubpf_keyed_query(struct gpubpf_session *s, uint32_t what, uint32_t flags, 
 		       uint32_t nwords, FILE *out)
 {
 	static int (*const run[])(struct request *q) = {
-		[GPUBPF_QUERY_LOOKUP] = look_up_all, [GPUBPF_QUERY_UPDATE] = update_element,
-		[GPUBPF_QUERY_DELETE] = delete_element, [GPUBPF_QUERY_NEXT] = next_key,
+		[GPUBPF_QUERY_LOOKUP] = look_up_all,
+		[GPUBPF_QUERY_UPDATE] = update_element,
+		[GPUBPF_QUERY_DELETE] = delete_element,
+		[GPUBPF_QUERY_NEXT] = next_key,
 	};
 	struct request q = { .s = s, .what = what, .flags = flags, .out = out, .verb = gpubpf_element_verb(what)->name };
 	int err = gpubpf_element_find(s, what, name, &q.map);

@@ -52,7 +52,12 @@ const char *gpubpf_entry_object_name(const struct gpubpf_map *map, const void *v
 static int emit_entry(struct walk *w, const struct gpubpf_map_view *view, size_t size, int arena)
 {
 	struct gpubpf_entry entry = {
-		.key = w->key, .value = w->value, .value_size = size, .stride = size, .copies = 1, .arena = arena,
+		.key = w->key,
+		.value = w->value,
+		.value_size = size,
+		.stride = size,
+		.copies = 1,
+		.arena = arena,
 	};
 
 	if (view->map->type->flags & GPUBPF_MAP_COPIES) {

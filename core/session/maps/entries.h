@@ -9,10 +9,10 @@
 
 struct gpubpf_entry {
 	const void *key, *value;
-	size_t value_size;       /* bytes of all copies of the value */
-	size_t stride;           /* bytes from copy to copy */
-	uint32_t copies;         /* 1, unless the map has one value per multiprocessor or per thread */
-	int arena;               /* index of the arena; -1: the only arena, or the sum over all arenas */
+	size_t value_size; /* bytes of all copies of the value */
+	size_t stride;     /* bytes from copy to copy */
+	uint32_t copies;   /* 1, unless the map has one value per multiprocessor or per thread */
+	int arena;         /* index of the arena; -1: the only arena, or the sum over all arenas */
 };
 
 /* Calls fn for each entry. A non-zero result of fn stops the walk and is returned. 0, that result, or -ENOMEM. */

@@ -25,7 +25,7 @@ int gpubpf_linux_share(struct gpubpf_session *s, struct gpubpf_peer *peer, uint3
 
 	for (uint32_t m = first; m < a->layout.nmaps && !err; m++) {
 		int fd = s->loaded->unit.maps[m].kernel - 1;
-		struct gpubpf_writer w = {0};
+		struct gpubpf_writer w = { 0 };
 
 		if (fd < 0)
 			continue;

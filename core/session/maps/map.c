@@ -129,7 +129,8 @@ static int lookup_sum(const struct gpubpf_map *map, const void *key, void *value
 		err = 0;
 		gpubpf_sum_add(map, value, one, size, false);
 		initial.arena = s->arenas[i].initial;
-		if (initial.arena && gpubpf_map_is_same_element(&view, &initial, key) && !gpubpf_map_lookup(&initial, key, one))
+		if (initial.arena && gpubpf_map_is_same_element(&view, &initial, key) &&
+		    !gpubpf_map_lookup(&initial, key, one))
 			gpubpf_sum_add(map, value, one, size, true);
 	}
 	free(one);
@@ -162,8 +163,8 @@ int gpubpf_map_user_error(int err)
 	return err == -524 ? -EINVAL : err;
 }
 
-int gpubpf_map__lookup_elem(const struct gpubpf_map *map, const void *key, size_t key_sz, void *value,
-			    size_t value_sz, uint64_t flags)
+int gpubpf_map__lookup_elem(const struct gpubpf_map *map, const void *key, size_t key_sz, void *value, size_t value_sz,
+			    uint64_t flags)
 {
 	const struct gpubpf_session *s = map->session;
 	int err = -ENOENT;
@@ -214,14 +215,15 @@ int gpubpf_map__lookup_and_delete_elem(const struct gpubpf_map *map, const void 
 static bool accepts_map(const struct gpubpf_map *map, uint32_t number)
 {
 	const struct gpubpf_session *s = map->session;
-	const struct gpubpf_map *prototype = &s->loaded->unit.maps[map->inner - 1], *inner = &s->loaded->unit.maps[number - 1];
-	bool is_alike =
-		number && number <= s->loaded->unit.nmaps && !inner->prototype && gpubpf_map_is_like(inner, prototype);
+	const struct gpubpf_map *prototype = &s->loaded->unit.maps[map->inner - 1],
+				*inner = &s->loaded->unit.maps[number - 1];
+	bool is_alike = number && number <= s->loaded->unit.nmaps && !inner->prototype &&
+			gpubpf_map_is_like(inner, prototype);
 
 	is_alike = is_alike && !(s->map_use[map->inner - 1] & ~s->map_use[number - 1]);
 	for (uint32_t i = 0; i < s->narenas && is_alike; i++)
 		is_alike = gpubpf_layout_is_compatible(&s->arenas[i].layout.maps[number - 1],
-					       &s->arenas[i].layout.maps[map->inner - 1]);
+						       &s->arenas[i].layout.maps[map->inner - 1]);
 	return is_alike;
 }
 
@@ -286,7 +288,8 @@ int gpubpf_map__update_elem(const struct gpubpf_map *map, const void *key, size_
 	bool devices = false;
 	int err;
 
-	if (key_sz != map->key_size || value_sz != gpubpf_map__user_value_size(map) || (gpubpf_map_holds_objects(map) && check_element(map, value) < 0))
+	if (key_sz != map->key_size || value_sz != gpubpf_map__user_value_size(map) ||
+	    (gpubpf_map_holds_objects(map) && check_element(map, value) < 0))
 		return -EINVAL;
 	map->session->map_set[gpubpf_map_index(map)] = true;
 	err = update_devices(map, key, value, flags, &devices);

@@ -91,20 +91,22 @@ static int check_request(const struct gpubpf_session *s, const struct gpubpf_map
 		return NO_REQUEST;
 	if (bars)
 		gpubpf_diag_set(diag, GPUBPF_E_BAD_MAP, GPUBPF_NOPC,
-				"map %s cannot be in %s memory: %s; let the session choose its place", map->name, gpubpf_placement_name(where), bars);
+				"map %s cannot be in %s memory: %s; let the session choose its place", map->name,
+				gpubpf_placement_name(where), bars);
 	list_available(caps, available, sizeof(available));
 	if (lacks && !bars)
 		gpubpf_diag_set(diag, GPUBPF_E_BAD_MAP, GPUBPF_NOPC,
 				"map %s cannot be in %s memory of %s, which lacks the capability %s; it has: %s "
-				"(--place %s=WHERE)", map->name, gpubpf_placement_name(where), device, lacks,
-				available, map->name);
+				"(--place %s=WHERE)",
+				map->name, gpubpf_placement_name(where), device, lacks, available, map->name);
 	if (bars || lacks)
 		return -EOPNOTSUPP;
 	return where;
 }
 
-int gpubpf_placements_choose(const struct gpubpf_session *s, const struct gpubpf_unit *unit, uint32_t first, const uint32_t *map_use,
-			 uint64_t caps, const char *device, uint32_t *places, struct gpubpf_diag *diag)
+int gpubpf_placements_choose(const struct gpubpf_session *s, const struct gpubpf_unit *unit, uint32_t first,
+			     const uint32_t *map_use, uint64_t caps, const char *device, uint32_t *places,
+			     struct gpubpf_diag *diag)
 {
 	for (uint32_t i = first; i < unit->nmaps; i++) {
 		const struct gpubpf_map *map = &unit->maps[i];
@@ -123,8 +125,8 @@ int gpubpf_placements_choose(const struct gpubpf_session *s, const struct gpubpf
 	return 0;
 }
 
-int gpubpf_placements_shared(const struct gpubpf_session *s, const struct gpubpf_unit *unit, uint32_t first, const uint32_t *map_use,
-			 uint32_t *places, struct gpubpf_diag *diag)
+int gpubpf_placements_shared(const struct gpubpf_session *s, const struct gpubpf_unit *unit, uint32_t first,
+			     const uint32_t *map_use, uint32_t *places, struct gpubpf_diag *diag)
 {
 	return gpubpf_placements_choose(s, unit, first, map_use, ANY_HOST_DEVICE, "the host", places, diag);
 }
@@ -146,7 +148,8 @@ int gpubpf_placements_check_names(const struct gpubpf_session *s, const struct g
 		if (m == unit->nmaps && !is_glob(s->places[i].map) && s->npaths)
 			return gpubpf_diag_refuse(diag, BAD_MAP,
 						  "there is no map %s to place; gpubpf prog show lists the maps of "
-						  "objects", s->places[i].map);
+						  "objects",
+						  s->places[i].map);
 	}
 	return 0;
 }
@@ -160,7 +163,8 @@ enum gpubpf_placement gpubpf_map_placement(const struct gpubpf_session *s, uint3
 
 static bool is_live(const struct gpubpf_session *s, uint32_t arena, uint32_t map)
 {
-	return s->arenas[arena].used && !s->arenas[arena].shared && s->arenas[arena].layout.maps[map].flags & GPUBPF_LAYOUT_LIVE;
+	return s->arenas[arena].used && !s->arenas[arena].shared &&
+	       s->arenas[arena].layout.maps[map].flags & GPUBPF_LAYOUT_LIVE;
 }
 
 /* May the host change the map while kernels use it? Yes if atomics of host and device work on one word, if the map is
@@ -206,8 +210,12 @@ bool gpubpf_map_memory_next(const struct gpubpf_session *s, uint32_t map, uint32
 		return false;
 	a = &s->arenas[*at];
 	*place = (struct gpubpf_map_memory){
-		.device = name_of(a), .backend = a->backend, .process = a->process, .ordinal = a->device,
-		.where = gpubpf_map_placement(s, *at, map), .bytes = gpubpf_map_bytes(&a->layout.maps[map]),
+		.device = name_of(a),
+		.backend = a->backend,
+		.process = a->process,
+		.ordinal = a->device,
+		.where = gpubpf_map_placement(s, *at, map),
+		.bytes = gpubpf_map_bytes(&a->layout.maps[map]),
 		.live = a->shared || a->layout.maps[map].flags & GPUBPF_LAYOUT_LIVE,
 	};
 	(*at)++;

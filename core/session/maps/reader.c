@@ -11,7 +11,7 @@
 struct reading {
 	struct gpubpf_session *s;
 	uint32_t arena;
-	int map;               /* index of the ring in the unit, -1: the print ring */
+	int map; /* index of the ring in the unit, -1: the print ring */
 	bool last;
 	struct sys_object *loader; /* the loader that also reads the records; NULL: none */
 };
@@ -47,7 +47,7 @@ bool gpubpf_map_is_internal(const struct gpubpf_map *map)
 
 /* Describe a record's origin; arena -1 is the Linux kernel. */
 static struct gpubpf_stored_record describe_record(const struct gpubpf_session *s, int map, int arena, uint32_t copy,
-						 uint64_t time_ns)
+						   uint64_t time_ns)
 {
 	struct gpubpf_stored_record record = { .map = map, .copy = copy, .time_ns = time_ns, .backend = GPUBPF_LINUX_BACKEND };
 
@@ -63,8 +63,14 @@ static void deliver_record(struct gpubpf_session *s, const struct gpubpf_stored_
 			   uint32_t size)
 {
 	struct gpubpf_event event = {
-		.map = &s->loaded->unit.maps[record->map], .data = data, .size = size, .copy = record->copy,
-		.process = record->process, .device = record->device, .backend = record->backend, .time_ns = record->time_ns,
+		.map = &s->loaded->unit.maps[record->map],
+		.data = data,
+		.size = size,
+		.copy = record->copy,
+		.process = record->process,
+		.device = record->device,
+		.backend = record->backend,
+		.time_ns = record->time_ns,
 	};
 	bool hidden = gpubpf_map_is_internal(event.map);
 	struct gpubpf_stored_record *kept = hidden ? NULL : store_record(s, record);
@@ -107,9 +113,12 @@ static const char *prog_name(const struct gpubpf_session *s, uint32_t prog)
 static void deliver_print(const struct reading *rd, const struct gpubpf_print *p)
 {
 	struct gpubpf_print_record record = {
-		.text = p->text, .prog = prog_name(rd->s, p->prog), .kernel = gpubpf_kernel_full_name(rd->s, p->kernel),
+		.text = p->text,
+		.prog = prog_name(rd->s, p->prog),
+		.kernel = gpubpf_kernel_full_name(rd->s, p->kernel),
 		.launch = p->launch,
-		.process = rd->s->arenas[rd->arena].process, .device = rd->s->arenas[rd->arena].device,
+		.process = rd->s->arenas[rd->arena].process,
+		.device = rd->s->arenas[rd->arena].device,
 		.backend = gpubpf_arena_backend(rd->s, rd->arena),
 	};
 

@@ -34,7 +34,8 @@ int gpubpf_linux_cpus_delete(const struct gpubpf_session *s, uint32_t map, const
 	return s->synced_ops ? s->synced_ops->cpus_delete(s, map, key) : 0;
 }
 
-bool gpubpf_linux_rings_queue(struct gpubpf_session *s, uint32_t map, int arena, uint32_t copy, const void *data, uint32_t size)
+bool gpubpf_linux_rings_queue(struct gpubpf_session *s, uint32_t map, int arena, uint32_t copy, const void *data,
+			      uint32_t size)
 {
 	return s->synced_ops ? s->synced_ops->rings_queue(s, map, arena, copy, data, size) : false;
 }

@@ -18,7 +18,8 @@ struct gpubpf_synced_ops {
 	int (*cpus_lookup)(const struct gpubpf_session *s, uint32_t map, const void *key, void *values);
 	int (*cpus_update)(const struct gpubpf_session *s, uint32_t map, const void *key, const void *values);
 	int (*cpus_delete)(const struct gpubpf_session *s, uint32_t map, const void *key);
-	bool (*rings_queue)(struct gpubpf_session *s, uint32_t map, int arena, uint32_t copy, const void *data, uint32_t size);
+	bool (*rings_queue)(struct gpubpf_session *s, uint32_t map, int arena, uint32_t copy, const void *data,
+			    uint32_t size);
 	uint64_t (*rings_deliver)(struct gpubpf_session *s, bool all);
 	bool (*rings_has_room)(const struct gpubpf_session *s, uint32_t map);
 	uint64_t (*rings_lost)(const struct gpubpf_session *s, uint32_t map);
@@ -38,7 +39,8 @@ bool gpubpf_linux_maps_is_synced(const struct gpubpf_session *s, uint32_t map);
 int gpubpf_linux_queue_next(const struct gpubpf_session *s, uint32_t map, bool take, void *value);
 
 /* Queue a record of a synchronized ring, to deliver it in order of time. False: the ring is not synchronized. */
-bool gpubpf_linux_rings_queue(struct gpubpf_session *s, uint32_t map, int arena, uint32_t copy, const void *data, uint32_t size);
+bool gpubpf_linux_rings_queue(struct gpubpf_session *s, uint32_t map, int arena, uint32_t copy, const void *data,
+			      uint32_t size);
 /* Can more records of the map be queued? Only a slow loader limits them. */
 bool gpubpf_linux_rings_has_room(const struct gpubpf_session *s, uint32_t map);
 /* Read the kernel's records, and deliver the records that have waited long enough, or all. Returns the number
@@ -49,10 +51,10 @@ uint64_t gpubpf_linux_rings_lost(const struct gpubpf_session *s, uint32_t map);
 
 /* A record of a synchronized ring. */
 struct gpubpf_linux_record {
-	uint64_t time, number;             /* time: CLOCK_MONOTONIC, in ns; number: order in which records were read */
+	uint64_t time, number; /* time: CLOCK_MONOTONIC, in ns; number: order in which records were read */
 	uint32_t map;
-	int arena;                         /* index of the arena; -1: a kernel program wrote it */
-	uint32_t copy, size;               /* copy: multiprocessor, or CPU */
+	int arena;           /* index of the arena; -1: a kernel program wrote it */
+	uint32_t copy, size; /* copy: multiprocessor, or CPU */
 	uint8_t data[];
 };
 

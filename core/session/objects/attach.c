@@ -40,7 +40,9 @@ int gpubpf_links_open(struct gpubpf_session *s)
 	unit->maps = maps;
 	for (uint32_t i = 0; i < unit->nprogs; i++) {
 		progs[i].session = s;
-		s->links[i] = (struct gpubpf_link){ .session = s, .id = i, .attached = !s->opts.no_attach && progs[i].pattern[0] };
+		s->links[i] = (struct gpubpf_link){ .session = s,
+						    .id = i,
+						    .attached = !s->opts.no_attach && progs[i].pattern[0] };
 	}
 	return 0;
 }
@@ -52,7 +54,7 @@ void gpubpf_links_close(struct gpubpf_session *s)
 	/* the program of another link owns the memory of a borrowed one, and frees it */
 	for (uint32_t i = 0; s->links && unit && i < unit->nprogs; i++)
 		if (s->links[i].borrowed)
-			unit->progs[i] = (struct gpubpf_prog){0};
+			unit->progs[i] = (struct gpubpf_prog){ 0 };
 	free(s->links);
 }
 
@@ -269,7 +271,8 @@ int gpubpf_links_attach(struct gpubpf_session *s, int object, const char *name, 
 	struct gpubpf_link *link;
 
 	if (!prog)
-		return gpubpf_session_fail(s, -ENOENT, "the %s has no program '%s'", object < 0 ? "session" : "object", name);
+		return gpubpf_session_fail(s, -ENOENT, "the %s has no program '%s'", object < 0 ? "session" : "object",
+					   name);
 	link = gpubpf_program__attach_opts(prog, &opts);
 	if (!link)
 		return -errno;

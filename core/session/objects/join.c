@@ -14,8 +14,8 @@
 struct joining {
 	struct gpubpf_session *s;
 	struct gpubpf_loaded *more;
-	int32_t at[GPUBPF_MAX_MAPS];               /* the session's index of each map of `more` */
-	struct gpubpf_unit unit;                   /* the session's unit, with the joining object appended */
+	int32_t at[GPUBPF_MAX_MAPS]; /* the session's index of each map of `more` */
+	struct gpubpf_unit unit;     /* the session's unit, with the joining object appended */
 	uint32_t use[GPUBPF_MAX_MAPS];
 	uint32_t use_before_spread[GPUBPF_MAX_MAPS]; /* use[] before gpubpf_layout_propagate_use() */
 	bool prints, allocations;
@@ -24,8 +24,9 @@ struct joining {
 
 static int load(struct joining *j, const char *path, struct gpubpf_diag *diag)
 {
-	struct gpubpf_load_opts opts = { .paths = &path, .npaths = 1, .values = j->s->values, .nvalues = j->s->nvalues,
-					 .all_gpu = j->s->opts.all_gpu };
+	struct gpubpf_load_opts opts = {
+		.paths = &path, .npaths = 1, .values = j->s->values, .nvalues = j->s->nvalues, .all_gpu = j->s->opts.all_gpu
+	};
 	uint64_t start = gpubpf_now_ns();
 	int err = gpubpf_load(&opts, &j->more, diag);
 
@@ -168,7 +169,8 @@ static int check_layouts(const struct joining *j, struct gpubpf_diag *diag)
 			return gpubpf_diag_set(diag, GPUBPF_E_USAGE, GPUBPF_NOPC,
 					       "map %s has a copy per multiprocessor, or no room for deleted keys, "
 					       "because programs that were attached before only add to it; load this "
-					       "object before they are attached", j->unit.maps[m].name);
+					       "object before they are attached",
+					       j->unit.maps[m].name);
 	return 0;
 }
 
@@ -210,7 +212,7 @@ static int commit(struct joining *j)
 		s->links[i] = (struct gpubpf_link){ .session = s, .id = i };
 	s->loaded->unit = j->unit;
 	s->loaded->objects[s->loaded->nobjects] = j->more->objects[0];
-	j->more->objects[0] = (struct gpubpf_loaded_object){0};
+	j->more->objects[0] = (struct gpubpf_loaded_object){ 0 };
 	for (uint32_t i = 0; i < s->narenas; i++)
 		gpubpf_arena_grow(s, i, &j->layouts[i]);
 	return (int)s->loaded->nobjects++;
@@ -224,7 +226,7 @@ static void undo(struct joining *j)
 
 	for (uint32_t i = have->nprogs; i < j->unit.nprogs; i++) {
 		gpubpf_facts_destroy(have->progs[i].facts);
-		have->progs[i] = (struct gpubpf_prog){0};
+		have->progs[i] = (struct gpubpf_prog){ 0 };
 	}
 }
 
@@ -251,8 +253,10 @@ static int join(struct joining *j, const uint32_t *use, struct gpubpf_diag *diag
 	add_notes(j->s, j->more, 0);
 	add_notes(j->s, j->s->loaded, notes);
 	for (uint32_t i = 0; i < j->more->objects[0].nhost; i++)
-		gpubpf_session_note(j->s, "program %s is not attached: programs of an object that joins a session "
-					  "are not loaded into the Linux kernel", j->more->objects[0].host[i]);
+		gpubpf_session_note(j->s,
+				    "program %s is not attached: programs of an object that joins a session "
+				    "are not loaded into the Linux kernel",
+				    j->more->objects[0].host[i]);
 	err = commit(j);
 	j->more->unit.nmaps = j->more->unit.nprogs = 0; /* the session owns their contents now */
 	return err;
@@ -287,9 +291,10 @@ int gpubpf_session_join_object(struct gpubpf_session *s, const char *path)
 
 	if (s->opts.inspect || s->state == GPUBPF_SESSION_STOPPED) {
 		free(j);
-		return gpubpf_session_fail(s, -EBUSY, "%s: %s", path, s->opts.inspect ?
-					   "this session only inspects kernels, and nothing can be attached in it" :
-					   "the session was stopped");
+		return gpubpf_session_fail(s, -EBUSY, "%s: %s", path,
+					   s->opts.inspect ?
+						   "this session only inspects kernels, and nothing can be attached in it" :
+						   "the session was stopped");
 	}
 	gpubpf_diag_init(&diag);
 	if (j) {

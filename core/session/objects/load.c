@@ -111,7 +111,8 @@ static void store_value(struct gpubpf_session *s, const struct gpubpf_load_value
 	s->values[s->nvalues++] = *value;
 }
 
-int gpubpf_session__set_initial_value(struct gpubpf_session *s, const char *object, const char *map, const void *data, size_t size)
+int gpubpf_session__set_initial_value(struct gpubpf_session *s, const char *object, const char *map, const void *data,
+				      size_t size)
 {
 	struct gpubpf_load_value *grown, own = { .size = size };
 
@@ -143,8 +144,14 @@ static bool has_object(const struct gpubpf_session *s, const char *name)
 static int load_objects(struct gpubpf_session *s, struct gpubpf_diag *diag)
 {
 	struct gpubpf_load_opts opts = {
-		.paths = (const char *const *)s->paths, .npaths = s->npaths, .images = s->images,
-		.attach = s->attach, .nattach = s->nattach, .values = s->values, .nvalues = s->nvalues, .all_gpu = s->opts.all_gpu,
+		.paths = (const char *const *)s->paths,
+		.npaths = s->npaths,
+		.images = s->images,
+		.attach = s->attach,
+		.nattach = s->nattach,
+		.values = s->values,
+		.nvalues = s->nvalues,
+		.all_gpu = s->opts.all_gpu,
 	};
 	uint64_t start = gpubpf_now_ns();
 	int err = 0;
@@ -191,8 +198,7 @@ int gpubpf_session_verify(struct gpubpf_session *s, struct gpubpf_unit *unit, ui
 	for (uint32_t i = first; i < unit->nprogs && !err; i++) {
 		err = verify(s, unit, i, diag);
 		if (err < 0)
-			gpubpf_diag_where(diag, "program %s (section %s)", unit->progs[i].name,
-					  unit->progs[i].section);
+			gpubpf_diag_where(diag, "program %s (section %s)", unit->progs[i].name, unit->progs[i].section);
 		else
 			add_warnings(s->loaded, &unit->progs[i]);
 	}
@@ -291,8 +297,7 @@ static int refuse_route(struct gpubpf_session *s)
 	for (size_t i = 0; (t = gpubpf_target_at(i)); i++)
 		if (gpubpf_target_route(t->name))
 			snprintf(list + strlen(list), sizeof(list) - strlen(list), " %s", t->name);
-	return gpubpf_session_fail(s, -EINVAL, "%s is no known form of kernel code; known are:%s", s->opts.route,
-				   list);
+	return gpubpf_session_fail(s, -EINVAL, "%s is no known form of kernel code; known are:%s", s->opts.route, list);
 }
 
 int gpubpf_session__load(struct gpubpf_session *s)

@@ -8,7 +8,10 @@
 static void split_wait_ns(const struct gpubpf_session *s, struct gpubpf_cost_stats *c)
 {
 	uint64_t *const part[GPUBPF_WAIT_PARTS] = {
-		&c->wait_ask_ns, &c->wait_answer_ns, &c->wait_load_ns, &c->wait_others_ns,
+		&c->wait_ask_ns,
+		&c->wait_answer_ns,
+		&c->wait_load_ns,
+		&c->wait_others_ns,
 	};
 	uint64_t left = c->wait_ns;
 

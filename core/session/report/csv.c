@@ -44,8 +44,7 @@ static void format_value(const struct rows *r, uint32_t type, const void *data, 
 	bool is_signed;
 
 	if (gpubpf_btf_is_int(r->btf, type, size, &is_signed) && !gpubpf_btf_has_meaning(r->btf, type))
-		snprintf(text, TEXT_SIZE, is_signed ? "%lld" : "%llu",
-			 (long long)gpubpf_int_read(data, size, is_signed));
+		snprintf(text, TEXT_SIZE, is_signed ? "%lld" : "%llu", (long long)gpubpf_int_read(data, size, is_signed));
 	else if (gpubpf_typed_text(r->btf, type, &r->names, data, size, text, TEXT_SIZE) < 0)
 		snprintf(text, TEXT_SIZE, "(%zu bytes)", size);
 }

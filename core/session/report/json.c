@@ -150,8 +150,8 @@ static int list_variables(void *arg, const struct gpubpf_entry *entry)
 		struct json_object *o = json_object_new_object();
 
 		add_str(o, "key", var.name);
-		json_object_object_add(o, "value", typed_json(l, var.type, (const char *)entry->value + var.offset,
-							      var.size));
+		json_object_object_add(o, "value",
+				       typed_json(l, var.type, (const char *)entry->value + var.offset, var.size));
 		json_object_array_add(l->entries, o);
 	}
 	return 0;
@@ -180,13 +180,15 @@ static struct json_object *list_places(struct gpubpf_session *s, uint32_t index)
 	return places;
 }
 
-static struct json_object *list_map(struct gpubpf_session *s, uint32_t index,
-				    const struct gpubpf_report_opts *opts)
+static struct json_object *list_map(struct gpubpf_session *s, uint32_t index, const struct gpubpf_report_opts *opts)
 {
 	const struct gpubpf_map *map = &s->loaded->unit.maps[index];
 	struct json_object *o = json_object_new_object();
 	struct listing l = {
-		.s = s, .map = index, .btf = gpubpf_map_btf(s, index), .names = gpubpf_session_names(s, opts),
+		.s = s,
+		.map = index,
+		.btf = gpubpf_map_btf(s, index),
+		.names = gpubpf_session_names(s, opts),
 		.entries = json_object_new_array(),
 	};
 	struct gpubpf_rows rows;
@@ -204,8 +206,8 @@ static struct json_object *list_map(struct gpubpf_session *s, uint32_t index,
 		json_object_object_add(o, "unprobed_factor", NULL);
 	gpubpf_rows_finish(&rows);
 	if (!opts->no_entries)
-		gpubpf_entries_walk(s, index, map->global_data && l.btf && map->btf_value ? list_variables :
-				    list_entry, &l);
+		gpubpf_entries_walk(s, index, map->global_data && l.btf && map->btf_value ? list_variables : list_entry,
+				    &l);
 	json_object_object_add(o, "entries", l.entries);
 	if (l.is_hist && !opts->no_entries)
 		add_hist(&l, &l.shape, o);
@@ -294,9 +296,9 @@ static struct json_object *list_event(struct gpubpf_session *s, const struct gpu
 	add_str(o, "map", s->loaded->unit.maps[k->map].name);
 	add_u64(o, "copy", k->copy);
 	add_u64(o, "size", k->size);
-	json_object_object_add(o, "value", gpubpf_typed_json(gpubpf_map_btf(s, k->map),
-							     gpubpf_event_type(s, k->map, k->size), &names, k->data,
-							     k->size));
+	json_object_object_add(o, "value",
+			       gpubpf_typed_json(gpubpf_map_btf(s, k->map), gpubpf_event_type(s, k->map, k->size),
+						 &names, k->data, k->size));
 	if (k->time_ns) {
 		add_u64(o, "time_ns", k->time_ns);
 		add_str(o, "backend", k->backend);
@@ -315,8 +317,12 @@ struct json_object *gpubpf_report_event(struct gpubpf_session *s, const struct g
 					const struct gpubpf_report_opts *opts)
 {
 	const struct gpubpf_stored_record k = {
-		.map = event->map - s->loaded->unit.maps, .copy = event->copy, .size = event->size,
-		.data = (void *)event->data, .time_ns = event->time_ns, .backend = event->backend,
+		.map = event->map - s->loaded->unit.maps,
+		.copy = event->copy,
+		.size = event->size,
+		.data = (void *)event->data,
+		.time_ns = event->time_ns,
+		.backend = event->backend,
 	};
 	struct json_object *o = list_event(s, &k, opts);
 
@@ -410,7 +416,8 @@ static struct json_object *list_programs(const struct gpubpf_session *s)
 		add_str(o, "name", unit->progs[i].name);
 		add_str(o, "section", unit->progs[i].section);
 		add_str(o, "pattern", unit->progs[i].pattern);
-		json_object_object_add(o, "matched", json_object_new_boolean(gpubpf_report_is_matched(s, &unit->progs[i])));
+		json_object_object_add(o, "matched",
+				       json_object_new_boolean(gpubpf_report_is_matched(s, &unit->progs[i])));
 		json_object_array_add(programs, o);
 	}
 	return programs;

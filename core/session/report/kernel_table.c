@@ -18,12 +18,14 @@ int gpubpf_kernel_table_open(struct gpubpf_session *s)
 
 	s->table_fd = gpubpf_memfd_shared("gpubpf-table", sizeof(struct gpubpf_kernel_table));
 	if (s->table_fd < 0)
-		return gpubpf_session_fail(s, s->table_fd, "cannot create the session's kernel table of %zu bytes: "
-							   "%s%s",
+		return gpubpf_session_fail(s, s->table_fd,
+					   "cannot create the session's kernel table of %zu bytes: "
+					   "%s%s",
 					   sizeof(struct gpubpf_kernel_table), strerror(-s->table_fd),
 					   s->table_fd == -EFBIG ?
-					   "; raise the limit on file sizes, which includes files in memory (ulimit "
-					   "-f)" : "");
+						   "; raise the limit on file sizes, which includes files in memory (ulimit "
+						   "-f)" :
+						   "");
 	base = mmap(NULL, sizeof(struct gpubpf_kernel_table), PROT_READ | PROT_WRITE, MAP_SHARED, s->table_fd, 0);
 	if (base == MAP_FAILED)
 		return gpubpf_session_fail(s, -errno, "cannot map the session's kernel table: %s", strerror(errno));
@@ -140,7 +142,10 @@ static struct gpubpf_kernel_stats *add_stats(struct gpubpf_session *s, const cha
 	struct gpubpf_kernel_stats *st = &s->stats[s->nstats++];
 
 	*st = (struct gpubpf_kernel_stats){
-		.sz = sizeof(*st), .name = strdup(name), .reason = strdup(""), .backend = strdup(backend),
+		.sz = sizeof(*st),
+		.name = strdup(name),
+		.reason = strdup(""),
+		.backend = strdup(backend),
 		.id = gpubpf_kernel_id(s, name),
 	};
 	st->route = twin_route(s, st->id);
@@ -228,15 +233,13 @@ int gpubpf_session__kernel(struct gpubpf_session *s, size_t i, struct gpubpf_ker
 	return gpubpf_sized_copy_out(stats, sizeof(*stats), &s->stats[i]);
 }
 
-uint64_t gpubpf_kernel_table_uncopied(const struct gpubpf_session *s, uint32_t process, const char *backend,
-				      uint32_t device)
+uint64_t gpubpf_kernel_table_uncopied(const struct gpubpf_session *s, uint32_t process, const char *backend, uint32_t device)
 {
 	struct gpubpf_kernel_row row;
 	uint64_t n = 0;
 
 	for (uint32_t i = 0; i < count_rows(s); i++)
-		if (read_row(s, i, &row) && row.process == process && row.device == device &&
-		    !strcmp(row.backend, backend))
+		if (read_row(s, i, &row) && row.process == process && row.device == device && !strcmp(row.backend, backend))
 			n += row.probed > row.copied ? row.probed - row.copied : 0;
 	return n;
 }

@@ -25,7 +25,8 @@ static const bool is_user_choice[GPUBPF_MISSES] = {
 
 /* Agents count a launch in `probed` or `missed` before `launches`, so the sum of these may be larger; then it is the
  * number of launches. */
-void gpubpf_missed_add_row(struct gpubpf_missed *missed, const struct gpubpf_kernel_row *row, struct gpubpf_kernel_stats *stats)
+void gpubpf_missed_add_row(struct gpubpf_missed *missed, const struct gpubpf_kernel_row *row,
+			   struct gpubpf_kernel_stats *stats)
 {
 	uint64_t counted = row->probed;
 

@@ -41,8 +41,7 @@ uint64_t gpubpf_report_thread_drops(const struct gpubpf_session *s)
 	uint64_t drops = 0;
 
 	for (uint32_t i = 0; i < s->narenas; i++)
-		drops += __atomic_load_n(&((struct gpubpf_arena_hdr *)s->arenas[i].base)->thread_drops,
-					 __ATOMIC_RELAXED);
+		drops += __atomic_load_n(&((struct gpubpf_arena_hdr *)s->arenas[i].base)->thread_drops, __ATOMIC_RELAXED);
 	return drops;
 }
 
@@ -55,8 +54,7 @@ uint64_t gpubpf_report_clock_error(const struct gpubpf_session *s)
 	for (uint32_t i = 0; i < unit->nprogs; i++)
 		uses_clock |= unit->progs[i].facts && unit->progs[i].facts->clock;
 	for (uint32_t i = 0; uses_clock && i < s->narenas; i++) {
-		one = __atomic_load_n(&((struct gpubpf_arena_hdr *)s->arenas[i].base)->clock_error_ns,
-				      __ATOMIC_RELAXED);
+		one = __atomic_load_n(&((struct gpubpf_arena_hdr *)s->arenas[i].base)->clock_error_ns, __ATOMIC_RELAXED);
 		error = one > error ? one : error;
 	}
 	return error;
@@ -108,8 +106,8 @@ static const char *why_waiting(const struct gpubpf_session *s, const struct gpub
 	if (stats->outcome != GPUBPF_OUTCOME_WAITING)
 		return "";
 	return s->opts.no_wait ?
-		"its twin was still being built when the session ended; let the program run longer, or omit --no-wait" :
-		"its twin was still being built when the session ended; let the program run longer, or raise --wait";
+		       "its twin was still being built when the session ended; let the program run longer, or omit --no-wait" :
+		       "its twin was still being built when the session ended; let the program run longer, or raise --wait";
 }
 
 const char *gpubpf_report_reason(struct gpubpf_session *s, const struct gpubpf_kernel_stats *stats)
@@ -207,8 +205,7 @@ bool gpubpf_report_has_place(const struct gpubpf_session *s, const struct gpubpf
 	return !known;
 }
 
-bool gpubpf_variable_at(const struct btf *btf, const struct gpubpf_map *map, uint32_t i,
-			struct gpubpf_variable *var)
+bool gpubpf_variable_at(const struct btf *btf, const struct gpubpf_map *map, uint32_t i, struct gpubpf_variable *var)
 {
 	const struct btf_type *sec = btf ? btf__type_by_id(btf, map->btf_value) : NULL, *t;
 	const struct btf_var_secinfo *info;
@@ -220,7 +217,10 @@ bool gpubpf_variable_at(const struct btf *btf, const struct gpubpf_map *map, uin
 	if (!t || !btf_is_var(t) || info->offset > map->value_size || info->size > map->value_size - info->offset)
 		return false;
 	*var = (struct gpubpf_variable){
-		btf__name_by_offset(btf, t->name_off), t->type, info->offset, info->size,
+		btf__name_by_offset(btf, t->name_off),
+		t->type,
+		info->offset,
+		info->size,
 	};
 	return var->name != NULL;
 }
@@ -249,8 +249,9 @@ int gpubpf_session__report(struct gpubpf_session *s, FILE *out, const struct gpu
 		gpubpf_linux_maps_pass(s);
 	err = gpubpf_kernel_table_collect(s);
 	if (!err)
-		err = all.csv ? gpubpf_report_csv(s, out, &all) :
-		      all.json ? gpubpf_report_json(s, out, &all) : gpubpf_report_text(s, out, &all);
+		err = all.csv  ? gpubpf_report_csv(s, out, &all) :
+		      all.json ? gpubpf_report_json(s, out, &all) :
+				 gpubpf_report_text(s, out, &all);
 	if (!err && (fflush(out) || ferror(out)))
 		err = -EIO;
 	if (err < 0)

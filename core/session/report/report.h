@@ -58,7 +58,6 @@ struct gpubpf_variable {
 	const char *name;
 	uint32_t type, offset, size;
 };
-bool gpubpf_variable_at(const struct btf *btf, const struct gpubpf_map *map, uint32_t i,
-			struct gpubpf_variable *var);
+bool gpubpf_variable_at(const struct btf *btf, const struct gpubpf_map *map, uint32_t i, struct gpubpf_variable *var);
 
 #endif

@@ -234,7 +234,7 @@ void gpubpf_rows_amounts(const struct gpubpf_rows *rows, const struct gpubpf_row
 {
 	const uint8_t *data = gpubpf_row_data(rows, row, column);
 	uint64_t count = gpubpf_int_read(data, 8, false), sum = gpubpf_int_read(data + 8, 8, false);
-	uint64_t slot[GPUBPF_HIST_SLOTS] = {0};
+	uint64_t slot[GPUBPF_HIST_SLOTS] = { 0 };
 
 	gpubpf_hist_add(&column->shape, data, slot);
 	gpubpf_table_cell(t, "%llu", (unsigned long long)count);

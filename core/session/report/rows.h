@@ -9,21 +9,21 @@
 
 struct gpubpf_row_column {
 	char name[64];
-	uint32_t type, offset, size; /* in the key, or in the value */
-	bool amounts, ns;            /* amounts: the member is a struct gpubpf_amounts, shown in several columns. ns:
+	uint32_t type, offset, size;    /* in the key, or in the value */
+	bool amounts, ns;               /* amounts: the member is a struct gpubpf_amounts, shown in several columns. ns:
 				      * the value is in nanoseconds */
 	struct gpubpf_hist_shape shape; /* shape of the histogram in amounts */
 };
 
 struct gpubpf_rows {
 	struct gpubpf_row_column column[GPUBPF_TABLE_COLUMNS];
-	uint32_t nkeys, ncolumns;    /* the first nkeys belong to the key */
+	uint32_t nkeys, ncolumns; /* the first nkeys belong to the key */
 	const struct btf *btf;
 	uint32_t key_size, value_size;
-	int order;                   /* column to sort by; -1: the map's order */
-	uint64_t sum;                /* sum of the column `order` over all rows */
+	int order;    /* column to sort by; -1: the map's order */
+	uint64_t sum; /* sum of the column `order` over all rows */
 	struct gpubpf_row {
-		uint8_t *data;       /* key, then value */
+		uint8_t *data; /* key, then value */
 		int arena;
 	} *row;
 	uint32_t n, room;

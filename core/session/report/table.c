@@ -59,7 +59,7 @@ void gpubpf_table_init(struct gpubpf_table *t, const char *first, ...)
 {
 	va_list ap;
 
-	*t = (struct gpubpf_table){0};
+	*t = (struct gpubpf_table){ 0 };
 	va_start(ap, first);
 	for (const char *h = first; h; h = va_arg(ap, const char *))
 		gpubpf_table_heading(t, h);
@@ -147,7 +147,7 @@ static void put_cell(const char *text, size_t n, size_t width, bool right, FILE 
 
 void gpubpf_table_print(const struct gpubpf_table *t, FILE *out)
 {
-	size_t width[GPUBPF_TABLE_COLUMNS] = {0};
+	size_t width[GPUBPF_TABLE_COLUMNS] = { 0 };
 	bool number[GPUBPF_TABLE_COLUMNS];
 
 	for (uint32_t c = 0; c < t->columns; c++)
@@ -176,7 +176,7 @@ void gpubpf_table_finish(struct gpubpf_table *t)
 {
 	free(t->cell);
 	free(t->text);
-	*t = (struct gpubpf_table){0};
+	*t = (struct gpubpf_table){ 0 };
 }
 
 /* A power of two in bpftrace's format: 1K, 64M, 2G */
@@ -219,7 +219,8 @@ static void slot_label(const struct gpubpf_hist_shape *shape, uint32_t i, char *
 	if (shape->bits && to == UINT64_MAX)
 		snprintf(buf, size, "[%llu, ...)", (unsigned long long)from);
 	else if (shape->bits)
-		snprintf(buf, size, from == to ? "[%llu]" : "[%llu, %llu)", (unsigned long long)from, (unsigned long long)to + 1);
+		snprintf(buf, size, from == to ? "[%llu]" : "[%llu, %llu)", (unsigned long long)from,
+			 (unsigned long long)to + 1);
 	if (shape->bits)
 		return;
 	power(i - shape->zeros, low, sizeof(low));
@@ -261,7 +262,7 @@ static void print_bars(const struct gpubpf_hist_shape *shape, const uint64_t *sl
 static void print_fine(const struct gpubpf_hist_shape *shape, const uint64_t *slot, FILE *out)
 {
 	static const struct gpubpf_hist_shape powers = { .n = 65, .width = 8, .zeros = true };
-	uint64_t power[65] = {0}, low, high;
+	uint64_t power[65] = { 0 }, low, high;
 
 	for (uint32_t i = 0; i < shape->n; i++) {
 		gpubpf_hist_bounds(shape, i, &low, &high);

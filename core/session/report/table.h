@@ -15,10 +15,10 @@
 struct gpubpf_table {
 	uint32_t columns;
 	uint32_t cells;
-	size_t *cell, room;      /* [room]: the offset of each cell in text, row by row, the heading first */
-	char *text;              /* the cells one after the other, each with its NUL */
+	size_t *cell, room; /* [room]: the offset of each cell in text, row by row, the heading first */
+	char *text;         /* the cells one after the other, each with its NUL */
 	size_t used, text_room;
-	bool failed;             /* out of memory */
+	bool failed; /* out of memory */
 };
 
 /* Start a table with these headings; NULL ends them. */

@@ -25,8 +25,8 @@ static void show_kernels(struct gpubpf_session *s, FILE *out, const struct gpubp
 	struct gpubpf_table t;
 
 	if (mixed)
-		gpubpf_table_init(&t, "KERNEL", "BACKEND", "LAUNCHES", "PROBED", "MISSED", "THREADS", "BLOCK", "OUTCOME",
-				  NULL);
+		gpubpf_table_init(&t, "KERNEL", "BACKEND", "LAUNCHES", "PROBED", "MISSED", "THREADS", "BLOCK",
+				  "OUTCOME", NULL);
 	else
 		gpubpf_table_init(&t, "KERNEL", "LAUNCHES", "PROBED", "MISSED", "THREADS", "BLOCK", "OUTCOME", NULL);
 	for (uint32_t i = 0; i < s->nstats; i++) {
@@ -52,8 +52,8 @@ static void show_kernels(struct gpubpf_session *s, FILE *out, const struct gpubp
 		gpubpf_table_cell(&t, "%llu", (unsigned long long)st->missed);
 		gpubpf_table_cell(&t, "%s", threads);
 		gpubpf_table_cell(&t, "%s", block);
-		gpubpf_table_cell(&t, "%s%s%s%s%s%s%s", gpubpf_report_outcome(st), route[0] ? " as " : "", route, by, registers,
-				  reason[0] ? ": " : "", reason);
+		gpubpf_table_cell(&t, "%s%s%s%s%s%s%s", gpubpf_report_outcome(st), route[0] ? " as " : "", route, by,
+				  registers, reason[0] ? ": " : "", reason);
 	}
 	fprintf(out, "kernels\n");
 	if (s->nstats)
@@ -108,8 +108,8 @@ static void show_events(struct gpubpf_session *s, FILE *out, const struct gpubpf
 		show_event(s, &s->stored[i], out, opts);
 	}
 	if (records > shown)
-		fprintf(out, "%s  ... and %llu more records (--events raises the limit)\n",
-			shown ? "" : "events\n", (unsigned long long)(records - shown));
+		fprintf(out, "%s  ... and %llu more records (--events raises the limit)\n", shown ? "" : "events\n",
+			(unsigned long long)(records - shown));
 }
 
 static void show_clock(const struct gpubpf_session *s, FILE *out)
@@ -145,7 +145,8 @@ static void show_cost(const struct gpubpf_session *s, FILE *out)
 	char a[24], b[24], d[24], e[24], f[24];
 
 	gpubpf_session__cost(s, &c);
-	fprintf(out, "cost: load %s, verify %s, lower %s, vendor build %s, queue %s (%u twin%s, %u cached, %u ahead, %u refused)",
+	fprintf(out,
+		"cost: load %s, verify %s, lower %s, vendor build %s, queue %s (%u twin%s, %u cached, %u ahead, %u refused)",
 		gpubpf_duration(c.load_ns, a), gpubpf_duration(c.verify_ns, b), gpubpf_duration(c.lower_ns, d),
 		gpubpf_duration(c.build_ns, e), gpubpf_duration(c.queue_ns, f), c.twins, c.twins == 1 ? "" : "s",
 		c.cached, c.ahead, c.refused);

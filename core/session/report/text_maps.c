@@ -30,10 +30,10 @@ struct shown {
 	bool is_int, is_signed, is_ns; /* the value is an integer, signed, in nanoseconds */
 	bool is_rows;
 	struct gpubpf_rows rows;
-	bool is_hist;                  /* the map's entries are slots of one histogram */
+	bool is_hist; /* the map's entries are slots of one histogram */
 	struct gpubpf_hist_shape shape;
-	struct gpubpf_hists hists;     /* the histograms in a value */
-	uint64_t *slot;                /* [GPUBPF_HIST_SLOTS] */
+	struct gpubpf_hists hists; /* the histograms in a value */
+	uint64_t *slot;            /* [GPUBPF_HIST_SLOTS] */
 };
 
 static const struct gpubpf_map *map_of(const struct shown *sh)
@@ -127,7 +127,8 @@ static int show_entry(void *arg, const struct gpubpf_entry *entry)
 		return 0;
 	}
 	format_value(sh, map->btf_value, entry->value, map->value_size, value_text, sizeof(value_text));
-	gpubpf_table_text(&sh->table, gpubpf_map_holds_objects(map) ? gpubpf_entry_object_name(map, entry->value) : value_text);
+	gpubpf_table_text(&sh->table,
+			  gpubpf_map_holds_objects(map) ? gpubpf_entry_object_name(map, entry->value) : value_text);
 	return 0;
 }
 
@@ -136,7 +137,7 @@ static int show_entry(void *arg, const struct gpubpf_entry *entry)
 struct summary {
 	uint64_t sum, min, max;
 	uint32_t nonzero;
-	uint64_t slot[64];     /* histogram: number of values by log2 */
+	uint64_t slot[64]; /* histogram: number of values by log2 */
 };
 
 static void summarise(const struct shown *sh, const struct gpubpf_entry *entry, struct summary *sum)
@@ -499,9 +500,13 @@ static int show_map(struct gpubpf_session *s, uint32_t index, FILE *out, const s
 	const struct gpubpf_map *map = &s->loaded->unit.maps[index];
 	bool copies = map->type->flags & GPUBPF_MAP_COPIES;
 	struct shown sh = {
-		.s = s, .map = index, .out = out, .btf = gpubpf_map_btf(s, index),
+		.s = s,
+		.map = index,
+		.out = out,
+		.btf = gpubpf_map_btf(s, index),
 		.names = gpubpf_session_names(s, opts),
-		.limit = opts->maps_only ? UINT64_MAX : MAX_ROWS, .skip_zeros = gpubpf_map_omits_zeros(map),
+		.limit = opts->maps_only ? UINT64_MAX : MAX_ROWS,
+		.skip_zeros = gpubpf_map_omits_zeros(map),
 		.tagged = used_mirrors(s) > 1 && (copies || !gpubpf_map_is_summed(s, index)),
 		.slot = calloc(GPUBPF_HIST_SLOTS, sizeof(*sh.slot)),
 	};
@@ -509,7 +514,8 @@ static int show_map(struct gpubpf_session *s, uint32_t index, FILE *out, const s
 
 	if (!sh.slot)
 		return -ENOMEM;
-	sh.is_int = !gpubpf_map_holds_objects(map) && gpubpf_btf_is_int(sh.btf, map->btf_value, map->value_size, &sh.is_signed) &&
+	sh.is_int = !gpubpf_map_holds_objects(map) &&
+		    gpubpf_btf_is_int(sh.btf, map->btf_value, map->value_size, &sh.is_signed) &&
 		    !gpubpf_btf_has_meaning(sh.btf, map->btf_value);
 	sh.is_ns = gpubpf_typed_is(sh.btf, map->btf_value, "gpubpf_ns");
 	sh.is_rows = gpubpf_rows_init(&sh.rows, sh.btf, map);

@@ -15,10 +15,9 @@
 #include "core/session/twins/build_pool.h"
 #include "core/session/stacks/stacks.h"
 
-static int on_hello(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t seq,
-		    struct gpubpf_reader *r)
+static int on_hello(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t seq, struct gpubpf_reader *r)
 {
-	struct gpubpf_writer w = {0};
+	struct gpubpf_writer w = { 0 };
 	char version[32];
 
 	if (peer->kind != GPUBPF_PEER_NEW)
@@ -100,17 +99,17 @@ static void format_refusal(const struct gpubpf_diag *diag, bool with_remedy, cha
 	int remedy = with_remedy ? strnlen(diag->remedy, GPUBPF_REASON_MAX / 2) : 0;
 
 	if (with_remedy)
-		snprintf(why, GPUBPF_REASON_MAX + 1, "%.*s; %.*s", GPUBPF_REASON_MAX - remedy - 2, diag->what, remedy, diag->remedy);
+		snprintf(why, GPUBPF_REASON_MAX + 1, "%.*s; %.*s", GPUBPF_REASON_MAX - remedy - 2, diag->what, remedy,
+			 diag->remedy);
 	else
 		snprintf(why, GPUBPF_REASON_MAX + 1, "%.*s", GPUBPF_REASON_MAX, diag->what);
 }
 
-static int on_device(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t seq,
-		     struct gpubpf_reader *r)
+static int on_device(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t seq, struct gpubpf_reader *r)
 {
 	struct gpubpf_session_device *dev;
 	uint32_t number = gpubpf_get_u32(r);
-	struct gpubpf_writer w = {0};
+	struct gpubpf_writer w = { 0 };
 	struct gpubpf_diag diag;
 	struct gpubpf_device_caps caps;
 	char why[GPUBPF_REASON_MAX + 1] = "";
@@ -321,8 +320,7 @@ void gpubpf_peer_note_lost_counts(struct gpubpf_session *s, const struct gpubpf_
 {
 	for (uint32_t i = 0; i < peer->ndevices; i++) {
 		const struct gpubpf_session_device *dev = &peer->devices[i];
-		uint64_t n = gpubpf_kernel_table_uncopied(s, peer->process, dev->caps.backend,
-							   dev->caps.ordinal);
+		uint64_t n = gpubpf_kernel_table_uncopied(s, peer->process, dev->caps.backend, dev->caps.ordinal);
 
 		if (n && dev->arena >= 0 && !s->arenas[dev->arena].shared && !dev->had_memory_fd)
 			gpubpf_session_note(s,
@@ -334,7 +332,7 @@ void gpubpf_peer_note_lost_counts(struct gpubpf_session *s, const struct gpubpf_
 
 static int on_read(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t seq)
 {
-	struct gpubpf_writer w = {0};
+	struct gpubpf_writer w = { 0 };
 
 	gpubpf_linux_rings_flush(s);
 	return gpubpf_peer_send(peer, GPUBPF_MSG_READ_DONE, seq, &w, NULL, 0);

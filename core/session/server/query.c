@@ -24,9 +24,14 @@
 static int write_answer(struct gpubpf_session *s, uint32_t what, uint32_t flags, const char *map, FILE *out)
 {
 	struct gpubpf_report_opts opts = {
-		.sz = sizeof(opts), .json = flags & GPUBPF_QUERY_JSON, .map = map[0] ? map : NULL,
-		.maps_only = what != GPUBPF_QUERY_REPORT, .no_entries = what == GPUBPF_QUERY_MAPS,
-		.demangle = flags & GPUBPF_QUERY_DEMANGLE, .json_strings = flags & GPUBPF_QUERY_JSON_STRINGS, .csv = flags & GPUBPF_QUERY_CSV,
+		.sz = sizeof(opts),
+		.json = flags & GPUBPF_QUERY_JSON,
+		.map = map[0] ? map : NULL,
+		.maps_only = what != GPUBPF_QUERY_REPORT,
+		.no_entries = what == GPUBPF_QUERY_MAPS,
+		.demangle = flags & GPUBPF_QUERY_DEMANGLE,
+		.json_strings = flags & GPUBPF_QUERY_JSON_STRINGS,
+		.csv = flags & GPUBPF_QUERY_CSV,
 	};
 
 	return gpubpf_session__report(s, out, &opts);
@@ -77,7 +82,7 @@ static const char *remark(const struct gpubpf_session *s, const struct gpubpf_pe
 /* Answer the query. done: 0, or the -errno of the operation that failed, with the reason in s->error. */
 static void send_answer(struct gpubpf_session *s, struct gpubpf_peer *peer, int done)
 {
-	struct gpubpf_writer w = {0};
+	struct gpubpf_writer w = { 0 };
 	char *text = NULL, before[sizeof(s->error)];
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
@@ -195,9 +200,9 @@ static int get_element(struct gpubpf_peer *peer, struct gpubpf_reader *r)
 static bool needs_no_mirrors(uint32_t what)
 {
 	static const bool yes[GPUBPF_NQUERIES] = {
-		[GPUBPF_QUERY_LINKS] = true, [GPUBPF_QUERY_ATTACH] = true, [GPUBPF_QUERY_DETACH] = true,
-		[GPUBPF_QUERY_PUSH] = true, [GPUBPF_QUERY_POP] = true, [GPUBPF_QUERY_UPDATE] = true,
-		[GPUBPF_QUERY_DELETE] = true, [GPUBPF_QUERY_PIN] = true, [GPUBPF_QUERY_UNPIN] = true,
+		[GPUBPF_QUERY_LINKS] = true,  [GPUBPF_QUERY_ATTACH] = true, [GPUBPF_QUERY_DETACH] = true,
+		[GPUBPF_QUERY_PUSH] = true,   [GPUBPF_QUERY_POP] = true,    [GPUBPF_QUERY_UPDATE] = true,
+		[GPUBPF_QUERY_DELETE] = true, [GPUBPF_QUERY_PIN] = true,    [GPUBPF_QUERY_UNPIN] = true,
 	};
 
 	return what < GPUBPF_NQUERIES && yes[what];
@@ -254,8 +259,7 @@ static void begin_hold(struct gpubpf_session *s, struct gpubpf_peer *peer)
 		gpubpf_query_answer_held(s);
 }
 
-int gpubpf_query_start(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t seq,
-		       struct gpubpf_reader *r)
+int gpubpf_query_start(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t seq, struct gpubpf_reader *r)
 {
 	peer->query.what = gpubpf_get_u32(r);
 	peer->query.flags = gpubpf_get_u32(r);
@@ -363,14 +367,16 @@ static int receive_answer(int sock, FILE *out, char *why, size_t why_size)
 }
 
 int gpubpf_query_request(const char *path, uint32_t what, uint32_t flags, struct gpubpf_writer *more, FILE *out,
-		     char *why, size_t why_size)
+			 char *why, size_t why_size)
 {
-	struct gpubpf_writer w = {0};
+	struct gpubpf_writer w = { 0 };
 	int sock = connect_to(path), err;
 
 	if (sock < 0) {
-		snprintf(why, why_size, "no session answers there (%s); it may have ended; gpubpf run -v prints the "
-					"path of its own", strerror(-sock));
+		snprintf(why, why_size,
+			 "no session answers there (%s); it may have ended; gpubpf run -v prints the "
+			 "path of its own",
+			 strerror(-sock));
 		gpubpf_writer_finish(more);
 		return sock;
 	}

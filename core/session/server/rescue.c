@@ -26,11 +26,11 @@ extern char **environ;
 
 struct gpubpf_rescue {
 	struct gpubpf_rescue *next;
-	int memory, arena;             /* memory: descriptor of the device's memory; arena: index of the arena whose
+	int memory, arena; /* memory: descriptor of the device's memory; arena: index of the arena whose
 					* mirror receives the copy */
 	char name[sizeof(((struct gpubpf_device_caps *)0)->name)];
 	char backend[sizeof(((struct gpubpf_device_caps *)0)->backend)];
-	pid_t pid;                     /* of the helper; 0: not started yet */
+	pid_t pid; /* of the helper; 0: not started yet */
 	int pidfd;
 };
 
@@ -91,11 +91,15 @@ static void end_rescue(struct gpubpf_session *s, int err)
 	if (!err && status)
 		err = -EIO;
 	if (err < 0)
-		gpubpf_session_note(s, "%s: its program ended before its maps were copied back, and they could not be "
-				    "read afterwards (%s)", r->name, strerror(-err));
+		gpubpf_session_note(s,
+				    "%s: its program ended before its maps were copied back, and they could not be "
+				    "read afterwards (%s)",
+				    r->name, strerror(-err));
 	else
-		gpubpf_session_note(s, "%s: its program could not copy its maps back; they were read from the device's "
-				    "memory", r->name);
+		gpubpf_session_note(s,
+				    "%s: its program could not copy its maps back; they were read from the device's "
+				    "memory",
+				    r->name);
 	s->rescues = r->next;
 	if (r->pidfd >= 0)
 		close(r->pidfd);

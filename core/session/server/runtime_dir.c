@@ -90,24 +90,31 @@ int gpubpf_session_dir(struct gpubpf_session *s)
 	else
 		default_dir(s->dir, sizeof(s->dir));
 	if (mkdir(s->dir, 0700) < 0 && errno != EEXIST)
-		return gpubpf_session_fail(s, -errno, "%s: cannot make the folder for the session: %s; "
-					   "set XDG_RUNTIME_DIR to a folder of yours", s->dir, strerror(errno));
+		return gpubpf_session_fail(s, -errno,
+					   "%s: cannot make the folder for the session: %s; "
+					   "set XDG_RUNTIME_DIR to a folder of yours",
+					   s->dir, strerror(errno));
 	err = check_dir(s->dir);
 	if (err < 0)
-		return gpubpf_session_fail(s, err, "%s: must be a folder of your own with mode 0700: %s; "
-					   "remove it or set XDG_RUNTIME_DIR", s->dir, strerror(-err));
+		return gpubpf_session_fail(s, err,
+					   "%s: must be a folder of your own with mode 0700: %s; "
+					   "remove it or set XDG_RUNTIME_DIR",
+					   s->dir, strerror(-err));
 	err = check_parents(s->dir);
 	if (err < 0)
-		return gpubpf_session_fail(s, err, "%s: other users may write to a folder above it, and could "
-						   "replace it: %s; close that folder (chmod go-w) or set "
-						   "XDG_RUNTIME_DIR", s->dir,
-					   strerror(-err));
+		return gpubpf_session_fail(s, err,
+					   "%s: other users may write to a folder above it, and could "
+					   "replace it: %s; close that folder (chmod go-w) or set "
+					   "XDG_RUNTIME_DIR",
+					   s->dir, strerror(-err));
 	gpubpf_newest_session(s->dir, newest, sizeof(newest)); /* this call also removes the sockets of killed tools */
 	if ((size_t)snprintf(s->path, sizeof(s->path), "%s/%d-%u.sock", s->dir, getpid(),
 			     __atomic_fetch_add(&count, 1, __ATOMIC_RELAXED)) >= room) {
 		s->path[0] = 0;
-		return gpubpf_session_fail(s, -ENAMETOOLONG, "%s: too long for a socket's path (%zu bytes); "
-					   "set XDG_RUNTIME_DIR to a shorter one", s->dir, room - 1);
+		return gpubpf_session_fail(s, -ENAMETOOLONG,
+					   "%s: too long for a socket's path (%zu bytes); "
+					   "set XDG_RUNTIME_DIR to a shorter one",
+					   s->dir, room - 1);
 	}
 	return 0;
 }
@@ -143,7 +150,7 @@ static bool is_socket_name(const char *name)
 
 int gpubpf_newest_session(const char *dir, char *buf, size_t size)
 {
-	struct timespec newest = {0};
+	struct timespec newest = { 0 };
 	char chosen[256], path[520];
 	struct dirent *entry;
 	int n = 0;

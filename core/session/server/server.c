@@ -73,8 +73,7 @@ int gpubpf_server_open(struct gpubpf_session *s)
 	if (!err)
 		err = watch_fd(s, s->timer, TAG_TIMER);
 	if (err < 0)
-		gpubpf_session_fail(s, err, "%s: cannot open the session's socket: %s", s->path,
-				    strerror(-err));
+		gpubpf_session_fail(s, err, "%s: cannot open the session's socket: %s", s->path, strerror(-err));
 	return err;
 }
 
@@ -190,8 +189,10 @@ static int serve_peer(struct gpubpf_session *s, uint64_t id)
 			break;
 	}
 	if (peer && err == -EPROTO)
-		gpubpf_session_note(s, "%s (pid %u) broke the session's protocol and continues unprobed; use a tool "
-				       "and an agent of the same version", peer_name(peer), peer->pid);
+		gpubpf_session_note(s,
+				    "%s (pid %u) broke the session's protocol and continues unprobed; use a tool "
+				    "and an agent of the same version",
+				    peer_name(peer), peer->pid);
 	if (peer && err < 0 && err != -EAGAIN && err != -EWOULDBLOCK) {
 		gpubpf_peer_note_lost_counts(s, peer);
 		close_peer(s, peer);
@@ -202,7 +203,8 @@ static int serve_peer(struct gpubpf_session *s, uint64_t id)
 static void set_interval(struct gpubpf_session *s, uint64_t ns)
 {
 	struct itimerspec when = {
-		.it_value = { .tv_nsec = ns }, .it_interval = { .tv_nsec = ns },
+		.it_value = { .tv_nsec = ns },
+		.it_interval = { .tv_nsec = ns },
 	};
 
 	if (ns == s->interval_ns)
@@ -311,7 +313,7 @@ int gpubpf_session__enable(struct gpubpf_session *s, bool on)
 	s->enabled = on;
 	__atomic_store_n(&s->table->enabled, on, __ATOMIC_RELEASE);
 	for (struct gpubpf_peer *peer = s->peers; peer; peer = peer->next) {
-		struct gpubpf_writer w = {0};
+		struct gpubpf_writer w = { 0 };
 
 		if (peer->kind != GPUBPF_PEER_AGENT)
 			continue;

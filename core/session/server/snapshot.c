@@ -16,7 +16,7 @@ static const char *const held_reasons[GPUBPF_NHELD] = {
 	[GPUBPF_HELD_NOT_YET] = "it did not answer; it may be stopped, or of another version",
 	[GPUBPF_HELD_SHARED] = "its kernels write the maps in the memory that is read",
 	[GPUBPF_HELD_UNTRACKED] = "one of its graphs or command lists has probed kernels, or its runtime does not "
-				   "report when kernels end",
+				  "report when kernels end",
 	[GPUBPF_HELD_BUSY] = "its kernels ran for more than a second, or their device did not copy; try again",
 };
 
@@ -39,7 +39,7 @@ bool gpubpf_session_is_live(const struct gpubpf_session *s)
 static void send_hold(struct gpubpf_session *s, uint32_t ms)
 {
 	for (struct gpubpf_peer *peer = s->peers; peer; peer = peer->next) {
-		struct gpubpf_writer w = {0};
+		struct gpubpf_writer w = { 0 };
 
 		if (!uses_maps(peer))
 			continue;

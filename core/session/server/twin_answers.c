@@ -31,7 +31,7 @@ static void write_twin(struct gpubpf_writer *w, const struct gpubpf_twin *twin)
 static void write_refusal(struct gpubpf_writer *w, const char *reason)
 {
 	gpubpf_writer_finish(w);
-	*w = (struct gpubpf_writer){0};
+	*w = (struct gpubpf_writer){ 0 };
 	gpubpf_put_u32(w, GPUBPF_IMAGE_NONE);
 	gpubpf_put_str(w, "");
 	gpubpf_put_u32(w, 0);
@@ -43,7 +43,8 @@ static void write_refusal(struct gpubpf_writer *w, const char *reason)
  * must be room. */
 static bool can_retain(const struct gpubpf_session *s, const struct gpubpf_twin_req *req)
 {
-	return gpubpf_image_is_self_contained(req) && req->copy->image.size <= GPUBPF_MAX_RETAINED_BYTES - s->retained_bytes;
+	return gpubpf_image_is_self_contained(req) &&
+	       req->copy->image.size <= GPUBPF_MAX_RETAINED_BYTES - s->retained_bytes;
 }
 
 /* Store the image, or only its digest, under the peer's identity for it. */
@@ -72,7 +73,7 @@ static void send_answer(struct gpubpf_session *s, struct gpubpf_twin_req *req)
 	struct gpubpf_peer *peer = gpubpf_peer_find(s, req->peer);
 	bool has_image = twin && twin->image;
 	const struct gpubpf_known_image *known;
-	struct gpubpf_writer w = {0};
+	struct gpubpf_writer w = { 0 };
 	int fd = -1;
 
 	if (!peer)
@@ -85,7 +86,7 @@ static void send_answer(struct gpubpf_session *s, struct gpubpf_twin_req *req)
 		write_twin(&w, twin);
 	if (!twin || (has_image && fd < 0))
 		write_refusal(&w, fd == -EMFILE ? "the tool has too many files open; raise the limit (ulimit -n)" :
-			      "out of memory");
+						  "out of memory");
 	else if (w.size >= GPUBPF_MSG_MAX)
 		write_refusal(&w, "the program requests too many kernels at once");
 	known = gpubpf_peer_known(peer, req->identity);

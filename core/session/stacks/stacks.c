@@ -20,9 +20,9 @@
 
 struct gpubpf_code_file {
 	char *path;
-	struct stat stat;          /* state of the file when the session saw it mapped */
-	bool readable;             /* the file at the path is the mapped one */
-	bool tried;                /* the session has tried to read the next three members */
+	struct stat stat; /* state of the file when the session saw it mapped */
+	bool readable;    /* the file at the path is the mapped one */
+	bool tried;       /* the session has tried to read the next three members */
 	bool has_id;
 	uint8_t build_id[GPUBPF_BUILD_ID];
 	struct gpubpf_symbols *symbols;
@@ -81,8 +81,8 @@ static int add_mapping(struct gpubpf_session *s, struct gpubpf_peer *peer, const
 	char perms[8];
 	int at = 0;
 
-	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %*s %*s %n", &from, &to, perms, &offset, &at) < 4 || !at ||
-	    !strchr(perms, 'x'))
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %*s %*s %n", &from, &to, perms, &offset, &at) < 4 ||
+	    !at || !strchr(perms, 'x'))
 		return 0;
 	if (peer->ncode == MAX_MAPPINGS)
 		return -E2BIG;
@@ -139,8 +139,7 @@ static bool find_place(const struct gpubpf_peer *peer, uint64_t address, uint64_
 
 /* -- requests of agents -- */
 
-static uint32_t get_stack_number(struct gpubpf_session *s, struct gpubpf_peer *peer, const uint64_t *address,
-				 uint32_t n)
+static uint32_t get_stack_number(struct gpubpf_session *s, struct gpubpf_peer *peer, const uint64_t *address, uint32_t n)
 {
 	uint64_t place[GPUBPF_STACK_DEPTH];
 	bool all = true;
@@ -159,7 +158,7 @@ int gpubpf_stacks_answer(struct gpubpf_session *s, struct gpubpf_peer *peer, uin
 {
 	uint64_t address[GPUBPF_STACK_DEPTH], code_generation = gpubpf_get_u64(r);
 	uint32_t n = gpubpf_get_count(r, 8), number;
-	struct gpubpf_writer w = {0};
+	struct gpubpf_writer w = { 0 };
 
 	if (!n || n > GPUBPF_STACK_DEPTH)
 		return -EPROTO;
@@ -172,8 +171,10 @@ int gpubpf_stacks_answer(struct gpubpf_session *s, struct gpubpf_peer *peer, uin
 	peer->code_generation = code_generation;
 	number = get_stack_number(s, peer, address, n);
 	if (!number)
-		gpubpf_session_note(s, "kernels are launched from more than %d different stacks, or there is no "
-				       "memory for them; programs get -EFAULT for further stacks", GPUBPF_MAX_STACKS);
+		gpubpf_session_note(s,
+				    "kernels are launched from more than %d different stacks, or there is no "
+				    "memory for them; programs get -EFAULT for further stacks",
+				    GPUBPF_MAX_STACKS);
 	gpubpf_put_u32(&w, number);
 	return gpubpf_peer_send(peer, GPUBPF_MSG_STACK_DONE, seq, &w, NULL, 0);
 }
@@ -197,9 +198,9 @@ void gpubpf_stacks_free(struct gpubpf_session *s)
 
 struct frame {
 	const struct gpubpf_code_file *file; /* NULL: not known */
-	uint64_t offset;           /* in the file */
-	const char *symbol;        /* NULL: not known */
-	uint64_t from;             /* distance from the symbol */
+	uint64_t offset;                     /* in the file */
+	const char *symbol;                  /* NULL: not known */
+	uint64_t from;                       /* distance from the symbol */
 };
 
 static void read_symbols(struct gpubpf_code_file *f)
@@ -272,9 +273,9 @@ char *__cxa_demangle(const char *mangled, char *buf, size_t *size, int *status);
 static char *display_name(const char *symbol, bool demangle)
 {
 	int status;
-	char *demangled = demangle && !strncmp(symbol, "_Z", 2) && strlen(symbol) < 4096
-				  ? __cxa_demangle(symbol, NULL, NULL, &status)
-				  : NULL;
+	char *demangled = demangle && !strncmp(symbol, "_Z", 2) && strlen(symbol) < 4096 ?
+				  __cxa_demangle(symbol, NULL, NULL, &status) :
+				  NULL;
 	char *text = demangled ? demangled : strdup(symbol);
 
 	for (char *c = text; c && *c; c++)
@@ -283,8 +284,8 @@ static char *display_name(const char *symbol, bool demangle)
 	return text;
 }
 
-void gpubpf_stack_frame(struct gpubpf_session *s, const struct gpubpf_stack *stack, uint32_t i, bool demangle, char *buf,
-			size_t size)
+void gpubpf_stack_frame(struct gpubpf_session *s, const struct gpubpf_stack *stack, uint32_t i, bool demangle,
+			char *buf, size_t size)
 {
 	struct frame f = resolve(s, stack, i);
 	char *name = f.symbol ? display_name(f.symbol, demangle) : NULL;

@@ -19,8 +19,8 @@ void gpubpf_stacks_forget_peer(struct gpubpf_peer *peer); /* call it when the pe
 void gpubpf_stacks_free(struct gpubpf_session *s);
 
 /* One frame: "main+0x25 (app)", or the file and the offset in it, or the address. */
-void gpubpf_stack_frame(struct gpubpf_session *s, const struct gpubpf_stack *stack, uint32_t i, bool demangle, char *buf,
-			size_t size);
+void gpubpf_stack_frame(struct gpubpf_session *s, const struct gpubpf_stack *stack, uint32_t i, bool demangle,
+			char *buf, size_t size);
 /* All frames, an array of { "address", "symbol", "offset", "module", "module_offset" }; the last four members may be
  * missing. */
 struct json_object *gpubpf_stack_json(struct gpubpf_session *s, const struct gpubpf_stack *stack);

@@ -13,15 +13,15 @@
 
 struct symbol {
 	uint64_t address, size;
-	uint32_t name;             /* offset of its name in `names` */
+	uint32_t name; /* offset of its name in `names` */
 };
 
 struct gpubpf_symbols {
 	Elf64_Phdr *segment;
 	uint32_t nsegments;
-	struct symbol *list;       /* [n], sorted by address */
+	struct symbol *list; /* [n], sorted by address */
 	uint64_t n;
-	char *names;               /* [size] string table, and a NUL after it */
+	char *names; /* [size] string table, and a NUL after it */
 	uint64_t size;
 };
 
@@ -69,8 +69,8 @@ static bool copy_functions(struct gpubpf_symbols *s, const Elf64_Sym *sym, uint6
 	for (uint64_t i = 0; s->list && i < n; i++) {
 		uint32_t type = ELF64_ST_TYPE(sym[i].st_info);
 
-		if ((type == STT_FUNC || type == STT_GNU_IFUNC) && sym[i].st_shndx != SHN_UNDEF && sym[i].st_name < s->size &&
-		    s->names[sym[i].st_name])
+		if ((type == STT_FUNC || type == STT_GNU_IFUNC) && sym[i].st_shndx != SHN_UNDEF &&
+		    sym[i].st_name < s->size && s->names[sym[i].st_name])
 			s->list[s->n++] = (struct symbol){ sym[i].st_value, sym[i].st_size, sym[i].st_name };
 	}
 	if (s->n)
@@ -192,8 +192,8 @@ static bool find_build_id(const uint8_t *notes, uint64_t size, uint8_t id[GPUBPF
 		data = name + ((n.n_namesz + 3ull) & ~3ull);
 		if (data > size || n.n_descsz > size - data)
 			return false;
-		if (n.n_type == NT_GNU_BUILD_ID && n.n_namesz == sizeof(ELF_NOTE_GNU) && n.n_descsz && n.n_descsz <= GPUBPF_BUILD_ID &&
-		    !memcmp(notes + name, ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU))) {
+		if (n.n_type == NT_GNU_BUILD_ID && n.n_namesz == sizeof(ELF_NOTE_GNU) && n.n_descsz &&
+		    n.n_descsz <= GPUBPF_BUILD_ID && !memcmp(notes + name, ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU))) {
 			memset(id, 0, GPUBPF_BUILD_ID);
 			memcpy(id, notes + data, n.n_descsz);
 			return true;
@@ -213,7 +213,9 @@ bool gpubpf_build_id_read(int fd, uint8_t id[GPUBPF_BUILD_ID])
 	if (read_header(fd, &h))
 		segments = read_part(fd, h.e_phoff, (uint64_t)h.e_phnum * sizeof(*segments));
 	for (uint32_t i = 0; segments && i < h.e_phnum && !found; i++) {
-		uint8_t *notes = segments[i].p_type == PT_NOTE ? read_part(fd, segments[i].p_offset, segments[i].p_filesz) : NULL;
+		uint8_t *notes = segments[i].p_type == PT_NOTE ?
+					 read_part(fd, segments[i].p_offset, segments[i].p_filesz) :
+					 NULL;
 
 		found = notes && find_build_id(notes, segments[i].p_filesz, id);
 		free(notes);

@@ -22,8 +22,9 @@
 
 static void append_code(struct gpubpf_twin_piece *piece, const struct gpubpf_blob *code)
 {
-	char *data = piece->blob.size + 1 + code->size > GPUBPF_IMAGE_MAX ? NULL :
-		     realloc(piece->blob.data, piece->blob.size + 1 + code->size);
+	char *data = piece->blob.size + 1 + code->size > GPUBPF_IMAGE_MAX ?
+			     NULL :
+			     realloc(piece->blob.data, piece->blob.size + 1 + code->size);
 
 	if (!data)
 		return;
@@ -60,12 +61,12 @@ static void query_assembler_version(struct gpubpf_twin_build *m)
 		for (at = strstr(log, " V"); at && (at[2] < '0' || at[2] > '9'); at = strstr(at + 2, " V"))
 			;
 	gpubpf_twin_image_finish(&code);
-	snprintf(m->set->assembler, sizeof(m->set->assembler), "ptxas%s%.*s", at ? " " : "", at ? (int)strspn(at + 2, "0123456789.") : 0,
-		 at ? at + 2 : "");
+	snprintf(m->set->assembler, sizeof(m->set->assembler), "ptxas%s%.*s", at ? " " : "",
+		 at ? (int)strspn(at + 2, "0123456789.") : 0, at ? at + 2 : "");
 }
 
-int gpubpf_twin_build_assemble_probes(struct gpubpf_twin_build *m, const struct gpubpf_twin_piece *text, struct gpubpf_twin_image *code,
-				  char *log, size_t log_size)
+int gpubpf_twin_build_assemble_probes(struct gpubpf_twin_build *m, const struct gpubpf_twin_piece *text,
+				      struct gpubpf_twin_image *code, char *log, size_t log_size)
 {
 	char options[128];
 	int err = 0;
@@ -73,7 +74,8 @@ int gpubpf_twin_build_assemble_probes(struct gpubpf_twin_build *m, const struct 
 	if (!m->s->assembler || m->set->assembler_hangs)
 		return -ENOENT;
 	for (int old = 0; !err && !code->npieces && old < 2; old++) { /* old assemblers lack the option */
-		snprintf(options, sizeof(options), "%s-arch=%.64s", old ? "" : GPUBPF_ASSEMBLER_PROBES "\n", m->req->caps.arch);
+		snprintf(options, sizeof(options), "%s-arch=%.64s", old ? "" : GPUBPF_ASSEMBLER_PROBES "\n",
+			 m->req->caps.arch);
 		err = run_assembler(m, text, options, code, log, log_size);
 	}
 	m->set->assembler_hangs = err == -ETIMEDOUT;

@@ -34,13 +34,13 @@ struct builder {
 struct gpubpf_builders {
 	struct gpubpf_session *s;
 	pthread_mutex_t lock;
-	pthread_cond_t work;           /* a request arrived */
+	pthread_cond_t work; /* a request arrived */
 	struct gpubpf_queue {
 		struct gpubpf_twin_req *first, **tail;
-	} requested, ahead;                /* ahead: requests to serve only when `requested` is empty */
+	} requested, ahead; /* ahead: requests to serve only when `requested` is empty */
 	struct gpubpf_twin_req *done;
 	struct gpubpf_twin_cache cache;
-	struct gpubpf_prefetch images;    /* images with further kernels; only the event loop uses it */
+	struct gpubpf_prefetch images;                /* images with further kernels; only the event loop uses it */
 	uint32_t nthreads, max_threads, idle, nahead; /* nthreads: started threads; idle: threads that wait for
 						       * requests; nahead: threads that serve a request of `ahead` */
 	bool stop;
@@ -48,17 +48,20 @@ struct gpubpf_builders {
 };
 
 /* Open a worker when the first twin needs it, so that a session without twins costs no process. */
-static int open_worker(struct gpubpf_builders *all, struct gpubpf_worker_set *set, enum gpubpf_worker_kind kind, bool cache,
-		       uint64_t memory, bool one_job)
+static int open_worker(struct gpubpf_builders *all, struct gpubpf_worker_set *set, enum gpubpf_worker_kind kind,
+		       bool cache, uint64_t memory, bool one_job)
 {
 	const uint32_t build_ms = gpubpf_session_build_ms(all->s);
 	const struct gpubpf_session_opts *o = &all->s->opts;
 	struct gpubpf_worker *worker;
 	char path[512];
 	struct gpubpf_worker_opts opts = {
-		.kind = kind, .path = o->worker_dir ? path : NULL, .memory = memory,
+		.kind = kind,
+		.path = o->worker_dir ? path : NULL,
+		.memory = memory,
 		.timeout_ms = kind == GPUBPF_WORKER_PTXAS && build_ms > ASSEMBLER_MS ? ASSEMBLER_MS : build_ms,
-		.cache_dir = cache ? o->cache_dir : NULL, .one_job = one_job,
+		.cache_dir = cache ? o->cache_dir : NULL,
+		.one_job = one_job,
 	};
 	int err;
 
@@ -117,7 +120,7 @@ static void cache_use(const struct gpubpf_worker_set *set, uint64_t *hits, uint6
 static void build_counted(const struct gpubpf_session *s, struct gpubpf_worker_set *set,
 			  const struct gpubpf_twin_req *req, const struct gpubpf_image *image, struct gpubpf_twin *twin)
 {
-	uint64_t hits[2] = {0}, misses[2] = {0};
+	uint64_t hits[2] = { 0 }, misses[2] = { 0 };
 
 	cache_use(set, &hits[0], &misses[0]);
 	gpubpf_twin_make(s, set, req, image, twin);

@@ -25,29 +25,29 @@ struct gpubpf_worker;
 struct gpubpf_twin {
 	uint32_t refs;
 	enum gpubpf_image_kind kind;
-	const char *route;         /* the target that built it; with inspect, the target that would build it */
-	char instead[240];         /* why a preferred target did not build it; "": no reason */
-	void *image;               /* NULL: refused */
+	const char *route; /* the target that built it; with inspect, the target that would build it */
+	char instead[240]; /* why a preferred target did not build it; "": no reason */
+	void *image;       /* NULL: refused */
 	size_t size;
 	char options[256];
-	char reason[240];          /* why all kernels are refused */
-	char assembler[32];        /* name and version of the assembler that built machine code from its text;
+	char reason[240];       /* why all kernels are refused */
+	char assembler[32];     /* name and version of the assembler that built machine code from its text;
 				    * "": none */
-	bool from_disk;            /* all results were in the cache on disk, so no worker compiled anything */
-	bool transient_failure;              /* refused for a reason that may not recur, so it is not cached */
+	bool from_disk;         /* all results were in the cache on disk, so no worker compiled anything */
+	bool transient_failure; /* refused for a reason that may not recur, so it is not cached */
 	struct gpubpf_twin_kernel {
 		char name[256];
 		uint32_t id;
-		char twin[280];    /* the twin's name in the image; "": refused */
-		uint32_t flags;    /* enum gpubpf_twin_flags */
+		char twin[280]; /* the twin's name in the image; "": refused */
+		uint32_t flags; /* enum gpubpf_twin_flags */
 		uint32_t nparams;
 		struct gpubpf_signature *signature; /* the twin's until it is delivered, then the session's; NULL:
 						     * not known */
 		char reason[240];
-		bool entry_only;   /* with inspect: the reason concerns only its exit */
-		char *functions;   /* names of the functions that it calls (called_functions.h); NULL: not known */
-		bool recurses;     /* one of these functions is recursive */
-		uint32_t stack;    /* GPUBPF_TWIN_STACK with skip and depth, if its programs need the launch's stack; or
+		bool entry_only; /* with inspect: the reason concerns only its exit */
+		char *functions; /* names of the functions that it calls (called_functions.h); NULL: not known */
+		bool recurses;   /* one of these functions is recursive */
+		uint32_t stack;  /* GPUBPF_TWIN_STACK with skip and depth, if its programs need the launch's stack; or
 				    * 0 */
 		uint8_t named[GPUBPF_PLAN_LINKS / 8]; /* bitmap of programs (by index in the unit) that have a place in
 						       * it */
@@ -56,9 +56,9 @@ struct gpubpf_twin {
 	} *kernels;
 	uint32_t nkernels;
 	uint64_t lower_ns, build_ns;
-	uint32_t ahead;            /* 1: built before an agent requested it; atomic, cleared by the first request */
-	bool storable;             /* it may be stored on disk, because all files that it was built from are known */
-	void *included;            /* these files, as twin_store.c checks them */
+	uint32_t ahead; /* 1: built before an agent requested it; atomic, cleared by the first request */
+	bool storable;  /* it may be stored on disk, because all files that it was built from are known */
+	void *included; /* these files, as twin_store.c checks them */
 	size_t included_size;
 };
 
@@ -81,20 +81,20 @@ struct gpubpf_twin_req {
 				      * its rows */
 	enum gpubpf_image_kind kind;
 	char *options;
-	char cwd[256];             /* cwd and built_ns: as in struct gpubpf_image */
+	char cwd[256]; /* cwd and built_ns: as in struct gpubpf_image */
 	uint64_t built_ns;
-	char from[256];            /* the file that contains the image, or that loaded it; "": not known */
-	uint32_t unloadable;       /* forms of the twin that the runtime failed to load: 1 << enum gpubpf_image_kind */
-	uint32_t registers;        /* limit on the registers per thread of the twin, since launches need many blocks
+	char from[256];      /* the file that contains the image, or that loaded it; "": not known */
+	uint32_t unloadable; /* forms of the twin that the runtime failed to load: 1 << enum gpubpf_image_kind */
+	uint32_t registers;  /* limit on the registers per thread of the twin, since launches need many blocks
 				    * at once; 0: no limit */
-	uint64_t identity;         /* the agent's identity of the image, which never denotes another image; 0: none */
-	uint8_t digest[32];        /* SHA-256 of the image, if has_digest. Until the image is read, the digest that
+	uint64_t identity;   /* the agent's identity of the image, which never denotes another image; 0: none */
+	uint8_t digest[32];  /* SHA-256 of the image, if has_digest. Until the image is read, the digest that
 				    * belongs to `identity` */
 	bool has_digest;
 	struct gpubpf_image_copy *copy; /* shared; NULL: the image is in image_fd */
-	bool ahead;                /* the session made the request, before the agent */
-	bool lists;                /* it requests names[] instead of a twin */
-	char *names;               /* names of the image's kernels, from gpubpf_twin_kernels() */
+	bool ahead;                     /* the session made the request, before the agent */
+	bool lists;                     /* it requests names[] instead of a twin */
+	char *names;                    /* names of the image's kernels, from gpubpf_twin_kernels() */
 	int image_fd, headers_fd;
 	struct gpubpf_twin_header {
 		char name[256];
@@ -102,16 +102,16 @@ struct gpubpf_twin_req {
 	} *headers;
 	uint32_t nheaders;
 	struct gpubpf_requested_kernel {
-		char name[256];    /* the short name */
-		char *whole;       /* the whole name */
-		uint32_t id;       /* UINT32_MAX: too many kernels */
+		char name[256]; /* the short name */
+		char *whole;    /* the whole name */
+		uint32_t id;    /* UINT32_MAX: too many kernels */
 	} *kernels;
 	uint32_t nkernels;
-	uint32_t *links, nlinks;   /* the links whose programs are to be inserted */
-	struct gpubpf_unit unit;   /* copy of the session's unit in which only the programs of these links match kernels
+	uint32_t *links, nlinks; /* the links whose programs are to be inserted */
+	struct gpubpf_unit unit; /* copy of the session's unit in which only the programs of these links match kernels
 				    * (core/session/base/programs.c) */
 	uint64_t submitted_ns, queue_ns;
-	struct gpubpf_twin *twin;  /* filled in by the builder */
+	struct gpubpf_twin *twin; /* filled in by the builder */
 	bool cached;
 };
 
@@ -144,12 +144,11 @@ void gpubpf_image_key(const struct gpubpf_twin_req *req, uint8_t key[32]);
 void gpubpf_twin_key(const struct gpubpf_twin_req *req, const uint8_t family[32], uint8_t key[32]);
 
 /* twin_build.c: build the twin. Always fills twin: an image, or reasons. */
-void gpubpf_twin_make(const struct gpubpf_session *s, struct gpubpf_worker_set *set,
-		      const struct gpubpf_twin_req *req, const struct gpubpf_image *image,
-		      struct gpubpf_twin *twin);
+void gpubpf_twin_make(const struct gpubpf_session *s, struct gpubpf_worker_set *set, const struct gpubpf_twin_req *req,
+		      const struct gpubpf_image *image, struct gpubpf_twin *twin);
 /* Names of all kernels of the image, each followed by a NUL, two NULs at the end; malloc'd. NULL: not known. */
-char *gpubpf_twin_kernels(const struct gpubpf_session *s, struct gpubpf_worker_set *set, const struct gpubpf_twin_req *req,
-			  const struct gpubpf_image *image);
+char *gpubpf_twin_kernels(const struct gpubpf_session *s, struct gpubpf_worker_set *set,
+			  const struct gpubpf_twin_req *req, const struct gpubpf_image *image);
 
 /* prefetch.c, event loop only: images whose kernels agents request one by one, the newest image first. */
 struct gpubpf_prefetch {

@@ -39,8 +39,7 @@ bool *gpubpf_calls_find(const struct gpubpf_kernel_info *infos, uint32_t n, cons
  * calls, or called from cycles. */
 bool gpubpf_calls_is_recursive(const struct gpubpf_kernel_info *infos, uint32_t n, const bool *calls)
 {
-	uint32_t *callers = calloc(n + 1, sizeof(*callers)), *stack = calloc(n + 1, sizeof(*stack)), depth = 0,
-		 left = 0;
+	uint32_t *callers = calloc(n + 1, sizeof(*callers)), *stack = calloc(n + 1, sizeof(*stack)), depth = 0, left = 0;
 
 	for (uint32_t i = 0; callers && stack && i < n; i++)
 		for (uint32_t k = 0; calls[i] && k < infos[i].ncallees; k++)
@@ -80,7 +79,8 @@ const struct gpubpf_prog *gpubpf_calls_first_program(const struct gpubpf_unit *u
 bool gpubpf_calls_match(const struct gpubpf_unit *unit, const char *function)
 {
 	for (uint32_t i = 0; i < unit->nprogs; i++)
-		if (gpubpf_prog_is_for_functions(&unit->progs[i]) && gpubpf_pattern_matches(unit->progs[i].pattern, function))
+		if (gpubpf_prog_is_for_functions(&unit->progs[i]) &&
+		    gpubpf_pattern_matches(unit->progs[i].pattern, function))
 			return true;
 	return false;
 }
@@ -97,8 +97,7 @@ char *gpubpf_calls_list(const struct gpubpf_kernel_info *infos, uint32_t n, cons
 		return NULL;
 	for (int others = 0; others < 2; others++)
 		for (uint32_t i = 0; i < n; i++)
-			if (calls[i] && infos[i].name[0] && gpubpf_calls_match(unit, infos[i].name) != others &&
-			    room > 0)
+			if (calls[i] && infos[i].name[0] && gpubpf_calls_match(unit, infos[i].name) != others && room > 0)
 				room -= fprintf(f, "%s;", infos[i].name);
 	if (fclose(f)) {
 		free(text);
@@ -129,8 +128,8 @@ static uint32_t unavailable_kinds(const struct gpubpf_kernel_info *info)
 }
 
 /* Append the places of a kernel or function to list[], and their names to the text; list NULL: only count. */
-static uint32_t add_places(const struct gpubpf_kernel_info *info, uint32_t kinds, const char *function, struct gpubpf_place *list,
-			   uint32_t n, char *text, size_t *bytes)
+static uint32_t add_places(const struct gpubpf_kernel_info *info, uint32_t kinds, const char *function,
+			   struct gpubpf_place *list, uint32_t n, char *text, size_t *bytes)
 {
 	const char *in = append_name(text, bytes, function);
 

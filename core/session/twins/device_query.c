@@ -33,7 +33,8 @@ static int build_answer(struct gpubpf_twin_build *m, const struct gpubpf_twin_im
 {
 	struct gpubpf_twin_image made = { 0 };
 	char log[256] = "";
-	int err = gpubpf_worker_build(m->set->worker[GPUBPF_WORKER_BUILD], &m->req->caps, query, &made, log, sizeof(log), &m->diag);
+	int err = gpubpf_worker_build(m->set->worker[GPUBPF_WORKER_BUILD], &m->req->caps, query, &made, log,
+				      sizeof(log), &m->diag);
 
 	if (err == -ECANCELED || err == -ETIMEDOUT || err == -ENOMEM)
 		return err;
@@ -53,7 +54,8 @@ int gpubpf_twin_build_query(struct gpubpf_twin_build *m)
 	int err = 0;
 
 	if (m->target->queries && !m->answer)
-		err = gpubpf_worker_query(gpubpf_twin_build_reader(m), m->target->name, m->image, &m->req->caps, &query, &m->diag);
+		err = gpubpf_worker_query(gpubpf_twin_build_reader(m), m->target->name, m->image, &m->req->caps, &query,
+					  &m->diag);
 	if (!err && query.npieces)
 		err = build_answer(m, &query);
 	gpubpf_twin_image_finish(&query);

@@ -26,8 +26,8 @@ struct gpubpf_siblings {
 	struct gpubpf_siblings *next;
 	uint8_t family[32];
 	struct gpubpf_image_copy *copy; /* NULL: no further twins are built ahead for the image */
-	char *names;               /* names of its kernels; NULL: a builder is still listing them */
-	const char *at;            /* the next name for which no twin was requested; "": no more */
+	char *names;                    /* names of its kernels; NULL: a builder is still listing them */
+	const char *at;                 /* the next name for which no twin was requested; "": no more */
 };
 
 /* Free the image and its names, but keep the entry, so that the image is not listed again. */
@@ -63,8 +63,8 @@ static struct gpubpf_siblings *find_siblings(const struct gpubpf_prefetch *ahead
 static struct gpubpf_siblings *open_siblings(struct gpubpf_prefetch *ahead, const uint8_t family[32],
 					     struct gpubpf_image_copy *copy)
 {
-	struct gpubpf_siblings *l =
-		ahead->n < MAX_IMAGES && copy->image.size <= MAX_IMAGE_BYTES ? calloc(1, sizeof(*l)) : NULL;
+	struct gpubpf_siblings *l = ahead->n < MAX_IMAGES && copy->image.size <= MAX_IMAGE_BYTES ? calloc(1, sizeof(*l)) :
+												   NULL;
 	uint64_t bytes = copy->image.size;
 
 	if (!l)
@@ -140,7 +140,8 @@ static void submit_some(struct gpubpf_session *s, struct gpubpf_siblings *l, con
 {
 	for (; n && *l->at; l->at += strlen(l->at) + 1) {
 		struct gpubpf_twin_req *r = is_wanted(&req->unit, l->at) && strcmp(l->at, req->kernels[0].whole) ?
-						    make_request(s, req, l->copy, l->at) : NULL;
+						    make_request(s, req, l->copy, l->at) :
+						    NULL;
 
 		if (!r)
 			continue;

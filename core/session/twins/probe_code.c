@@ -35,8 +35,8 @@ struct gpubpf_worker *gpubpf_twin_build_reader(const struct gpubpf_twin_build *m
 	return m->set->worker[m->target->worker];
 }
 
-int gpubpf_twin_build_assemble(struct gpubpf_twin_build *m, const struct gpubpf_lower_job *job, const struct gpubpf_target_opts *opts,
-			   struct gpubpf_twin_image *probes)
+int gpubpf_twin_build_assemble(struct gpubpf_twin_build *m, const struct gpubpf_lower_job *job,
+			       const struct gpubpf_target_opts *opts, struct gpubpf_twin_image *probes)
 {
 	struct gpubpf_twin_image text = { .piece[0].kind = m->target->output, .npieces = 1 };
 	char log[4096] = "", line[160];
@@ -45,12 +45,13 @@ int gpubpf_twin_build_assemble(struct gpubpf_twin_build *m, const struct gpubpf_
 
 	if (err < 0)
 		return err;
-	err = gpubpf_worker_emit(gpubpf_twin_build_reader(m), m->target->name, &reduced, opts, &text.piece[0].blob, &m->diag);
+	err = gpubpf_worker_emit(gpubpf_twin_build_reader(m), m->target->name, &reduced, opts, &text.piece[0].blob,
+				 &m->diag);
 	free((void *)reduced.sites);
 	if (err < 0)
 		return err;
-	err = gpubpf_worker_build(m->set->worker[GPUBPF_WORKER_ASSEMBLE], &m->req->caps, &text, probes, log, sizeof(log),
-				  &m->diag);
+	err = gpubpf_worker_build(m->set->worker[GPUBPF_WORKER_ASSEMBLE], &m->req->caps, &text, probes, log,
+				  sizeof(log), &m->diag);
 	if (err < 0 && m->diag.code == GPUBPF_E_TARGET_LACKS) { /* no assembler library: use the user's assembler */
 		int again = gpubpf_twin_build_assemble_probes(m, &text.piece[0], probes, log, sizeof(log));
 

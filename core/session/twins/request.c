@@ -125,8 +125,7 @@ static int copy_fd(int fd, void **data, size_t *size, const char *what, char *wh
 		return n;
 	}
 	if (n < 0) {
-		snprintf(why, why_size, "the %s is not a sealed memfd of at most %u MiB", what,
-			 GPUBPF_IMAGE_MAX >> 20);
+		snprintf(why, why_size, "the %s is not a sealed memfd of at most %u MiB", what, GPUBPF_IMAGE_MAX >> 20);
 		return n;
 	}
 	*data = calloc(1, n + 1);
@@ -145,8 +144,7 @@ static int copy_fd(int fd, void **data, size_t *size, const char *what, char *wh
 	return 0;
 }
 
-static int copy_headers(const struct gpubpf_twin_req *req, struct gpubpf_image_copy *copy, char *why,
-			size_t why_size)
+static int copy_headers(const struct gpubpf_twin_req *req, struct gpubpf_image_copy *copy, char *why, size_t why_size)
 {
 	size_t size = 0;
 	int err;
@@ -197,8 +195,15 @@ static int copy_image(const struct gpubpf_twin_req *req, struct gpubpf_image_cop
 	if (!err)
 		err = copy_headers(req, copy, why, why_size);
 	copy->image = (struct gpubpf_image){
-		.data = copy->data, .size = size, .kind = req->kind, .options = strdup(req->options),
-		.headers = copy->headers, .nheaders = req->nheaders, .cwd = strdup(req->cwd), .built_ns = req->built_ns, .kernel = "",
+		.data = copy->data,
+		.size = size,
+		.kind = req->kind,
+		.options = strdup(req->options),
+		.headers = copy->headers,
+		.nheaders = req->nheaders,
+		.cwd = strdup(req->cwd),
+		.built_ns = req->built_ns,
+		.kernel = "",
 	};
 	return !err && (!copy->image.options || !copy->image.cwd) ? -ENOMEM : err;
 }
@@ -251,8 +256,8 @@ static void hash_bytes(struct sha256_ctx *ctx, const void *data, size_t size)
  * of the same build is sure to include the same content, so the key then has the time of the build. */
 static bool may_include(const struct gpubpf_image *image)
 {
-	return image->built_ns && (memmem(image->data, image->size, "include", strlen("include")) ||
-				   strstr(image->options, "include"));
+	return image->built_ns &&
+	       (memmem(image->data, image->size, "include", strlen("include")) || strstr(image->options, "include"));
 }
 
 void gpubpf_image_key(const struct gpubpf_twin_req *req, uint8_t key[32])

@@ -59,8 +59,10 @@ static bool stack_fits(const struct gpubpf_prog *prog, struct gpubpf_twin_kernel
 	if (!prog->facts->stack_ids)
 		return true;
 	if (k->stack && k->stack != needed) {
-		gpubpf_twin_build_refuse(k, "program %s requests stacks (helper 27) with another depth, or other skipped "
-					"frames, than another program of the kernel", prog->name);
+		gpubpf_twin_build_refuse(k,
+					 "program %s requests stacks (helper 27) with another depth, or other skipped "
+					 "frames, than another program of the kernel",
+					 prog->name);
 		return false;
 	}
 	k->stack = needed;
@@ -69,8 +71,9 @@ static bool stack_fits(const struct gpubpf_prog *prog, struct gpubpf_twin_kernel
 
 /* Can the program run in this kernel? The device must have its resources, such as a clock, and `where`, the kernel or
  * function of its place, the parameters that it names. */
-static bool program_fits(const struct gpubpf_twin_build *m, const struct gpubpf_prog *prog, const struct gpubpf_kernel_info *info,
-			 const struct gpubpf_kernel_info *where, struct gpubpf_twin_kernel *k)
+static bool program_fits(const struct gpubpf_twin_build *m, const struct gpubpf_prog *prog,
+			 const struct gpubpf_kernel_info *info, const struct gpubpf_kernel_info *where,
+			 struct gpubpf_twin_kernel *k)
 {
 	const struct gpubpf_device_caps *caps = &m->req->caps;
 	char why[200];
@@ -80,24 +83,32 @@ static bool program_fits(const struct gpubpf_twin_build *m, const struct gpubpf_
 		return false;
 	}
 	if (prog->facts->sm && !(caps->bits & GPUBPF_CAP_SM_ID)) {
-		gpubpf_twin_build_refuse(k, "program %.30s reads the multiprocessor number (sm, helper 509), which %.60s "
-					"does not report (capability SM_ID); use the block's number: bid, "
-					"ctx->block_idx", prog->name, caps->name);
+		gpubpf_twin_build_refuse(k,
+					 "program %.30s reads the multiprocessor number (sm, helper 509), which %.60s "
+					 "does not report (capability SM_ID); use the block's number: bid, "
+					 "ctx->block_idx",
+					 prog->name, caps->name);
 		return false;
 	}
 	if (prog->facts->allocations && !(caps->bits & GPUBPF_CAP_ALLOCATIONS)) {
-		gpubpf_twin_build_refuse(k, "program %s reads the application's allocations (helpers 4, 45, 112 to 115, "
-					"523, 526), whose addresses are not known on %s (capability ALLOCATIONS)", prog->name, caps->name);
+		gpubpf_twin_build_refuse(k,
+					 "program %s reads the application's allocations (helpers 4, 45, 112 to 115, "
+					 "523, 526), whose addresses are not known on %s (capability ALLOCATIONS)",
+					 prog->name, caps->name);
 		return false;
 	}
 	if (prog->facts->ends_thread && prog->site != GPUBPF_SITE_EXIT && !(caps->bits & GPUBPF_CAP_EXIT_THREAD)) {
-		gpubpf_twin_build_refuse(k, "program %s ends threads (helper 507), which this form of code cannot do to "
-					"single threads (capability EXIT_THREAD)", prog->name);
+		gpubpf_twin_build_refuse(k,
+					 "program %s ends threads (helper 507), which this form of code cannot do to "
+					 "single threads (capability EXIT_THREAD)",
+					 prog->name);
 		return false;
 	}
 	if (prog->facts->ends_thread && prog->site != GPUBPF_SITE_EXIT && info->flags & GPUBPF_KINFO_BARRIER) {
-		gpubpf_twin_build_refuse(k, "program %s ends threads (helper 507), which could then miss a barrier of "
-					"the kernel", prog->name);
+		gpubpf_twin_build_refuse(k,
+					 "program %s ends threads (helper 507), which could then miss a barrier of "
+					 "the kernel",
+					 prog->name);
 		return false;
 	}
 	if (gpubpf_params_fit(&m->req->unit, prog, where->params, where->nparams, why, sizeof(why)) < 0) {
@@ -109,8 +120,7 @@ static bool program_fits(const struct gpubpf_twin_build *m, const struct gpubpf_
 
 /* Does the site already have this program? Each --attach option for a program makes a copy, and several copies may
  * match the kernel. */
-static bool runs_already(const struct gpubpf_unit *unit, const struct gpubpf_site_desc *desc,
-			 const struct gpubpf_prog *prog)
+static bool runs_already(const struct gpubpf_unit *unit, const struct gpubpf_site_desc *desc, const struct gpubpf_prog *prog)
 {
 	for (uint32_t i = 0; i < desc->nprogs; i++) {
 		const struct gpubpf_prog *other = &unit->progs[desc->progs[i]];
@@ -126,10 +136,11 @@ static bool runs_already(const struct gpubpf_unit *unit, const struct gpubpf_sit
 static void refuse_recursion(struct gpubpf_twin_kernel *k)
 {
 	gpubpf_twin_build_refuse(k, "it calls a function that calls itself: probes in functions would take stack at each "
-				"depth, which the program has not reserved");
+				    "depth, which the program has not reserved");
 }
 
-static struct gpubpf_named_scope named_in(const struct gpubpf_twin_build *m, const struct gpubpf_kernel_info *info, const bool *calls)
+static struct gpubpf_named_scope named_in(const struct gpubpf_twin_build *m, const struct gpubpf_kernel_info *info,
+					  const bool *calls)
 {
 	return (struct gpubpf_named_scope){ m->infos, info, calls, m->ninfos };
 }
@@ -166,8 +177,8 @@ static bool is_matching(const struct gpubpf_twin_build *m, uint32_t kernel, cons
 }
 
 /* Add a site. All matching programs must fit, because a kernel with only some of its probes would count wrong. */
-static bool add_site(struct gpubpf_twin_build *m, uint32_t kernel, const struct gpubpf_kernel_info *info, enum gpubpf_site site,
-		     const struct gpubpf_kernel_info *function, const bool *calls, uint64_t set)
+static bool add_site(struct gpubpf_twin_build *m, uint32_t kernel, const struct gpubpf_kernel_info *info,
+		     enum gpubpf_site site, const struct gpubpf_kernel_info *function, const bool *calls, uint64_t set)
 {
 	struct gpubpf_twin_kernel *k = &m->twin->kernels[kernel];
 	struct gpubpf_site_desc *desc = &m->sites[m->nsites];
@@ -176,10 +187,12 @@ static bool add_site(struct gpubpf_twin_build *m, uint32_t kernel, const struct 
 	uint32_t bit = 0, first_insertion = m->insertions.n;
 
 	*desc = (struct gpubpf_site_desc){
-		.site = site, .params = where->params, .nparams = where->nparams,
+		.site = site,
+		.params = where->params,
+		.nparams = where->nparams,
 		.progs = m->progs + m->nprogs,
-		.may_end_thread = site == GPUBPF_SITE_EXIT || ((m->req->caps.bits & GPUBPF_CAP_EXIT_THREAD) &&
-							      !(info->flags & GPUBPF_KINFO_BARRIER)),
+		.may_end_thread = site == GPUBPF_SITE_EXIT ||
+				  ((m->req->caps.bits & GPUBPF_CAP_EXIT_THREAD) && !(info->flags & GPUBPF_KINFO_BARRIER)),
 	};
 	memcpy(desc->kernel, k->name, sizeof(desc->kernel));
 	if (function)
@@ -231,7 +244,7 @@ static bool add_calls(struct gpubpf_twin_build *m, uint32_t kernel, const struct
 			refuse_recursion(k);
 		else if (++n > GPUBPF_MAX_CALLS)
 			gpubpf_twin_build_refuse(k, "it calls more than %d functions that programs name; name fewer",
-					     GPUBPF_MAX_CALLS);
+						 GPUBPF_MAX_CALLS);
 		if (k->reason[0])
 			return false;
 		for (uint32_t site = 0; site < GPUBPF_NSITES; site++)
@@ -242,16 +255,18 @@ static bool add_calls(struct gpubpf_twin_build *m, uint32_t kernel, const struct
 }
 
 /* Add a site for each different set of programs at the kernel's places of a kind with names. */
-static bool add_named(struct gpubpf_twin_build *m, uint32_t kernel, const struct gpubpf_kernel_info *info, enum gpubpf_site site,
-		      const bool *calls)
+static bool add_named(struct gpubpf_twin_build *m, uint32_t kernel, const struct gpubpf_kernel_info *info,
+		      enum gpubpf_site site, const bool *calls)
 {
 	struct gpubpf_named_scope in = named_in(m, info, calls);
 	uint64_t sets[GPUBPF_MAX_SETS];
 	uint32_t n = gpubpf_named_sets(&m->req->unit, &in, site, sets);
 
 	if (n > GPUBPF_MAX_SETS) {
-		gpubpf_twin_build_refuse(&m->twin->kernels[kernel], "more than %d different sets of programs name its places of "
-				     "gpu/%s/; name fewer", GPUBPF_MAX_SETS, gpubpf_place_kind(site)->name);
+		gpubpf_twin_build_refuse(&m->twin->kernels[kernel],
+					 "more than %d different sets of programs name its places of "
+					 "gpu/%s/; name fewer",
+					 GPUBPF_MAX_SETS, gpubpf_place_kind(site)->name);
 		return false;
 	}
 	gpubpf_named_mark(&m->req->unit, site, sets, n, m->twin->kernels[kernel].named);
@@ -262,21 +277,22 @@ static bool add_named(struct gpubpf_twin_build *m, uint32_t kernel, const struct
 }
 
 /* Add sites at the kernel's own places, and at its instructions. */
-static bool add_kernel(struct gpubpf_twin_build *m, uint32_t kernel, const struct gpubpf_kernel_info *info, const bool *calls)
+static bool add_kernel(struct gpubpf_twin_build *m, uint32_t kernel, const struct gpubpf_kernel_info *info,
+		       const bool *calls)
 {
-	uint32_t places =
-		supported_places(m) & (gpubpf_places_of(GPUBPF_WHERE_KERNEL) | gpubpf_places_of(GPUBPF_WHERE_INSN));
+	uint32_t places = supported_places(m) &
+			  (gpubpf_places_of(GPUBPF_WHERE_KERNEL) | gpubpf_places_of(GPUBPF_WHERE_INSN));
 
 	for (uint32_t site = 0; site < GPUBPF_NSITES; site++)
 		if (places >> site & 1 && !(gpubpf_place_has_name(site) ? add_named(m, kernel, info, site, calls) :
-					     add_site(m, kernel, info, site, NULL, calls, 0)))
+									  add_site(m, kernel, info, site, NULL, calls, 0)))
 			return false;
 	return true;
 }
 
 /* List the kernel's places for inspect. Places at named instructions are omitted, since there are too many. */
-static bool list_places(const struct gpubpf_twin_build *m, struct gpubpf_twin_kernel *k, const struct gpubpf_kernel_info *info,
-			const bool *calls)
+static bool list_places(const struct gpubpf_twin_build *m, struct gpubpf_twin_kernel *k,
+			const struct gpubpf_kernel_info *info, const bool *calls)
 {
 	uint32_t kinds = supported_places(m) & ~GPUBPF_SITE_BIT(INSN);
 
@@ -292,8 +308,7 @@ static bool list_places(const struct gpubpf_twin_build *m, struct gpubpf_twin_ke
  * functions; only the kernel's code shows whether it calls such a function. */
 static bool add_sites(struct gpubpf_twin_build *m, uint32_t kernel, const struct gpubpf_kernel_info *info)
 {
-	bool inspect = m->s->opts.inspect, functions = supported_places(m) & gpubpf_places_of(GPUBPF_WHERE_FUNCTION),
-	     fits;
+	bool inspect = m->s->opts.inspect, functions = supported_places(m) & gpubpf_places_of(GPUBPF_WHERE_FUNCTION), fits;
 	struct gpubpf_twin_kernel *k = &m->twin->kernels[kernel];
 	bool *calls = gpubpf_calls_find(m->infos, m->ninfos, info);
 
@@ -331,11 +346,13 @@ static bool places_fit(const struct gpubpf_twin_build *m, uint32_t kernel)
 	for (uint32_t i = 0; i < unit->nprogs; i++) {
 		const struct gpubpf_prog *prog = &unit->progs[i];
 
-		if (gpubpf_place_kind(prog->site)->names == GPUBPF_NAMES_KERNEL && !gpubpf_pattern_matches(prog->pattern, name))
+		if (gpubpf_place_kind(prog->site)->names == GPUBPF_NAMES_KERNEL &&
+		    !gpubpf_pattern_matches(prog->pattern, name))
 			continue;
 		if (gpubpf_target_supports(m->target, &m->req->caps, prog->site, why))
 			continue;
-		_Static_assert(sizeof("program : ") + sizeof(prog->name) + sizeof(why) <= sizeof(k->reason) + 2, "it is whole");
+		_Static_assert(sizeof("program : ") + sizeof(prog->name) + sizeof(why) <= sizeof(k->reason) + 2,
+			       "it is whole");
 		gpubpf_twin_build_refuse(k, "program %s: %s", prog->name, why);
 		return false;
 	}
@@ -351,8 +368,10 @@ static void select_kernel_sites(struct gpubpf_twin_build *m, uint32_t kernel)
 	if (!info)
 		gpubpf_twin_build_refuse(k, "the program's image does not define it");
 	else if (!m->s->opts.closed_libraries && gpubpf_target_is_closed(m->target, m->req->from))
-		gpubpf_twin_build_refuse(k, "it is code of %.60s, whose licence may forbid changes; --closed-libraries "
-					"allows them", m->req->from);
+		gpubpf_twin_build_refuse(k,
+					 "it is code of %.60s, whose licence may forbid changes; --closed-libraries "
+					 "allows them",
+					 m->req->from);
 	else if (info->reason[0] && (m->s->opts.inspect || !(info->flags & GPUBPF_KINFO_ENTRY_ONLY)))
 		gpubpf_twin_build_refuse(k, "%s", info->reason);
 	else if (k->id == UINT32_MAX)

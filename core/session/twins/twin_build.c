@@ -48,7 +48,8 @@ static int inspect(struct gpubpf_twin_build *m)
 	struct gpubpf_image image = *m->image;
 
 	image.places = requested_places(m);
-	return gpubpf_worker_inspect(gpubpf_twin_build_reader(m), m->target->name, &image, &m->req->caps, &m->infos, &m->ninfos, &m->diag);
+	return gpubpf_worker_inspect(gpubpf_twin_build_reader(m), m->target->name, &image, &m->req->caps, &m->infos,
+				     &m->ninfos, &m->diag);
 }
 
 /* May the session use the target? Not if the user has named another target (--route) that accepts the image. */
@@ -76,10 +77,20 @@ static struct gpubpf_lower_job make_lower_job(const struct gpubpf_twin_build *m)
 	const struct gpubpf_layout *layout = &m->req->layout;
 
 	return (struct gpubpf_lower_job){
-		.unit = &m->req->unit, .layouts = layout->maps, .layout_hash = layout->hash, .granules = gpubpf_layout_granules(layout),
-		.print_ring = layout->print_ring, .sites = m->sites, .nsites = m->nsites, .caps = &m->req->caps,
-		.insertions = m->insertions.list, .ninsertions = m->insertions.n, .print_layout = layout->prints,
-		.registers = m->req->registers, .run_in_maps = m->s->raw, .plain_mem = m->s->raw,
+		.unit = &m->req->unit,
+		.layouts = layout->maps,
+		.layout_hash = layout->hash,
+		.granules = gpubpf_layout_granules(layout),
+		.print_ring = layout->print_ring,
+		.sites = m->sites,
+		.nsites = m->nsites,
+		.caps = &m->req->caps,
+		.insertions = m->insertions.list,
+		.ninsertions = m->insertions.n,
+		.print_layout = layout->prints,
+		.registers = m->req->registers,
+		.run_in_maps = m->s->raw,
+		.plain_mem = m->s->raw,
 		.checked = m->s->raw == GPUBPF_RAW_CHECKED,
 	};
 }
@@ -88,12 +99,14 @@ static const struct gpubpf_target_opts lower_opts = { .opt_level = 2 };
 
 /* The next target after `last` (NULL: the first) that emits probes as a separate piece which fits the pieces of
  * m->target. */
-static const struct gpubpf_target_info *find_emitter(const struct gpubpf_twin_build *m, const struct gpubpf_target_info *last)
+static const struct gpubpf_target_info *find_emitter(const struct gpubpf_twin_build *m,
+						     const struct gpubpf_target_info *last)
 {
 	const struct gpubpf_target_info *t;
 
 	for (size_t i = 0; (t = gpubpf_target_at(i)); i++) {
-		if (!last && t->emits && m->target->probes >> t->output & 1 && gpubpf_caps_accept_image(&m->req->caps, t->output))
+		if (!last && t->emits && m->target->probes >> t->output & 1 &&
+		    gpubpf_caps_accept_image(&m->req->caps, t->output))
 			return t;
 		last = t == last ? NULL : last;
 	}
@@ -109,8 +122,7 @@ static int emit_probes(struct gpubpf_twin_build *m)
 
 	if (!m->emitter)
 		return gpubpf_diag_set(&m->diag, GPUBPF_E_TARGET_LACKS, GPUBPF_NOPC,
-				       "%s accepts probes in no form that gpubpf can emit",
-				       m->req->caps.name);
+				       "%s accepts probes in no form that gpubpf can emit", m->req->caps.name);
 	err = gpubpf_worker_emit(m->set->worker[m->emitter->worker], m->emitter->name, &job, &lower_opts, &piece->blob,
 				 &m->diag);
 	if (err < 0)
@@ -134,7 +146,8 @@ static int inject(struct gpubpf_twin_build *m)
 		/* other kernels of the image will be requested */
 		if (m->image->digest && !m->target->assembled && !gpubpf_job_fingerprint(&job, job_digest))
 			opts.alike = job_digest;
-		err = gpubpf_worker_inject(gpubpf_twin_build_reader(m), m->target->name, m->image, &job, &opts, &m->pieces, &m->diag);
+		err = gpubpf_worker_inject(gpubpf_twin_build_reader(m), m->target->name, m->image, &job, &opts,
+					   &m->pieces, &m->diag);
 	}
 	gpubpf_twin_image_finish(&probes);
 	if (err < 0 || !m->target->probes || !m->pieces.npieces)
@@ -163,7 +176,7 @@ static void apply_refusals(struct gpubpf_twin_build *m, const struct gpubpf_twin
 	for (uint32_t i = 0; i < from->nrefused; i++)
 		if (from->refused[i].site < m->nsites)
 			gpubpf_twin_build_refuse(&m->twin->kernels[m->site_kernel[from->refused[i].site]], "%s",
-				      from->refused[i].reason);
+						 from->refused[i].reason);
 }
 
 /* Must a worker with the vendor's compiler build the pieces, because the runtime does not? */
@@ -198,7 +211,8 @@ static int build_without(struct gpubpf_twin_build *m, const bool *without, char 
 			pieces.refused[pieces.nrefused++].site = pieces.twins[i];
 	gpubpf_diag_init(&m->diag);
 	log[0] = 0;
-	err = gpubpf_worker_build(m->set->worker[GPUBPF_WORKER_BUILD], &m->req->caps, &pieces, &m->built, log, size, &m->diag);
+	err = gpubpf_worker_build(m->set->worker[GPUBPF_WORKER_BUILD], &m->req->caps, &pieces, &m->built, log, size,
+				  &m->diag);
 	free(pieces.refused);
 	return err;
 }
@@ -222,7 +236,9 @@ static int find_crashing(struct gpubpf_twin_build *m, bool *without, bool *other
 		without[i] = err < 0;
 		left += err >= 0;
 		if (err < 0)
-			gpubpf_twin_build_refuse(k, "%s%s", err == -EPIPE ? "the vendor's compiler crashed on its twin: " : "", m->diag.what);
+			gpubpf_twin_build_refuse(k, "%s%s",
+						 err == -EPIPE ? "the vendor's compiler crashed on its twin: " : "",
+						 m->diag.what);
 	}
 	return left;
 }
@@ -252,12 +268,13 @@ static int build(struct gpubpf_twin_build *m)
 		gpubpf_twin_build_append_code(m);
 		return 0;
 	}
-	err = gpubpf_worker_build(m->set->worker[GPUBPF_WORKER_BUILD], &m->req->caps, &m->pieces, &m->built, log, sizeof(log), &m->diag);
+	err = gpubpf_worker_build(m->set->worker[GPUBPF_WORKER_BUILD], &m->req->caps, &m->pieces, &m->built, log,
+				  sizeof(log), &m->diag);
 	if (err < 0 && err != -ECANCELED && err != -ETIMEDOUT && !emit_probes_again(m)) {
 		gpubpf_diag_init(&m->diag);
 		log[0] = 0;
-		err = gpubpf_worker_build(m->set->worker[GPUBPF_WORKER_BUILD], &m->req->caps, &m->pieces, &m->built, log, sizeof(log),
-					  &m->diag);
+		err = gpubpf_worker_build(m->set->worker[GPUBPF_WORKER_BUILD], &m->req->caps, &m->pieces, &m->built,
+					  log, sizeof(log), &m->diag);
 	}
 	if (err == -EPIPE && m->pieces.ntwins > 1)
 		err = build_survivors(m, log, sizeof(log));
@@ -294,7 +311,8 @@ static int publish(struct gpubpf_twin_build *m)
 		if (!k || k->reason[0])
 			continue;
 		snprintf(k->twin, sizeof(k->twin), GPUBPF_TWIN_PREFIX "%s", k->name);
-		k->flags = GPUBPF_TWIN_ARG_PID | k->stack | (m->target->has_env_params ? GPUBPF_TWIN_ARG_ARENA | GPUBPF_TWIN_ARG_LAUNCH : 0) |
+		k->flags = GPUBPF_TWIN_ARG_PID | k->stack |
+			   (m->target->has_env_params ? GPUBPF_TWIN_ARG_ARENA | GPUBPF_TWIN_ARG_LAUNCH : 0) |
 			   (k->recurses ? GPUBPF_TWIN_RECURSES : 0) |
 			   (next_target(m, m->target) ? GPUBPF_TWIN_OTHER_FORM : 0);
 	}
@@ -357,8 +375,7 @@ static void set_refusal(struct gpubpf_twin_build *m, int err)
 		remedy = "";
 	switch (err) {
 	case -ETIMEDOUT:
-		gpubpf_twin_refuse(m->twin, "its twin was not built within %u s",
-				   gpubpf_session_build_ms(m->s) / 1000);
+		gpubpf_twin_refuse(m->twin, "its twin was not built within %u s", gpubpf_session_build_ms(m->s) / 1000);
 		break;
 	case -ECANCELED:
 		gpubpf_twin_refuse(m->twin, "the session has ended");
@@ -449,8 +466,8 @@ static int try_targets(struct gpubpf_twin_build *m)
 	}
 }
 
-char *gpubpf_twin_kernels(const struct gpubpf_session *s, struct gpubpf_worker_set *set, const struct gpubpf_twin_req *req,
-			  const struct gpubpf_image *image)
+char *gpubpf_twin_kernels(const struct gpubpf_session *s, struct gpubpf_worker_set *set,
+			  const struct gpubpf_twin_req *req, const struct gpubpf_image *image)
 {
 	struct gpubpf_twin_build m = { .s = s, .set = set, .req = req, .image = image };
 	char *names = NULL, *to;
@@ -461,8 +478,8 @@ char *gpubpf_twin_kernels(const struct gpubpf_session *s, struct gpubpf_worker_s
 		gpubpf_diag_init(&m.diag);
 		err = gpubpf_twin_build_query(&m);
 		if (!err)
-			err = gpubpf_worker_inspect(gpubpf_twin_build_reader(&m), m.target->name, m.image, &req->caps, &m.infos, &m.ninfos,
-						    &m.diag);
+			err = gpubpf_worker_inspect(gpubpf_twin_build_reader(&m), m.target->name, m.image, &req->caps,
+						    &m.infos, &m.ninfos, &m.diag);
 	}
 	for (uint32_t i = 0; !err && i < m.ninfos; i++)
 		size += strlen(m.infos[i].name) + 1;
@@ -476,12 +493,16 @@ char *gpubpf_twin_kernels(const struct gpubpf_session *s, struct gpubpf_worker_s
 	return names;
 }
 
-void gpubpf_twin_make(const struct gpubpf_session *s, struct gpubpf_worker_set *set,
-		      const struct gpubpf_twin_req *req, const struct gpubpf_image *image,
-		      struct gpubpf_twin *twin)
+void gpubpf_twin_make(const struct gpubpf_session *s, struct gpubpf_worker_set *set, const struct gpubpf_twin_req *req,
+		      const struct gpubpf_image *image, struct gpubpf_twin *twin)
 {
 	struct gpubpf_twin_build m = {
-		.s = s, .set = set, .req = req, .image = image, .twin = twin, .start_ns = gpubpf_now_ns(),
+		.s = s,
+		.set = set,
+		.req = req,
+		.image = image,
+		.twin = twin,
+		.start_ns = gpubpf_now_ns(),
 	};
 
 	gpubpf_diag_init(&m.diag);

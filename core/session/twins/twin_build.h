@@ -22,13 +22,13 @@ struct gpubpf_twin_build {
 	uint32_t ninfos;
 	/* The selected programs for each place: see gpubpf_twin_build_select_sites(). */
 	struct gpubpf_site_desc *sites;
-	uint32_t *site_kernel;               /* [nsites]: index in twin->kernels */
-	uint32_t *progs;                     /* indexes of programs in the unit, to which the sites point */
+	uint32_t *site_kernel; /* [nsites]: index in twin->kernels */
+	uint32_t *progs;       /* indexes of programs in the unit, to which the sites point */
 	uint32_t nsites, nprogs;
 	struct gpubpf_insertions insertions;
 
-	char *answer;                        /* the device compiler's answer to the target's query, owned */
-	struct gpubpf_image answered;        /* the image with that answer: see gpubpf_twin_build_query() */
+	char *answer;                 /* the device compiler's answer to the target's query, owned */
+	struct gpubpf_image answered; /* the image with that answer: see gpubpf_twin_build_query() */
 
 	struct gpubpf_twin_image pieces, built;
 };
@@ -41,12 +41,12 @@ int gpubpf_twin_build_query(struct gpubpf_twin_build *m);
 /* The worker that inspects the image and injects into it. */
 struct gpubpf_worker *gpubpf_twin_build_reader(const struct gpubpf_twin_build *m);
 /* probe_code.c: assemble the probes that the target emits into machine code. */
-int gpubpf_twin_build_assemble(struct gpubpf_twin_build *m, const struct gpubpf_lower_job *job, const struct gpubpf_target_opts *opts,
-			   struct gpubpf_twin_image *probes);
+int gpubpf_twin_build_assemble(struct gpubpf_twin_build *m, const struct gpubpf_lower_job *job,
+			       const struct gpubpf_target_opts *opts, struct gpubpf_twin_image *probes);
 /* assemble.c: assemble the text of probes with the user's assembler, instead of GPUBPF_WORKER_ASSEMBLE. -ENOENT: the
  * user has no assembler. */
-int gpubpf_twin_build_assemble_probes(struct gpubpf_twin_build *m, const struct gpubpf_twin_piece *text, struct gpubpf_twin_image *code,
-				  char *log, size_t log_size);
+int gpubpf_twin_build_assemble_probes(struct gpubpf_twin_build *m, const struct gpubpf_twin_piece *text,
+				      struct gpubpf_twin_image *code, char *log, size_t log_size);
 /* assemble.c: appends machine code to the text of the built twin, if the user has an assembler and it succeeds. */
 void gpubpf_twin_build_append_code(struct gpubpf_twin_build *m);
 /* The most useful line of a compiler's log: the first error, else the last line. */

@@ -13,7 +13,7 @@
 struct gpubpf_cached_twin {
 	struct gpubpf_cached_twin *next;
 	uint8_t key[32];
-	struct gpubpf_twin *twin;      /* NULL: a builder is building it */
+	struct gpubpf_twin *twin; /* NULL: a builder is building it */
 };
 
 void gpubpf_twin_cache_init(struct gpubpf_twin_cache *cache, pthread_mutex_t *lock)
@@ -43,7 +43,8 @@ struct gpubpf_twin *gpubpf_twin_cache_find(struct gpubpf_twin_cache *cache, cons
 	return c ? c->twin : NULL;
 }
 
-struct gpubpf_twin *gpubpf_twin_cache_get(struct gpubpf_twin_cache *cache, const uint8_t key[32], struct gpubpf_cached_twin **claim)
+struct gpubpf_twin *gpubpf_twin_cache_get(struct gpubpf_twin_cache *cache, const uint8_t key[32],
+					  struct gpubpf_cached_twin **claim)
 {
 	struct gpubpf_twin *twin = gpubpf_twin_cache_find(cache, key);
 	struct gpubpf_cached_twin *c;

@@ -15,7 +15,7 @@ struct gpubpf_twin;
 
 struct gpubpf_twin_cache {
 	pthread_mutex_t *lock;
-	pthread_cond_t added;          /* signalled when a twin was added, or the cache stops */
+	pthread_cond_t added; /* signalled when a twin was added, or the cache stops */
 	struct gpubpf_cached_twin *row[GPUBPF_TWIN_CACHE_ROWS]; /* by the first byte of the key */
 	uint32_t n;
 	bool stop;
@@ -28,7 +28,8 @@ void gpubpf_twin_cache_init(struct gpubpf_twin_cache *cache, pthread_mutex_t *lo
 struct gpubpf_twin *gpubpf_twin_cache_find(struct gpubpf_twin_cache *cache, const uint8_t key[32]);
 /* As gpubpf_twin_cache_find(). If it returns NULL and *claim, the caller must build the twin. If *claim is NULL too, the
  * cache is full, or the session stops. */
-struct gpubpf_twin *gpubpf_twin_cache_get(struct gpubpf_twin_cache *cache, const uint8_t key[32], struct gpubpf_cached_twin **claim);
+struct gpubpf_twin *gpubpf_twin_cache_get(struct gpubpf_twin_cache *cache, const uint8_t key[32],
+					  struct gpubpf_cached_twin **claim);
 /* Adds the twin that was built for the claim, and wakes all threads that wait for it. */
 void gpubpf_twin_cache_put(struct gpubpf_twin_cache *cache, struct gpubpf_cached_twin *claim, struct gpubpf_twin *twin);
 /* Ends the waits of all threads, which then get NULL. */

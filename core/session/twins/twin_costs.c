@@ -81,6 +81,5 @@ void gpubpf_twin_account(struct gpubpf_session *s, const struct gpubpf_twin_req 
 			gpubpf_kernel_set_route(s, twin->kernels[i].id, twin->route, twin->assembler);
 	for (uint32_t i = 0; i < twin->nkernels; i++)
 		if (s->opts.inspect || twin->kernels[i].functions || gpubpf_named_first_program(&s->loaded->unit))
-			store_verdict(s, twin, &twin->kernels[i],
-				      twin->reason[0] ? twin->reason : twin->kernels[i].reason);
+			store_verdict(s, twin, &twin->kernels[i], twin->reason[0] ? twin->reason : twin->kernels[i].reason);
 }

@@ -34,11 +34,20 @@ static int encode_programs(const struct gpubpf_session *s, const struct gpubpf_t
 	const struct gpubpf_unit *unit = &req->unit;
 	struct gpubpf_site_desc *sites = calloc(unit->nprogs + 1, sizeof(*sites));
 	uint32_t *index = calloc(unit->nprogs + 1, sizeof(*index)), n = 0;
-	struct gpubpf_job_request job = { .kind = GPUBPF_JOB_EMIT, .job = {
-		.unit = unit, .layouts = layout->maps, .layout_hash = layout->hash, .granules = gpubpf_layout_granules(layout),
-		.print_ring = layout->print_ring, .caps = &req->caps, .print_layout = layout->prints, .registers = req->registers,
-		.run_in_maps = s->raw, .plain_mem = s->raw, .checked = s->raw == GPUBPF_RAW_CHECKED,
-	} };
+	struct gpubpf_job_request job = { .kind = GPUBPF_JOB_EMIT,
+					  .job = {
+						  .unit = unit,
+						  .layouts = layout->maps,
+						  .layout_hash = layout->hash,
+						  .granules = gpubpf_layout_granules(layout),
+						  .print_ring = layout->print_ring,
+						  .caps = &req->caps,
+						  .print_layout = layout->prints,
+						  .registers = req->registers,
+						  .run_in_maps = s->raw,
+						  .plain_mem = s->raw,
+						  .checked = s->raw == GPUBPF_RAW_CHECKED,
+					  } };
 	int err = -ENOMEM;
 
 	for (uint32_t i = 0; sites && index && i < unit->nprogs; i++)
@@ -146,8 +155,12 @@ static struct file_state stat_file(const char *path, uint64_t built_ns, bool *ne
 	if (stat(path, &st) < 0)
 		return (struct file_state){ 0 };
 	*newer |= S_ISREG(st.st_mode) && to_ns(&st.st_ctim) > built_ns;
-	return (struct file_state){ 1 + S_ISREG(st.st_mode), st.st_dev, st.st_ino, S_ISREG(st.st_mode) ? st.st_size : 0,
-			      S_ISREG(st.st_mode) ? to_ns(&st.st_mtim) : 0, S_ISREG(st.st_mode) ? to_ns(&st.st_ctim) : 0 };
+	return (struct file_state){ 1 + S_ISREG(st.st_mode),
+				    st.st_dev,
+				    st.st_ino,
+				    S_ISREG(st.st_mode) ? st.st_size : 0,
+				    S_ISREG(st.st_mode) ? to_ns(&st.st_mtim) : 0,
+				    S_ISREG(st.st_mode) ? to_ns(&st.st_ctim) : 0 };
 }
 
 static const char *next_line(const char *at, const char *end, const char *begin)
@@ -193,7 +206,8 @@ static bool encode_included(const struct gpubpf_twin_image *pieces, uint64_t bui
 	return known && !newer;
 }
 
-void gpubpf_twin_store_set_includes(struct gpubpf_twin *twin, const struct gpubpf_twin_req *req, const struct gpubpf_twin_image *pieces)
+void gpubpf_twin_store_set_includes(struct gpubpf_twin *twin, const struct gpubpf_twin_req *req,
+				    const struct gpubpf_twin_image *pieces)
 {
 	struct gpubpf_writer w = { 0 };
 
@@ -285,12 +299,15 @@ static bool get_signature(struct gpubpf_reader *r, struct gpubpf_twin_kernel *k)
 	bool has = gpubpf_get_u8(r);
 	uint32_t n = gpubpf_get_count(r, 16);
 	struct gpubpf_typed_param *params = calloc(n + 1, sizeof(*params));
-	struct { char name[256], type[256]; } *texts = calloc(n + 1, sizeof(*texts));
+	struct {
+		char name[256], type[256];
+	} *texts = calloc(n + 1, sizeof(*texts));
 
 	for (uint32_t i = 0; params && texts && i < n; i++) {
 		gpubpf_get_str(r, texts[i].name, sizeof(texts[i].name));
 		gpubpf_get_str(r, texts[i].type, sizeof(texts[i].type));
-		params[i] = (struct gpubpf_typed_param){ texts[i].name, texts[i].type, gpubpf_get_u32(r), gpubpf_get_u32(r) };
+		params[i] = (struct gpubpf_typed_param){ texts[i].name, texts[i].type, gpubpf_get_u32(r),
+							 gpubpf_get_u32(r) };
 	}
 	if (has && params && texts && !r->failed)
 		k->signature = gpubpf_signature_copy(params, n);

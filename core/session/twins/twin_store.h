@@ -13,7 +13,8 @@ bool gpubpf_twin_store_get(const struct gpubpf_session *s, const uint8_t key[32]
 			   struct gpubpf_twin *twin);
 void gpubpf_twin_store_put(const struct gpubpf_session *s, const uint8_t key[32], const struct gpubpf_twin *twin);
 /* Record the files that the source includes, as the twin's pieces list them. */
-void gpubpf_twin_store_set_includes(struct gpubpf_twin *twin, const struct gpubpf_twin_req *req, const struct gpubpf_twin_image *pieces);
+void gpubpf_twin_store_set_includes(struct gpubpf_twin *twin, const struct gpubpf_twin_req *req,
+				    const struct gpubpf_twin_image *pieces);
 void gpubpf_twin_store_clear_includes(struct gpubpf_twin *twin);
 
 #endif

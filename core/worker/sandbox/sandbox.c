@@ -298,8 +298,7 @@ static bool enter_landlock(void)
  */
 static int drop_capabilities(void)
 {
-	const uint32_t kept_caps = geteuid() ? 0 :
-				   1u << CAP_DAC_OVERRIDE | 1u << CAP_DAC_READ_SEARCH | 1u << CAP_FOWNER;
+	const uint32_t kept_caps = geteuid() ? 0 : 1u << CAP_DAC_OVERRIDE | 1u << CAP_DAC_READ_SEARCH | 1u << CAP_FOWNER;
 	struct __user_cap_header_struct header = { _LINUX_CAPABILITY_VERSION_3, 0 };
 	struct __user_cap_data_struct caps[2];
 

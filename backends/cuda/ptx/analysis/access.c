@@ -14,11 +14,11 @@
 /* a row of backends/cuda/ptx/ir/isa.def */
 struct row {
 	const char *opcode, *modifiers;
-	uint32_t size;             /* bytes of the opcode's name */
+	uint32_t size; /* bytes of the opcode's name */
 	enum { ACCESS, UNSEEN, NO_ACCESS } what;
-	const char *why;           /* UNSEEN: names the memory in a refusal */
-	uint32_t spaces;           /* UNSEEN: the spaces of the access, or STATED */
-	uint32_t value;            /* ACCESS: index of the operand that is stored or combined with memory, or NONE */
+	const char *why; /* UNSEEN: names the memory in a refusal */
+	uint32_t spaces; /* UNSEEN: the spaces of the access, or STATED */
+	uint32_t value;  /* ACCESS: index of the operand that is stored or combined with memory, or NONE */
 	enum gpubpf_mem_access access;
 	uint8_t address, space;
 	enum ptx_bytes how;
@@ -111,7 +111,9 @@ static uint32_t named_space(const struct ptx_module *m, const struct ptx_node *i
 		const char *word;
 		uint32_t spaces;
 	} words[] = {
-		{ ".global", GPUBPF_IN(GLOBAL) }, { ".shared", GPUBPF_IN(SHARED) }, { ".local", GPUBPF_IN(LOCAL) },
+		{ ".global", GPUBPF_IN(GLOBAL) },
+		{ ".shared", GPUBPF_IN(SHARED) },
+		{ ".local", GPUBPF_IN(LOCAL) },
 		{ ".const", GPUBPF_IN(CONSTANT) },
 	};
 
@@ -141,9 +143,10 @@ uint32_t ptx_type_bytes(const struct ptx_module *m, uint32_t node)
 		const char *type;
 		uint32_t bytes;
 	} types[] = {
-		{ ".b8", 1 }, { ".u8", 1 }, { ".s8", 1 }, { ".b16", 2 }, { ".u16", 2 }, { ".s16", 2 }, { ".f16", 2 },
-		{ ".bf16", 2 }, { ".b32", 4 }, { ".u32", 4 }, { ".s32", 4 }, { ".f32", 4 }, { ".f16x2", 4 },
-		{ ".bf16x2", 4 }, { ".b64", 8 }, { ".u64", 8 }, { ".s64", 8 }, { ".f64", 8 }, { ".b128", 16 },
+		{ ".b8", 1 },  { ".u8", 1 },  { ".s8", 1 },    { ".b16", 2 },    { ".u16", 2 },
+		{ ".s16", 2 }, { ".f16", 2 }, { ".bf16", 2 },  { ".b32", 4 },    { ".u32", 4 },
+		{ ".s32", 4 }, { ".f32", 4 }, { ".f16x2", 4 }, { ".bf16x2", 4 }, { ".b64", 8 },
+		{ ".u64", 8 }, { ".s64", 8 }, { ".f64", 8 },   { ".b128", 16 },
 	};
 	const struct ptx_node *insn = &m->nodes[node];
 
@@ -156,13 +159,18 @@ uint32_t ptx_type_bytes(const struct ptx_module *m, uint32_t node)
 
 static uint32_t vector_length(const struct ptx_module *m, const struct ptx_node *insn)
 {
-	return has_modifier(m, insn, ".v8", 3) ? 8 : has_modifier(m, insn, ".v4", 3) ? 4 : has_modifier(m, insn, ".v2", 3) ? 2 : 1;
+	return has_modifier(m, insn, ".v8", 3) ? 8 :
+	       has_modifier(m, insn, ".v4", 3) ? 4 :
+	       has_modifier(m, insn, ".v2", 3) ? 2 :
+						 1;
 }
 
 static struct ptx_access describe_access(const struct ptx_module *m, uint32_t node, const struct row *row)
 {
 	const struct ptx_node *insn = &m->nodes[node];
-	struct ptx_access a = { .access = row->access, .how = row->how, .count = 1,
+	struct ptx_access a = { .access = row->access,
+				.how = row->how,
+				.count = 1,
 				.address = ptx_operand(m, node, row->address),
 				.value = row->value == NONE ? PTX_NONE : ptx_operand(m, node, row->value) };
 	uint32_t bytes = ptx_type_bytes(m, node);
@@ -200,7 +208,8 @@ uint32_t ptx_accesses(const struct ptx_module *m, uint32_t node, struct ptx_acce
 	uint32_t n = 0;
 
 	if (first == NROWS) {
-		out[0] = (struct ptx_access){ .access = GPUBPF_ATOMIC, .spaces = GPUBPF_IN_ALL,
+		out[0] = (struct ptx_access){ .access = GPUBPF_ATOMIC,
+					      .spaces = GPUBPF_IN_ALL,
 					      .unseen = "an unknown access" };
 		return 1;
 	}

@@ -15,14 +15,14 @@ enum ptx_bytes { PTX_BYTES_TYPE, PTX_BYTES_OPERAND, PTX_BYTES_COPIED, PTX_BYTES_
 /* one access by a lane; if `unseen` is set, an access that cannot be described exactly */
 struct ptx_access {
 	enum gpubpf_mem_access access;
-	uint32_t spaces;           /* GPUBPF_IN: several spaces if the address is generic */
-	uint32_t address;          /* token of its '[' */
-	uint32_t space;            /* token of the modifier that names the space; PTX_NONE: generic */
-	enum ptx_bytes how;        /* of the number of bytes */
+	uint32_t spaces;    /* GPUBPF_IN: several spaces if the address is generic */
+	uint32_t address;   /* token of its '[' */
+	uint32_t space;     /* token of the modifier that names the space; PTX_NONE: generic */
+	enum ptx_bytes how; /* of the number of bytes */
 	uint32_t bytes_operand;
-	uint32_t bytes, count;     /* PTX_BYTES_TYPE, PTX_BYTES_ROW: bytes of the access, and its number of elements */
-	uint32_t value;            /* token where the stored or combined operand begins, or PTX_NONE */
-	const char *unseen;        /* names the memory in a refusal; NULL: the access can be described exactly */
+	uint32_t bytes, count; /* PTX_BYTES_TYPE, PTX_BYTES_ROW: bytes of the access, and its number of elements */
+	uint32_t value;        /* token where the stored or combined operand begins, or PTX_NONE */
+	const char *unseen;    /* names the memory in a refusal; NULL: the access can be described exactly */
 };
 
 /* Lists the accesses of an instruction and returns their number. */

@@ -10,7 +10,7 @@
 
 static const struct row {
 	const char *opcode, *modifiers;
-	struct ptx_control result;     /* result.operand: index of the operand, not yet its token */
+	struct ptx_control result; /* result.operand: index of the operand, not yet its token */
 } rows[] = {
 #define PTX_WAIT(opcode, modifiers, kind, operand) \
 	{ opcode, modifiers, { PTX_WAITS, GPUBPF_BARRIER_##kind, operand } },

@@ -7,17 +7,17 @@
 #include "backends/cuda/ptx/ir/ptx.h"
 
 enum ptx_control_kind {
-	PTX_FALLS_THROUGH,               /* neither waits nor branches */
+	PTX_FALLS_THROUGH, /* neither waits nor branches */
 	PTX_WAITS,
-	PTX_BRANCHES,              /* a predicate decides which lanes branch */
-	PTX_JUMPS,                 /* by a table */
-	PTX_UNKNOWN,             /* unknown: it may be any of these */
+	PTX_BRANCHES, /* a predicate decides which lanes branch */
+	PTX_JUMPS,    /* by a table */
+	PTX_UNKNOWN,  /* unknown: it may be any of these */
 };
 
 struct ptx_control {
 	enum ptx_control_kind kind;
 	enum gpubpf_barrier_kind barrier; /* WAITS */
-	uint32_t operand;          /* token of the barrier's id (WAITS) or the table index (JUMPS), or PTX_NONE */
+	uint32_t operand; /* token of the barrier's id (WAITS) or the table index (JUMPS), or PTX_NONE */
 };
 
 struct ptx_control ptx_control(const struct ptx_module *m, uint32_t node);

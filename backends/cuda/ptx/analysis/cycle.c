@@ -10,12 +10,18 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { NEW, FALLS_THROUGH, BRANCHES, LEAVES, DONE }; /* state of a node: the edge to follow next. A node whose state is
+enum {
+	NEW,
+	FALLS_THROUGH,
+	BRANCHES,
+	LEAVES,
+	DONE
+}; /* state of a node: the edge to follow next. A node whose state is
 						      * neither NEW nor DONE is on the current path */
 
 struct walk {
 	const struct ptx_module *m;
-	uint32_t first, end;     /* nodes */
+	uint32_t first, end; /* nodes */
 	uint8_t *next;
 	uint32_t *path, n;
 };
@@ -23,8 +29,8 @@ struct walk {
 static bool falls_through(const struct ptx_module *m, const struct ptx_node *n)
 {
 	return n->kind != PTX_INSN || n->guard != PTX_NONE ||
-	       !(ptx_token_is(m, n->name, "bra") || ptx_token_is(m, n->name, "ret") || ptx_token_is(m, n->name, "exit") ||
-		 ptx_token_is(m, n->name, "trap"));
+	       !(ptx_token_is(m, n->name, "bra") || ptx_token_is(m, n->name, "ret") ||
+		 ptx_token_is(m, n->name, "exit") || ptx_token_is(m, n->name, "trap"));
 }
 
 static uint32_t branch_target(const struct ptx_module *m, uint32_t node)

@@ -10,11 +10,11 @@ static const struct {
 	const char *type;
 	uint8_t size, kind;
 } types[] = {
-	{ ".u8", 1, GPUBPF_PARAM_INT },   { ".u16", 2, GPUBPF_PARAM_INT },  { ".u32", 4, GPUBPF_PARAM_INT },
-	{ ".u64", 8, GPUBPF_PARAM_INT },  { ".s8", 1, GPUBPF_PARAM_INT },   { ".s16", 2, GPUBPF_PARAM_INT },
-	{ ".s32", 4, GPUBPF_PARAM_INT },  { ".s64", 8, GPUBPF_PARAM_INT },  { ".b8", 1, GPUBPF_PARAM_INT },
-	{ ".b16", 2, GPUBPF_PARAM_INT },  { ".b32", 4, GPUBPF_PARAM_INT },  { ".b64", 8, GPUBPF_PARAM_INT },
-	{ ".f16", 2, GPUBPF_PARAM_FLOAT }, { ".f32", 4, GPUBPF_PARAM_FLOAT }, { ".f64", 8, GPUBPF_PARAM_FLOAT },
+	{ ".u8", 1, GPUBPF_PARAM_INT },      { ".u16", 2, GPUBPF_PARAM_INT },   { ".u32", 4, GPUBPF_PARAM_INT },
+	{ ".u64", 8, GPUBPF_PARAM_INT },     { ".s8", 1, GPUBPF_PARAM_INT },    { ".s16", 2, GPUBPF_PARAM_INT },
+	{ ".s32", 4, GPUBPF_PARAM_INT },     { ".s64", 8, GPUBPF_PARAM_INT },   { ".b8", 1, GPUBPF_PARAM_INT },
+	{ ".b16", 2, GPUBPF_PARAM_INT },     { ".b32", 4, GPUBPF_PARAM_INT },   { ".b64", 8, GPUBPF_PARAM_INT },
+	{ ".f16", 2, GPUBPF_PARAM_FLOAT },   { ".f32", 4, GPUBPF_PARAM_FLOAT }, { ".f64", 8, GPUBPF_PARAM_FLOAT },
 	{ ".b128", 16, GPUBPF_PARAM_BYTES },
 };
 
@@ -35,14 +35,12 @@ static void fill_param(const struct ptx_module *m, const struct ptx_node *node, 
 	bool pointer = false;
 
 	param->bytes_off = UINT32_MAX;
-	memcpy(param->name, ptx_token_text(m, node->name),
-	       len < sizeof(param->name) ? len : sizeof(param->name) - 1);
+	memcpy(param->name, ptx_token_text(m, node->name), len < sizeof(param->name) ? len : sizeof(param->name) - 1);
 	for (uint32_t t = node->first; t < node->name; t++) {
 		pointer |= ptx_token_is(m, t, ".ptr");
 		if (ptx_token_is(m, t, ".align") && !pointer)
 			param->align = parse_number(m, t + 1);
-		if (ptx_token_is(m, t, ".texref") || ptx_token_is(m, t, ".samplerref") ||
-		    ptx_token_is(m, t, ".surfref"))
+		if (ptx_token_is(m, t, ".texref") || ptx_token_is(m, t, ".samplerref") || ptx_token_is(m, t, ".surfref"))
 			param->kind = GPUBPF_PARAM_OPAQUE;
 		for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
 			if (!param->size && ptx_token_is(m, t, types[i].type)) {

@@ -19,10 +19,10 @@
 struct walk {
 	const struct ptx_module *m;
 	uint32_t function, kinds;
-	bool entry;                /* the function is a kernel */
+	bool entry; /* the function is a kernel */
 	uint32_t line;
-	uint32_t loc;              /* the latest .loc directive; PTX_NONE once its first instruction was visited */
-	uint32_t *locs;            /* .loc directive of each place of kind LINE found so far */
+	uint32_t loc;   /* the latest .loc directive; PTX_NONE once its first instruction was visited */
+	uint32_t *locs; /* .loc directive of each place of kind LINE found so far */
 	struct ptx_place *list;
 	uint32_t n, room;
 	uint32_t counts[GPUBPF_NSITES]; /* places found so far, by kind */
@@ -72,7 +72,9 @@ static uint32_t exit_at_target(const struct walk *w, uint32_t branch)
 		const struct ptx_node *n = &m->nodes[node];
 
 		if (n->kind == PTX_INSN)
-			return (is_opcode(w, node, "ret") || is_opcode(w, node, "exit")) && n->guard == PTX_NONE ? node : PTX_NONE;
+			return (is_opcode(w, node, "ret") || is_opcode(w, node, "exit")) && n->guard == PTX_NONE ?
+				       node :
+				       PTX_NONE;
 		if (n->kind != PTX_LABEL && n->kind != PTX_DIRECTIVE)
 			return PTX_NONE;
 	}
@@ -88,7 +90,8 @@ static void visit_accesses(struct walk *w, uint32_t node)
 		for (uint32_t kind = 0; kind < GPUBPF_NSITES; kind++) {
 			const struct gpubpf_place_kind *k = gpubpf_place_kind(kind);
 
-			if (!(w->kinds >> kind & 1) || !(k->spaces & accesses[i].spaces) || !(k->accesses >> accesses[i].access & 1))
+			if (!(w->kinds >> kind & 1) || !(k->spaces & accesses[i].spaces) ||
+			    !(k->accesses >> accesses[i].access & 1))
 				continue;
 			add_place(w, kind, node, PTX_NONE);
 			if (!w->failed)
@@ -187,7 +190,8 @@ static bool falls_off_end(const struct walk *w, uint32_t body)
 		if (m->nodes[c].kind == PTX_INSN || m->nodes[c].kind == PTX_LABEL || m->nodes[c].kind == PTX_BLOCK)
 			last = c;
 	return last == PTX_NONE || m->nodes[last].kind != PTX_INSN || m->nodes[last].guard != PTX_NONE ||
-	       !(is_opcode(w, last, "ret") || is_opcode(w, last, "exit") || is_opcode(w, last, "bra") || is_opcode(w, last, "trap"));
+	       !(is_opcode(w, last, "ret") || is_opcode(w, last, "exit") || is_opcode(w, last, "bra") ||
+		 is_opcode(w, last, "trap"));
 }
 
 /* Returns the line of the first .loc, which is where the function begins. */
@@ -196,8 +200,8 @@ static uint32_t first_line(struct walk *w)
 	uint32_t line;
 
 	PTX_FOR_EACH_NODE(w->m, w->function, node)
-		if (!w->line && w->m->nodes[node].kind == PTX_DIRECTIVE)
-			visit_node(w, node);
+	if (!w->line && w->m->nodes[node].kind == PTX_DIRECTIVE)
+		visit_node(w, node);
 	line = w->line;
 	w->line = 0;
 	w->loc = PTX_NONE;
@@ -209,12 +213,13 @@ int ptx_places(const struct ptx_module *m, uint32_t function, uint32_t kinds, st
 	struct walk w = { .m = m, .function = function, .entry = m->nodes[function].entry, .loc = PTX_NONE };
 
 	w.line = first_line(&w);
-	w.kinds = kinds & (gpubpf_places_of(GPUBPF_WHERE_INSN) | GPUBPF_SITE_BIT(BLOCK_BEGIN) | GPUBPF_SITE_BIT(BLOCK_END));
+	w.kinds = kinds &
+		  (gpubpf_places_of(GPUBPF_WHERE_INSN) | GPUBPF_SITE_BIT(BLOCK_BEGIN) | GPUBPF_SITE_BIT(BLOCK_END));
 	if (w.entry && w.kinds & GPUBPF_SITE_BIT(BLOCK_BEGIN))
 		add_place(&w, GPUBPF_SITE_BLOCK_BEGIN, PTX_NONE, PTX_NONE);
 	add_place(&w, w.entry ? GPUBPF_SITE_ENTRY : GPUBPF_SITE_CALL, PTX_NONE, PTX_NONE);
 	PTX_FOR_EACH_NODE(m, function, node)
-		visit_node(&w, node);
+	visit_node(&w, node);
 	if (falls_off_end(&w, ptx_child(m, function, PTX_BLOCK, 0)))
 		add_exit(&w, w.entry, PTX_NONE, PTX_NONE);
 	free(w.locs);
@@ -236,8 +241,10 @@ static const char *source_file(const struct ptx_module *m, uint32_t loc, int *le
 	for (uint32_t c = m->nodes[0].child; c != PTX_NONE; c = m->nodes[c].next) {
 		uint32_t t = m->nodes[c].name + 1;
 
-		if (m->nodes[c].kind != PTX_DIRECTIVE || !ptx_token_is(m, t - 1, ".file") || m->tokens[t].len != m->tokens[index].len ||
-		    memcmp(ptx_token_text(m, t), ptx_token_text(m, index), m->tokens[t].len) || m->tokens[t + 1].kind != PTX_STRING)
+		if (m->nodes[c].kind != PTX_DIRECTIVE || !ptx_token_is(m, t - 1, ".file") ||
+		    m->tokens[t].len != m->tokens[index].len ||
+		    memcmp(ptx_token_text(m, t), ptx_token_text(m, index), m->tokens[t].len) ||
+		    m->tokens[t + 1].kind != PTX_STRING)
 			continue;
 		*len = m->tokens[t + 1].len - 2;
 		return ptx_token_text(m, t + 1) + 1;

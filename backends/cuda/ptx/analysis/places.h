@@ -12,13 +12,13 @@
 
 struct ptx_place {
 	enum gpubpf_site kind;
-	uint32_t id;               /* number among the places of its kind in the function */
-	uint32_t node;             /* the instruction or mark, or the one that exits; PTX_NONE: top or end of the
+	uint32_t id;     /* number among the places of its kind in the function */
+	uint32_t node;   /* the instruction or mark, or the one that exits; PTX_NONE: top or end of the
 				    * body */
-	uint32_t exit;             /* the ret or exit: the node itself, or the target of a branch */
-	uint32_t line;             /* by .loc; 0: unknown */
-	uint32_t access;           /* index of the instruction's access (access.h) */
-	uint32_t loc;              /* LINE: the .loc that names the line */
+	uint32_t exit;   /* the ret or exit: the node itself, or the target of a branch */
+	uint32_t line;   /* by .loc; 0: unknown */
+	uint32_t access; /* index of the instruction's access (access.h) */
+	uint32_t loc;    /* LINE: the .loc that names the line */
 };
 
 /* Lists the places of a function with a body, in the order of its text; *places is malloc'd. A kernel has ENTRY and

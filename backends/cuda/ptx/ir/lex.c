@@ -91,8 +91,7 @@ static void skip_number(struct lexer *l)
 		skip_word(l);
 	}
 	if ((peek(l, 0) == '-' || peek(l, 0) == '+') && tolower((unsigned char)l->text[l->at - 1]) == 'e' &&
-	    isdigit((unsigned char)peek(l, 1)) &&
-	    memchr(l->text + l->tokens[l->n].off, '.', l->at - l->tokens[l->n].off))
+	    isdigit((unsigned char)peek(l, 1)) && memchr(l->text + l->tokens[l->n].off, '.', l->at - l->tokens[l->n].off))
 		for (l->at++; isdigit((unsigned char)peek(l, 0));)
 			l->at++;
 }

@@ -17,9 +17,9 @@
 struct parser {
 	struct ptx_module *m;
 	struct gpubpf_diag *diag;
-	uint32_t at;         /* the current token */
-	uint32_t room;       /* allocated nodes */
-	uint32_t *last;      /* [node]: its last child, so that appending takes constant time */
+	uint32_t at;    /* the current token */
+	uint32_t room;  /* allocated nodes */
+	uint32_t *last; /* [node]: its last child, so that appending takes constant time */
 	int err;
 };
 
@@ -118,8 +118,15 @@ static uint32_t open_node(struct parser *p, uint32_t parent, enum ptx_node_kind 
 	}
 	m->nnodes++;
 	m->nodes[node] = (struct ptx_node){
-		.kind = kind, .first = p->at, .end = p->at, .name = PTX_NONE, .guard = PTX_NONE,
-		.operands = PTX_NONE, .parent = parent, .child = PTX_NONE, .next = PTX_NONE,
+		.kind = kind,
+		.first = p->at,
+		.end = p->at,
+		.name = PTX_NONE,
+		.guard = PTX_NONE,
+		.operands = PTX_NONE,
+		.parent = parent,
+		.child = PTX_NONE,
+		.next = PTX_NONE,
 	};
 	p->last[node] = PTX_NONE;
 	if (parent == PTX_NONE)
@@ -178,8 +185,8 @@ static void skip_numbers(struct parser *p)
 
 static bool is_space(const struct parser *p)
 {
-	static const char *const spaces[] = { ".reg", ".sreg", ".const", ".global", ".local", ".param",
-					      ".shared", ".tex" };
+	static const char *const spaces[] = { ".reg",   ".sreg",  ".const",  ".global",
+					      ".local", ".param", ".shared", ".tex" };
 
 	for (size_t i = 0; i < sizeof(spaces) / sizeof(*spaces); i++)
 		if (is_token(p, spaces[i]))
@@ -189,7 +196,8 @@ static bool is_space(const struct parser *p)
 
 static bool is_linkage(const struct parser *p)
 {
-	return is_token(p, ".extern") || is_token(p, ".visible") || is_token(p, ".weak") || is_token(p, ".common") || is_token(p, ".internal");
+	return is_token(p, ".extern") || is_token(p, ".visible") || is_token(p, ".weak") || is_token(p, ".common") ||
+	       is_token(p, ".internal");
 }
 
 /* Skips the modifiers of a declaration up to the name: .align 8 .b8 .attribute(.managed) .ptr .global .v4 .f32 */
@@ -311,8 +319,8 @@ static void find_mark(struct parser *p, uint32_t node)
 	struct ptx_node *n = &p->m->nodes[node];
 	uint32_t name = n->operands;
 
-	if (n->guard != PTX_NONE || !ptx_token_is(p->m, n->name, "mov") || n->end < name + 4 || !ptx_token_is(p->m, name + 1, ",") ||
-	    p->m->tokens[name].len <= sizeof(PTX_MARK_PREFIX) - 1 ||
+	if (n->guard != PTX_NONE || !ptx_token_is(p->m, n->name, "mov") || n->end < name + 4 ||
+	    !ptx_token_is(p->m, name + 1, ",") || p->m->tokens[name].len <= sizeof(PTX_MARK_PREFIX) - 1 ||
 	    memcmp(ptx_token_text(p->m, name), PTX_MARK_PREFIX, sizeof(PTX_MARK_PREFIX) - 1))
 		return;
 	n->kind = PTX_MARK;

@@ -16,7 +16,7 @@ struct printer {
 	size_t nedits, edit;
 	char *out;
 	size_t size, room;
-	uint32_t skip;                 /* a replacement already covers the tokens before this one */
+	uint32_t skip; /* a replacement already covers the tokens before this one */
 	int err;
 };
 
@@ -95,8 +95,7 @@ static int by_place(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-int ptx_print(const struct ptx_module *module, const struct ptx_edit *edits, size_t nedits, char **text,
-	      size_t *size)
+int ptx_print(const struct ptx_module *module, const struct ptx_edit *edits, size_t nedits, char **text, size_t *size)
 {
 	struct printer p = { .m = module, .nedits = nedits, .room = module->size + 64 };
 

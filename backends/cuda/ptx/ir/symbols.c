@@ -180,7 +180,8 @@ struct ptx_symbol *ptx_symbols_find_name(const struct ptx_symbols *symbols, cons
 	uint32_t i = lower_bound(symbols, name, size), token = i < symbols->n ? symbols->symbols[i].name : 0;
 
 	return i < symbols->n && m->tokens[token].len == size && !memcmp(ptx_token_text(m, token), name, size) ?
-		       &symbols->symbols[i] : NULL;
+		       &symbols->symbols[i] :
+		       NULL;
 }
 
 struct ptx_symbol *ptx_symbols_find(const struct ptx_symbols *symbols, uint32_t token)

@@ -7,17 +7,17 @@
 #include "scope.h"
 
 struct ptx_symbol {
-	uint32_t node, name;     /* node of the definition, or else of a declaration; token of its name */
+	uint32_t node, name; /* node of the definition, or else of a declaration; token of its name */
 	bool function, defined;
-	bool weak, visible;      /* linkage; a definition with neither is private to its module */
-	bool is_ambiguous;       /* several linked modules define it, and it is not clear which definition the linker
+	bool weak, visible; /* linkage; a definition with neither is private to its module */
+	bool is_ambiguous;  /* several linked modules define it, and it is not clear which definition the linker
 				  * chose */
-	bool hidden;             /* a function declares the same name */
-	bool needed;             /* by the kernel */
-	bool shared;             /* a variable in .shared; the twin declares its own */
-	bool constant;           /* a variable in .const */
-	bool handle;             /* .texref, .samplerref, .surfref: bound by name to its module */
-	uint32_t binding;        /* other variables: index of the binding, once needed */
+	bool hidden;        /* a function declares the same name */
+	bool needed;        /* by the kernel */
+	bool shared;        /* a variable in .shared; the twin declares its own */
+	bool constant;      /* a variable in .const */
+	bool handle;        /* .texref, .samplerref, .surfref: bound by name to its module */
+	uint32_t binding;   /* other variables: index of the binding, once needed */
 };
 
 struct ptx_symbols {

@@ -66,13 +66,14 @@ static uint32_t *count_loop_depths(struct ptx_splice *in, uint32_t function)
 	uint32_t last = function, *loops, within = 0;
 
 	PTX_FOR_EACH_NODE(m, function, node)
-		last = node;
+	last = node;
 	loops = calloc(last - function + 2, sizeof(*loops));
 	if (!loops) {
 		in->err = -ENOMEM;
 		return NULL;
 	}
-	PTX_FOR_EACH_NODE(m, function, node) {
+	PTX_FOR_EACH_NODE(m, function, node)
+	{
 		uint32_t label = PTX_NONE;
 
 		if (m->nodes[node].kind == PTX_INSN && ptx_token_is(m, m->nodes[node].name, "bra"))
@@ -124,7 +125,8 @@ static void assign_acc_lanes(struct ptx_splice *in, uint32_t function, const uin
 	for (uint32_t i = 0; i < in->nplaced; i++) {
 		struct ptx_site *at = &in->placed[i];
 
-		if (!at->probe || !at->probe->nacc_lanes || loops[at->place.node - function] || lanes + at->probe->nacc_lanes > WARP_LANES)
+		if (!at->probe || !at->probe->nacc_lanes || loops[at->place.node - function] ||
+		    lanes + at->probe->nacc_lanes > WARP_LANES)
 			continue;
 		at->first_acc_lane = lanes;
 		lanes += at->probe->nacc_lanes;
@@ -141,8 +143,8 @@ static void assign_acc_lanes(struct ptx_splice *in, uint32_t function, const uin
 static bool has_indirect_branch(const struct ptx_splice *in, uint32_t function)
 {
 	PTX_FOR_EACH_NODE(in->m, function, node)
-		if (in->m->nodes[node].kind == PTX_INSN && ptx_token_is(in->m, in->m->nodes[node].name, "brx"))
-			return true;
+	if (in->m->nodes[node].kind == PTX_INSN && ptx_token_is(in->m, in->m->nodes[node].name, "brx"))
+		return true;
 	return false;
 }
 
@@ -187,7 +189,8 @@ static void begin_map(struct ptx_splice *in, struct ptx_text *text, uint32_t map
 {
 	const struct gpubpf_map_layout *l = &in->at.job->layouts[map];
 
-	ptx_addf(text, &in->err, "\n.reg .b64 %" CUDA_MAP_BASE "%u;\n{\n.reg .b32 %%gpubpf_n;\n.reg .b64 %%gpubpf_d;\n", map);
+	ptx_addf(text, &in->err, "\n.reg .b64 %" CUDA_MAP_BASE "%u;\n{\n.reg .b32 %%gpubpf_n;\n.reg .b64 %%gpubpf_d;\n",
+		 map);
 	ptx_addf(text, &in->err, "mov.u32 %%gpubpf_n, %%smid;\nmin.u32 %%gpubpf_n, %%gpubpf_n, %u;\n", l->copies - 1);
 	assert(l->copy_stride <= UINT32_MAX);
 	ptx_addf(text, &in->err, "mul.wide.u32 %%gpubpf_d, %%gpubpf_n, %u;\n", (uint32_t)l->copy_stride);
@@ -214,8 +217,10 @@ static const struct ptx_site *next_key(const struct ptx_splice *in, const struct
 
 static void declare_pair(struct ptx_splice *in, struct ptx_text *text, const char *name, const char *number)
 {
-	ptx_addf(text, &in->err, "\n.reg .b32 %" CUDA_ACC_OFFSET "%s_%s;\nmov.b32 %" CUDA_ACC_OFFSET "%s_%s, 0;", name, number, name, number);
-	ptx_addf(text, &in->err, "\n.reg .b32 %" CUDA_ACC_VALUE "%s_%s;\nmov.b32 %" CUDA_ACC_VALUE "%s_%s, 0;", name, number, name, number);
+	ptx_addf(text, &in->err, "\n.reg .b32 %" CUDA_ACC_OFFSET "%s_%s;\nmov.b32 %" CUDA_ACC_OFFSET "%s_%s, 0;", name,
+		 number, name, number);
+	ptx_addf(text, &in->err, "\n.reg .b32 %" CUDA_ACC_VALUE "%s_%s;\nmov.b32 %" CUDA_ACC_VALUE "%s_%s, 0;", name,
+		 number, name, number);
 }
 
 void ptx_begin_accumulators(struct ptx_splice *in, struct ptx_text *text)
@@ -256,19 +261,26 @@ void ptx_load_accumulators(struct ptx_splice *in, struct ptx_text *text, const s
 
 	if (at->probe->reads_acc_mode)
 		ptx_addf(text, &in->err, ".reg .b32 %" CUDA_ACC_MODE ";\nmov.b32 %" CUDA_ACC_MODE ", %d;\n",
-			 at->acc_index != PTX_NONE ? 1 : at->first_acc_lane != PTX_NONE ? 2 : 0);
+			 at->acc_index != PTX_NONE      ? 1 :
+			 at->first_acc_lane != PTX_NONE ? 2 :
+							  0);
 	for (uint32_t k = 0; k < at->probe->nacc_lanes; k++)
-		ptx_addf(text, &in->err, ".reg .b32 %" CUDA_ACC_LANE "%s;\nmov.b32 %" CUDA_ACC_LANE "%s, %u;\n", at->probe->acc_lanes[k].name,
-			 at->probe->acc_lanes[k].name, at->first_acc_lane == PTX_NONE ? 0 : at->first_acc_lane + k);
+		ptx_addf(text, &in->err, ".reg .b32 %" CUDA_ACC_LANE "%s;\nmov.b32 %" CUDA_ACC_LANE "%s, %u;\n",
+			 at->probe->acc_lanes[k].name, at->probe->acc_lanes[k].name,
+			 at->first_acc_lane == PTX_NONE ? 0 : at->first_acc_lane + k);
 	for (uint32_t k = 0; k < at->probe->nkeys; k++) {
 		const char *name = at->probe->keys[k].name;
 
-		ptx_addf(text, &in->err, ".reg .b32 %" CUDA_ACC_OFFSET "%s;\n.reg .b32 %" CUDA_ACC_VALUE "%s;\n", name, name);
+		ptx_addf(text, &in->err, ".reg .b32 %" CUDA_ACC_OFFSET "%s;\n.reg .b32 %" CUDA_ACC_VALUE "%s;\n", name,
+			 name);
 		if (number[0])
-			ptx_addf(text, &in->err, "mov.b32 %" CUDA_ACC_OFFSET "%s, %" CUDA_ACC_OFFSET "%s_%s;\nmov.b32 %" CUDA_ACC_VALUE "%s, %" CUDA_ACC_VALUE "%s_%s;\n",
+			ptx_addf(text, &in->err,
+				 "mov.b32 %" CUDA_ACC_OFFSET "%s, %" CUDA_ACC_OFFSET "%s_%s;\nmov.b32 %" CUDA_ACC_VALUE
+				 "%s, %" CUDA_ACC_VALUE "%s_%s;\n",
 				 name, name, number, name, name, number);
 		else
-			ptx_addf(text, &in->err, "mov.b32 %" CUDA_ACC_OFFSET "%s, 0;\nmov.b32 %" CUDA_ACC_VALUE "%s, 0;\n", name, name);
+			ptx_addf(text, &in->err,
+				 "mov.b32 %" CUDA_ACC_OFFSET "%s, 0;\nmov.b32 %" CUDA_ACC_VALUE "%s, 0;\n", name, name);
 	}
 }
 
@@ -279,8 +291,10 @@ void ptx_store_accumulators(struct ptx_splice *in, struct ptx_text *text, const 
 	for (uint32_t k = 0; number[0] && k < at->probe->nkeys; k++) {
 		const char *name = at->probe->keys[k].name;
 
-		ptx_addf(text, &in->err, "mov.b32 %" CUDA_ACC_OFFSET "%s_%s, %" CUDA_ACC_OFFSET "%s;\nmov.b32 %" CUDA_ACC_VALUE "%s_%s, %" CUDA_ACC_VALUE "%s;\n", name,
-			 number, name, name, number, name);
+		ptx_addf(text, &in->err,
+			 "mov.b32 %" CUDA_ACC_OFFSET "%s_%s, %" CUDA_ACC_OFFSET "%s;\nmov.b32 %" CUDA_ACC_VALUE
+			 "%s_%s, %" CUDA_ACC_VALUE "%s;\n",
+			 name, number, name, name, number, name);
 	}
 }
 
@@ -288,17 +302,20 @@ void ptx_store_accumulators(struct ptx_splice *in, struct ptx_text *text, const 
  * plus %gpubpf_k bytes. */
 static void emit_add_to_map(struct ptx_splice *in, struct ptx_text *text, struct sum_location p)
 {
-	ptx_addf(text, &in->err, "cvt.u64.u32 %%gpubpf_to, %%gpubpf_k;\nadd.s64 %%gpubpf_to, %%gpubpf_to, %" CUDA_MAP_BASE "%u;\n", p.map);
+	ptx_addf(text, &in->err,
+		 "cvt.u64.u32 %%gpubpf_to, %%gpubpf_k;\nadd.s64 %%gpubpf_to, %%gpubpf_to, %" CUDA_MAP_BASE "%u;\n", p.map);
 	ptx_addf(text, &in->err, "add.s64 %%gpubpf_to, %%gpubpf_to, %u;\n", p.off);
 	if (p.bytes == 4)
 		ptx_addf(text, &in->err, "cvt.u32.u64 %%gpubpf_n, %%gpubpf_d;\n");
-	ptx_addf(text, &in->err, "red.relaxed.gpu.global.add.u%u [%%gpubpf_to], %%gpubpf_%s;\n", 8 * p.bytes, p.bytes == 4 ? "n" : "d");
+	ptx_addf(text, &in->err, "red.relaxed.gpu.global.add.u%u [%%gpubpf_to], %%gpubpf_%s;\n", 8 * p.bytes,
+		 p.bytes == 4 ? "n" : "d");
 }
 
 /* Emits an add of an accumulator to the map. If all lanes that leave together have equal sums and keys, one lane adds
  * the sum times their number. The last two arguments name the registers of sum and key; key "" selects the value at
  * p.off. */
-static void emit_flush(struct ptx_splice *in, struct ptx_text *text, struct sum_location p, const char *sum, const char *key)
+static void emit_flush(struct ptx_splice *in, struct ptx_text *text, struct sum_location p, const char *sum,
+		       const char *key)
 {
 	uint32_t each = ++in->labels, over = ++in->labels;
 
@@ -306,9 +323,11 @@ static void emit_flush(struct ptx_splice *in, struct ptx_text *text, struct sum_
 	ptx_addf(text, &in->err, ".reg .b64 %%gpubpf_d, %%gpubpf_to;\n%s %%gpubpf_d, %s;\nmov.b32 %%gpubpf_k, %s;\n",
 		 key[0] ? "cvt.u64.u32" : "mov.b64", sum, key[0] ? key : "0");
 	ptx_addf(text, &in->err, "setp.eq.s64 %%gpubpf_p, %%gpubpf_d, 0;\n@%%gpubpf_p bra $gpubpf_over_%u;\n", over);
-	ptx_addf(text, &in->err, "activemask.b32 %%gpubpf_w;\nmatch.all.sync.b64 %%gpubpf_n|%%gpubpf_p, %%gpubpf_d, %%gpubpf_w;\n");
+	ptx_addf(text, &in->err,
+		 "activemask.b32 %%gpubpf_w;\nmatch.all.sync.b64 %%gpubpf_n|%%gpubpf_p, %%gpubpf_d, %%gpubpf_w;\n");
 	if (key[0])
-		ptx_addf(text, &in->err, "match.all.sync.b32 %%gpubpf_n|%%gpubpf_q, %%gpubpf_k, %%gpubpf_w;\n"
+		ptx_addf(text, &in->err,
+			 "match.all.sync.b32 %%gpubpf_n|%%gpubpf_q, %%gpubpf_k, %%gpubpf_w;\n"
 			 "and.pred %%gpubpf_p, %%gpubpf_p, %%gpubpf_q;\n");
 	ptx_addf(text, &in->err, "@!%%gpubpf_p bra $gpubpf_over_%u;\n", each);
 	ptx_addf(text, &in->err, "mov.u32 %%gpubpf_n, %%lanemask_lt;\nand.b32 %%gpubpf_n, %%gpubpf_n, %%gpubpf_w;\n");
@@ -325,9 +344,16 @@ static void emit_lane_acc_flush(struct ptx_splice *in, struct ptx_text *text, co
 {
 	uint32_t over = ++in->labels;
 
-	ptx_addf(text, &in->err, "{\n.reg .pred %%gpubpf_p;\n.reg .b32 %%gpubpf_n, %%gpubpf_k;\n.reg .b64 %%gpubpf_d, %%gpubpf_to;\n");
-	ptx_addf(text, &in->err, "setp.eq.s32 %%gpubpf_p, %" CUDA_ACC_VALUE "%s_" LANE_ACC_SUFFIX ", 0;\n@%%gpubpf_p bra $gpubpf_over_%u;\n", name, over);
-	ptx_addf(text, &in->err, "cvt.u64.u32 %%gpubpf_d, %" CUDA_ACC_VALUE "%s_" LANE_ACC_SUFFIX ";\nmov.b32 %%gpubpf_k, %" CUDA_ACC_OFFSET "%s_" LANE_ACC_SUFFIX ";\n", name, name);
+	ptx_addf(text, &in->err,
+		 "{\n.reg .pred %%gpubpf_p;\n.reg .b32 %%gpubpf_n, %%gpubpf_k;\n.reg .b64 %%gpubpf_d, %%gpubpf_to;\n");
+	ptx_addf(text, &in->err,
+		 "setp.eq.s32 %%gpubpf_p, %" CUDA_ACC_VALUE "%s_" LANE_ACC_SUFFIX
+		 ", 0;\n@%%gpubpf_p bra $gpubpf_over_%u;\n",
+		 name, over);
+	ptx_addf(text, &in->err,
+		 "cvt.u64.u32 %%gpubpf_d, %" CUDA_ACC_VALUE "%s_" LANE_ACC_SUFFIX
+		 ";\nmov.b32 %%gpubpf_k, %" CUDA_ACC_OFFSET "%s_" LANE_ACC_SUFFIX ";\n",
+		 name, name);
 	emit_add_to_map(in, text, p);
 	ptx_addf(text, &in->err, "$gpubpf_over_%u:\n}\n", over);
 }

@@ -14,7 +14,8 @@
 static bool is_straight(const struct ptx_splice *in, const struct ptx_node *insn)
 {
 	static const char *const memory[] = { "ld", "ldu", "st", "atom", "red", "prefetch", "prefetchu" };
-	static const char *const more[] = { "div", "rem", "sad", "abs", "rcp", "sqrt", "rsqrt", "sin", "cos", "lg2", "ex2", "tanh", "popc", "clz",
+	static const char *const more[] = { "div",  "rem",   "sad",  "abs",  "rcp",  "sqrt", "rsqrt",
+					    "sin",  "cos",   "lg2",  "ex2",  "tanh", "popc", "clz",
 					    "brev", "bfind", "dp4a", "dp2a", "slct", "cnot", "isspacep" };
 
 	if (insn->kind != PTX_INSN)
@@ -48,7 +49,8 @@ void ptx_share_active_mask(struct ptx_splice *in)
 		    ptx_call_begin(in->m, at->place.node) != at->place.node || /* its probe runs before the call */
 		    !is_straight(in, &in->m->nodes[at->place.node]) || !ptx_all_lanes_run(in, at))
 			continue;
-		at->active_mask = before && are_straight(in, before->place.node, at->place.node) ? PTX_ACTIVE_SHARED : PTX_ACTIVE_READ;
+		at->active_mask = before && are_straight(in, before->place.node, at->place.node) ? PTX_ACTIVE_SHARED :
+												   PTX_ACTIVE_READ;
 		before = at;
 	}
 }

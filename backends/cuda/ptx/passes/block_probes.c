@@ -33,7 +33,7 @@ bool ptx_is_short(const struct ptx_splice *in)
 	uint32_t n = 0;
 
 	PTX_FOR_EACH_NODE(in->m, in->kernel_node, node)
-		n += in->m->nodes[node].kind == PTX_INSN;
+	n += in->m->nodes[node].kind == PTX_INSN;
 	return n <= MAX_SHORT_INSNS;
 }
 
@@ -77,8 +77,8 @@ static bool may_sync(const struct ptx_splice *in, uint32_t node)
 static bool never_syncs(const struct ptx_splice *in)
 {
 	PTX_FOR_EACH_NODE(in->m, in->kernel_node, node)
-		if (in->m->nodes[node].kind == PTX_INSN && may_sync(in, node))
-			return false;
+	if (in->m->nodes[node].kind == PTX_INSN && may_sync(in, node))
+		return false;
 	return true;
 }
 
@@ -126,12 +126,15 @@ void ptx_begin_block_probes(struct ptx_splice *in, struct ptx_text *text)
 	if (reads)
 		ptx_addf(text, &in->err, "\n.reg .b32 " CTAID "x;\nmov.u32 " CTAID "x, %%ctaid.x;");
 	if (reads && !in->flat)
-		ptx_addf(text, &in->err, "\n.reg .b32 " CTAID "y, " CTAID "z;\nmov.u32 " CTAID "y, 0;\nmov.u32 " CTAID "z, 0;");
+		ptx_addf(text, &in->err,
+			 "\n.reg .b32 " CTAID "y, " CTAID "z;\nmov.u32 " CTAID "y, 0;\nmov.u32 " CTAID "z, 0;");
 	if (!any)
 		return;
-	ptx_addf(text, &in->err, "\n.reg .pred " OTHERS ";\n{\n.reg .b32 %%gpubpf_w, %%gpubpf_n;\nmov.u32 %%gpubpf_w, %%tid.x;\n");
+	ptx_addf(text, &in->err,
+		 "\n.reg .pred " OTHERS ";\n{\n.reg .b32 %%gpubpf_w, %%gpubpf_n;\nmov.u32 %%gpubpf_w, %%tid.x;\n");
 	for (char axis = 'y'; axis <= last_axis(in); axis++)
-		ptx_addf(text, &in->err, "mov.u32 %%gpubpf_n, %%tid.%c;\nor.b32 %%gpubpf_w, %%gpubpf_w, %%gpubpf_n;\n", axis);
+		ptx_addf(text, &in->err, "mov.u32 %%gpubpf_n, %%tid.%c;\nor.b32 %%gpubpf_w, %%gpubpf_w, %%gpubpf_n;\n",
+			 axis);
 	ptx_addf(text, &in->err, "setp.ne.u32 " OTHERS ", %%gpubpf_w, 0;\n}");
 }
 
@@ -162,8 +165,8 @@ void ptx_init_lane_count(struct ptx_splice *in, struct ptx_text *text)
 	begin_first(in, text, label);
 	ptx_addf(text, &in->err, ".reg .b32 %%gpubpf_w, %%gpubpf_n;\nmov.u32 %%gpubpf_w, %%ntid.x;\n");
 	for (char axis = 'y'; axis <= last_axis(in); axis++)
-		ptx_addf(text, &in->err, "mov.u32 %%gpubpf_n, %%ntid.%c;\nmul.lo.u32 %%gpubpf_w, %%gpubpf_w, %%gpubpf_n;\n",
-			 axis);
+		ptx_addf(text, &in->err,
+			 "mov.u32 %%gpubpf_n, %%ntid.%c;\nmul.lo.u32 %%gpubpf_w, %%gpubpf_w, %%gpubpf_n;\n", axis);
 	ptx_addf(text, &in->err, "st.shared.u32 [" LANE_COUNT "], %%gpubpf_w;\n");
 	end_first(in, text, label);
 	ptx_addf(text, &in->err, "bar.sync 0;\n");
@@ -235,7 +238,8 @@ void ptx_emit_last_lane(struct ptx_splice *in, struct ptx_text *text, const stru
 		 label);
 	if (probe->reads_ctaid)
 		for (char axis = 'x'; axis <= last_axis(in); axis++)
-			ptx_addf(text, &in->err, ".reg .b32 " CTAID "%c;\nmov.u32 " CTAID "%c, %%ctaid.%c;\n", axis, axis, axis);
+			ptx_addf(text, &in->err, ".reg .b32 " CTAID "%c;\nmov.u32 " CTAID "%c, %%ctaid.%c;\n", axis,
+				 axis, axis);
 	ptx_add_probe(in, text, probe);
 	ptx_addf(text, &in->err, "$gpubpf_over_%u:\n}\n", label);
 }

@@ -51,9 +51,10 @@ static void scan_insn(struct ptx_splice *in, uint32_t node, uint32_t *stack, uin
 	uint32_t target = call ? ptx_callee(in->m, insn) : PTX_NONE;
 
 	if (call && in->m->text[in->m->tokens[target].off] == '%')
-		ptx_refuse(in, "it calls through a function pointer (PTX line %u), which is valid only in its original "
-			       "module",
-		       in->m->tokens[target].line);
+		ptx_refuse(in,
+			   "it calls through a function pointer (PTX line %u), which is valid only in its original "
+			   "module",
+			   in->m->tokens[target].line);
 	if (ptx_word_is(in, insn->name, "isspacep") && ptx_has_modifier(in, insn, ".global"))
 		in->isspacep_global_token = insn->name;
 	for (uint32_t t = insn->operands; t < insn->end; t++) {
@@ -64,9 +65,10 @@ static void scan_insn(struct ptx_splice *in, uint32_t node, uint32_t *stack, uin
 		if (!symbol)
 			continue;
 		if (symbol->function && t != target)
-			ptx_refuse(in, "it takes the address of function %.*s, which is valid only in its original "
-				       "module",
-			       in->m->tokens[t].len, ptx_token_text(in->m, t));
+			ptx_refuse(in,
+				   "it takes the address of function %.*s, which is valid only in its original "
+				   "module",
+				   in->m->tokens[t].len, ptx_token_text(in->m, t));
 		need_symbol(in, symbol, stack, depth);
 	}
 }
@@ -78,10 +80,10 @@ static void scan_variable(struct ptx_splice *in, const struct ptx_node *variable
 		in->has_extern_shared |= ptx_word_is(in, t, ".extern");
 		if (ptx_word_is(in, t, ".global") || ptx_word_is(in, t, ".const"))
 			ptx_refuse(in,
-			       "a function declares the variable %.*s in %.*s (PTX line %u), which has no address "
-			       "outside of it",
-			       in->m->tokens[variable->name].len, ptx_token_text(in->m, variable->name),
-			       in->m->tokens[t].len, ptx_token_text(in->m, t), in->m->tokens[t].line);
+				   "a function declares the variable %.*s in %.*s (PTX line %u), which has no address "
+				   "outside of it",
+				   in->m->tokens[variable->name].len, ptx_token_text(in->m, variable->name),
+				   in->m->tokens[t].len, ptx_token_text(in->m, t), in->m->tokens[t].line);
 	}
 }
 
@@ -90,9 +92,10 @@ static void check_spaces(struct ptx_splice *in)
 {
 	for (uint32_t i = 0; in->isspacep_global_token && i < in->symbols.n; i++)
 		if (in->symbols.symbols[i].constant && in->symbols.symbols[i].binding != PTX_NONE)
-			ptx_refuse(in, "it tests whether an address is in global memory (PTX line %u), where its twin "
-				       "has the constants",
-			       in->m->tokens[in->isspacep_global_token].line);
+			ptx_refuse(in,
+				   "it tests whether an address is in global memory (PTX line %u), where its twin "
+				   "has the constants",
+				   in->m->tokens[in->isspacep_global_token].line);
 }
 
 void ptx_find_closure(struct ptx_splice *in)
@@ -100,8 +103,7 @@ void ptx_find_closure(struct ptx_splice *in)
 	const struct ptx_module *m = in->m;
 	uint32_t *stack = calloc(in->symbols.n + 1, sizeof(*stack)), depth = 0;
 	uint32_t function = ptx_find_function(m, in->kernel);
-	struct ptx_symbol *kernel =
-		function == PTX_NONE ? NULL : ptx_symbols_find(&in->symbols, m->nodes[function].name);
+	struct ptx_symbol *kernel = function == PTX_NONE ? NULL : ptx_symbols_find(&in->symbols, m->nodes[function].name);
 
 	if (!stack) {
 		in->err = -ENOMEM;
@@ -117,10 +119,10 @@ void ptx_find_closure(struct ptx_splice *in)
 		uint32_t function = in->symbols.symbols[stack[--depth]].node;
 
 		PTX_FOR_EACH_NODE(m, function, node)
-			if (m->nodes[node].kind == PTX_INSN)
-				scan_insn(in, node, stack, &depth);
-			else if (m->nodes[node].kind == PTX_VARIABLE)
-				scan_variable(in, &m->nodes[node]);
+		if (m->nodes[node].kind == PTX_INSN)
+			scan_insn(in, node, stack, &depth);
+		else if (m->nodes[node].kind == PTX_VARIABLE)
+			scan_variable(in, &m->nodes[node]);
 	}
 	free(stack);
 	check_spaces(in);

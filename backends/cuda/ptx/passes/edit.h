@@ -25,42 +25,42 @@ struct ptx_splice {
 	struct gpubpf_diag *diag;
 	uint32_t nbindings, exits, probed_exits, labels, version; /* counts so far; version: highest PTX ISA version
 								   * that the twin needs */
-	struct ptx_site {          /* a place of the function under edit, and its probe (NULL: none) */
+	struct ptx_site { /* a place of the function under edit, and its probe (NULL: none) */
 		struct ptx_place place;
 		const struct cuda_probe *probe;
-		uint32_t acc_index;  /* number of the place's own accumulators (CUDA_ACC_MODE 1), or PTX_NONE */
+		uint32_t acc_index;      /* number of the place's own accumulators (CUDA_ACC_MODE 1), or PTX_NONE */
 		uint32_t first_acc_lane; /* first of the lanes that accumulate the place's adds for their warp
 					  * (CUDA_ACC_MODE 2), or PTX_NONE */
 		/* OWN: the place reads CUDA_ACTIVE for its probe only. READ: it reads it for itself and the next
 		 * places. SHARED: an earlier place has read it */
 		enum { PTX_ACTIVE_OWN, PTX_ACTIVE_READ, PTX_ACTIVE_SHARED } active_mask;
-		uint32_t sunk_to;    /* if the probe runs after an instruction: the place's, or a later one that
+		uint32_t sunk_to; /* if the probe runs after an instruction: the place's, or a later one that
 				      * sink_probes.c selected */
 	} *placed;
-	uint32_t nplaced, next;  /* next: index of the first place that has not been edited */
+	uint32_t nplaced, next;                 /* next: index of the first place that has not been edited */
 	uint32_t open_run_first, open_run_last; /* the latest run of loads: its first instruction with a sunk probe, and
 						 * the load after which the pass emits the probe */
 	struct cuda_sum sums[CUDA_MAX_ACCS]; /* accumulators of values at fixed offsets, which the function's probes use */
-	uint32_t nsums, nkeyed;    /* nkeyed: places with their own accumulators */
+	uint32_t nsums, nkeyed;              /* nkeyed: places with their own accumulators */
 	struct cuda_sum lane_accs[CUDA_MAX_ACC_OFFSETS]; /* keys of the accumulators that lanes hold for their warp
 							  * (CUDA_ACC_MODE 2) */
 	uint32_t nlane_accs;
 	/* maps for which the function's top computes CUDA_MAP_BASE */
 	uint32_t map_bases[CUDA_MAX_ACCS + CUDA_MAX_ACC_OFFSETS + CUDA_MAX_MAP_BASES], nmap_bases;
-	bool copies_result;       /* a probe of the function reads its return value */
+	bool copies_result; /* a probe of the function reads its return value */
 	/* the function's instruction probes need: CUDA_SM, CUDA_LANE, CUDA_ACTIVE, the predicate of
 	 * ptx_declare_opaque_false() */
 	bool reads_sm, reads_lane, reads_active_mask, needs_opaque_false;
-	uint32_t isspacep_global_token;    /* token of an isspacep.global; 0: none */
-	uint32_t shared_size_token;    /* token of a special register that holds the size of shared memory; 0: none */
-	bool flat;               /* the form for one-dimensional launches is under construction; it shares the other
+	uint32_t isspacep_global_token; /* token of an isspacep.global; 0: none */
+	uint32_t shared_size_token;     /* token of a special register that holds the size of shared memory; 0: none */
+	bool flat;              /* the form for one-dimensional launches is under construction; it shares the other
 				  * form's functions */
-	bool counts_exits;       /* a probe runs at block end, in the last lane by the counter of lanes */
-	bool syncs_before_exit;  /* a probe runs at block end, in the first lane after a barrier of all lanes */
-	bool has_ctaid;          /* all axes of CUDA_CTAID are set: an earlier probe read them, or the launch is
+	bool counts_exits;      /* a probe runs at block end, in the last lane by the counter of lanes */
+	bool syncs_before_exit; /* a probe runs at block end, in the first lane after a barrier of all lanes */
+	bool has_ctaid;         /* all axes of CUDA_CTAID are set: an earlier probe read them, or the launch is
 				  * one-dimensional */
-	bool has_extern_shared;      /* the kernel uses shared memory whose size the launch sets */
-	struct ptx_edit *edits;  /* their texts are malloc'd */
+	bool has_extern_shared; /* the kernel uses shared memory whose size the launch sets */
+	struct ptx_edit *edits; /* their texts are malloc'd */
 	size_t nedits, room;
 	int err;
 };

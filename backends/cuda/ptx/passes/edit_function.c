@@ -85,7 +85,7 @@ static void edit_exit(struct ptx_splice *in, uint32_t function, const struct ptx
 		if (at[i].probe)
 			add_exit_probe(in, &text, function, &at[i]);
 	ptx_add(&text, &in->err, ptx_token_text(m, exit->name),
-	    m->tokens[exit->end - 1].off + m->tokens[exit->end - 1].len - m->tokens[exit->name].off);
+		m->tokens[exit->end - 1].off + m->tokens[exit->end - 1].len - m->tokens[exit->name].off);
 	if (skip[0])
 		ptx_addf(&text, &in->err, "\n%s:", skip);
 	ptx_edit(in, PTX_REPLACE, insn->first, insn->end, text);
@@ -115,9 +115,10 @@ static void edit_const_space(struct ptx_splice *in, const struct ptx_node *insn)
 	struct ptx_text text = { 0 };
 
 	if (ptx_word_is(in, insn->name, "isspacep")) {
-		ptx_refuse(in, "it tests whether an address is in constant memory (PTX line %u), but its twin has the "
-			       "constants in global memory",
-		       in->m->tokens[insn->name].line);
+		ptx_refuse(in,
+			   "it tests whether an address is in constant memory (PTX line %u), but its twin has the "
+			   "constants in global memory",
+			   in->m->tokens[insn->name].line);
 		return;
 	}
 	for (uint32_t t = insn->name + 1; t < insn->operands; t++)
@@ -166,7 +167,8 @@ static void edit_top(struct ptx_splice *in, uint32_t function, uint32_t body)
 		in->nplaced = in->next = 0;
 		return;
 	}
-	PTX_FOR_EACH_NODE(m, function, node) {
+	PTX_FOR_EACH_NODE(m, function, node)
+	{
 		if (m->nodes[node].kind != PTX_INSN)
 			continue;
 		for (uint32_t t = m->nodes[node].operands; t < m->nodes[node].end; t++) {
@@ -177,8 +179,8 @@ static void edit_top(struct ptx_splice *in, uint32_t function, uint32_t body)
 				continue;
 			used[b / 64] |= 1ull << (b % 64);
 			ptx_addf(&text, &in->err,
-			     "\n.reg .b64 %%gpubpf_v%u;\nld.const.u64 %%gpubpf_v%u, [" CUDA_BIND_PREFIX "%u];", b, b,
-			     b);
+				 "\n.reg .b64 %%gpubpf_v%u;\nld.const.u64 %%gpubpf_v%u, [" CUDA_BIND_PREFIX "%u];", b,
+				 b, b);
 		}
 	}
 	free(used);
@@ -270,7 +272,8 @@ void ptx_edit_function(struct ptx_splice *in, const struct ptx_symbol *symbol, u
 	ptx_find_probes(in, function);
 	ptx_check_result(in, function);
 	edit_top(in, function, body);
-	PTX_FOR_EACH_NODE(m, function, node) {
+	PTX_FOR_EACH_NODE(m, function, node)
+	{
 		const struct ptx_node *n = &m->nodes[node];
 
 		if (n->kind == PTX_INSN || n->kind == PTX_MARK)

@@ -43,8 +43,10 @@ static bool is_invariant(const struct ptx_module *m, uint32_t token)
 /* Returns true if the instruction only writes registers of the probe, from values that do not change over time. */
 static bool is_pure(const struct ptx_module *m, const struct ptx_node *n)
 {
-	static const char *const names[] = { "mov", "cvt", "add", "sub", "mul", "mad", "shl", "shr", "and", "or", "xor", "not", "setp", "selp", "min", "max" };
-	bool pure = ptx_token_is(m, n->name, "ld") && (ptx_token_is(m, n->name + 1, ".const") || ptx_token_is(m, n->name + 1, ".param"));
+	static const char *const names[] = { "mov", "cvt", "add", "sub", "mul",  "mad",  "shl", "shr",
+					     "and", "or",  "xor", "not", "setp", "selp", "min", "max" };
+	bool pure = ptx_token_is(m, n->name, "ld") &&
+		    (ptx_token_is(m, n->name + 1, ".const") || ptx_token_is(m, n->name + 1, ".param"));
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		pure |= ptx_token_is(m, n->name, names[i]);
@@ -60,7 +62,8 @@ static bool branches_to_end(const struct ptx_module *m, uint32_t branch)
 
 	while (at != PTX_NONE && m->nodes[at].kind == PTX_LABEL)
 		at = m->nodes[at].next;
-	return at != PTX_NONE && m->nodes[at].kind == PTX_INSN && m->nodes[at].guard == PTX_NONE && ptx_token_is(m, m->nodes[at].name, "ret");
+	return at != PTX_NONE && m->nodes[at].kind == PTX_INSN && m->nodes[at].guard == PTX_NONE &&
+	       ptx_token_is(m, m->nodes[at].name, "ret");
 }
 
 uint32_t ptx_head_branch(const struct ptx_module *m, uint32_t block)
@@ -116,7 +119,7 @@ bool ptx_can_guard(const struct ptx_module *m, uint32_t branch)
 		if (ptx_token_is(m, insn->name, "ret"))
 			return insn->next == PTX_NONE;
 		if (ptx_token_is(m, insn->name, "bra") ? !branches_to_next(m, c) :
-		    !(ptx_needs_guard(m, insn) || ptx_is_register_op(m, insn)))
+							 !(ptx_needs_guard(m, insn) || ptx_is_register_op(m, insn)))
 			return false;
 	}
 	return false;

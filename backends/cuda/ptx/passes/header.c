@@ -16,8 +16,7 @@ static bool is_first(const struct ptx_splice *in, const struct ptx_node *node)
 
 	for (uint32_t c = m->nodes[0].child; c != PTX_NONE; c = m->nodes[c].next)
 		if (m->nodes[c].kind == PTX_DIRECTIVE &&
-		    !strncmp(ptx_token_text(m, m->nodes[c].name), ptx_token_text(m, node->name),
-			     m->tokens[node->name].len))
+		    !strncmp(ptx_token_text(m, m->nodes[c].name), ptx_token_text(m, node->name), m->tokens[node->name].len))
 			return &m->nodes[c] == node;
 	return false;
 }
@@ -43,9 +42,9 @@ static void edit_header(struct ptx_splice *in, const struct ptx_node *node)
 bool ptx_edit_directive(struct ptx_splice *in, const struct ptx_node *node)
 {
 	if (!(ptx_word_is(in, node->name, ".version") || ptx_word_is(in, node->name, ".target") ||
-	      ptx_word_is(in, node->name, ".address_size")) || !is_first(in, node))
+	      ptx_word_is(in, node->name, ".address_size")) ||
+	    !is_first(in, node))
 		return false;
 	edit_header(in, node);
 	return true;
 }
-

@@ -39,14 +39,28 @@ static void emit_line(struct insn_place *a, uint32_t word, uint32_t i)
 static const struct {
 	const char *field;
 	void (*emit)(struct insn_place *a, uint32_t word, uint32_t i);
-	enum gpubpf_when when;     /* when the field can be read */
+	enum gpubpf_when when; /* when the field can be read */
 } fields[] = {
-	{ "place", emit_place_id }, { "line", emit_line }, { "mem.addr", ptx_emit_address }, { "mem.offset", ptx_emit_offset },
-	{ "mem.value", ptx_emit_value }, { "mem.bytes", ptx_emit_bytes }, { "mem.access", ptx_emit_access },
-	{ "mem.space", ptx_emit_space }, { "mem.count", ptx_emit_count }, { "mem.hint", ptx_emit_hint }, { "branch.lanes", ptx_emit_lanes },
-	{ "branch.taken", ptx_emit_taken }, { "branch.active", ptx_emit_active }, { "barrier.id", ptx_emit_barrier },
-	{ "barrier.kind", ptx_emit_barrier_kind }, { "atomic.op", ptx_emit_rmw }, { "atomic.operand", ptx_emit_operand },
-	{ "atomic.old", ptx_emit_old, GPUBPF_WHEN_AFTER }, { "operand", ptx_emit_register }, { "mark", ptx_emit_mark },
+	{ "place", emit_place_id },
+	{ "line", emit_line },
+	{ "mem.addr", ptx_emit_address },
+	{ "mem.offset", ptx_emit_offset },
+	{ "mem.value", ptx_emit_value },
+	{ "mem.bytes", ptx_emit_bytes },
+	{ "mem.access", ptx_emit_access },
+	{ "mem.space", ptx_emit_space },
+	{ "mem.count", ptx_emit_count },
+	{ "mem.hint", ptx_emit_hint },
+	{ "branch.lanes", ptx_emit_lanes },
+	{ "branch.taken", ptx_emit_taken },
+	{ "branch.active", ptx_emit_active },
+	{ "barrier.id", ptx_emit_barrier },
+	{ "barrier.kind", ptx_emit_barrier_kind },
+	{ "atomic.op", ptx_emit_rmw },
+	{ "atomic.operand", ptx_emit_operand },
+	{ "atomic.old", ptx_emit_old, GPUBPF_WHEN_AFTER },
+	{ "operand", ptx_emit_register },
+	{ "mark", ptx_emit_mark },
 };
 
 /* -- lanes for which the probe runs -- */
@@ -130,7 +144,8 @@ static void emit_operands(struct insn_place *a, enum gpubpf_when when)
 static void emit_probe(struct insn_place *a)
 {
 	const struct ptx_module *m = a->in->m;
-	uint32_t meeting = ptx_begin_reconverge(a->in, &a->text, a->at->probe), label = ++a->in->labels, guard = guard_of(a);
+	uint32_t meeting = ptx_begin_reconverge(a->in, &a->text, a->at->probe), label = ++a->in->labels,
+		 guard = guard_of(a);
 
 	if (guard != PTX_NONE)
 		put(a, "@%s" GUARD " bra $gpubpf_over_%u;\n", ptx_token_is(m, guard - 1, "!") ? "" : "!", label);
@@ -139,7 +154,8 @@ static void emit_probe(struct insn_place *a)
 	if (a->at->probe->reads_active_mask && a->at->active_mask == PTX_ACTIVE_OWN)
 		put(a, "%s", CUDA_DECLARE_ACTIVE CUDA_READ_ACTIVE);
 	if (a->at->probe->reads_place_const)
-		put(a, ".reg .b32 %" CUDA_PLACE_CONST ";\nmov.b32 %" CUDA_PLACE_CONST ", %d;\n", ptx_has_constant_bytes(a));
+		put(a, ".reg .b32 %" CUDA_PLACE_CONST ";\nmov.b32 %" CUDA_PLACE_CONST ", %d;\n",
+		    ptx_has_constant_bytes(a));
 	ptx_load_accumulators(a->in, &a->text, a->at);
 	ptx_add_probe(a->in, &a->text, a->at->probe);
 	ptx_store_accumulators(a->in, &a->text, a->at);
@@ -152,14 +168,17 @@ static void check_probe(struct insn_place *a, uint32_t function)
 {
 	const struct ptx_module *m = a->in->m;
 	const struct ptx_node *insn = &m->nodes[a->at->place.node];
-	int len = ptx_token_text(m, insn->operands - 1) + m->tokens[insn->operands - 1].len - ptx_token_text(m, insn->name);
+	int len = ptx_token_text(m, insn->operands - 1) + m->tokens[insn->operands - 1].len -
+		  ptx_token_text(m, insn->name);
 
 	if (a->access.unseen)
-		ptx_refuse(a->in, "gpu/%s/ cannot observe %s by %.*s (PTX line %u)",
-			   a->kind->name, a->access.unseen, len, ptx_token_text(m, insn->name), ptx_line_of(a));
+		ptx_refuse(a->in, "gpu/%s/ cannot observe %s by %.*s (PTX line %u)", a->kind->name, a->access.unseen,
+			   len, ptx_token_text(m, insn->name), ptx_line_of(a));
 	if (a->at->probe->reads_params && function != a->in->kernel_node)
-		ptx_refuse(a->in, "a function that it calls has such a place (PTX line %u), where the probe cannot "
-				  "read the kernel's arguments", ptx_line_of(a));
+		ptx_refuse(a->in,
+			   "a function that it calls has such a place (PTX line %u), where the probe cannot "
+			   "read the kernel's arguments",
+			   ptx_line_of(a));
 	else
 		ptx_check_params(a->in, a->at->probe, function, a->at->place.node);
 }
@@ -253,7 +272,8 @@ void ptx_edit_sunk_probes(struct ptx_splice *in, uint32_t function, uint32_t nod
 			in->open_run_first = node;
 			in->open_run_last = placed[i - 1].sunk_to;
 		}
-	for (uint32_t end = in->next, first; node == in->open_run_last && end && placed[end - 1].place.node >= in->open_run_first; end = first) {
+	for (uint32_t end = in->next, first;
+	     node == in->open_run_last && end && placed[end - 1].place.node >= in->open_run_first; end = first) {
 		for (first = end - 1; first && placed[first - 1].place.node == placed[first].place.node;)
 			first--;
 		for (uint32_t i = first; i < end; i++)

@@ -18,9 +18,9 @@ struct insn_place {
 	struct ptx_text text;
 	const struct ptx_site *at;
 	const struct gpubpf_place_kind *kind;
-	struct ptx_access access;  /* the access, at places of accesses; the address, at barriers that are objects in
+	struct ptx_access access;     /* the access, at places of accesses; the address, at barriers that are objects in
 				    * memory */
-	struct ptx_control control; /* at places of barriers and branches */
+	struct ptx_control control;   /* at places of barriers and branches */
 	bool has_address, has_active; /* PTX_AT, PTX_ACTIVE are set */
 };
 

@@ -73,7 +73,8 @@ static void emit_side_mask(struct insn_place *a, const char *to)
 	int len;
 
 	if (a->control.kind != PTX_BRANCHES) { /* every lane of the mask executes this match, so none waits forever */
-		put(a, "match.any.sync.b32 %s, %.*s, " PTX_ACTIVE ";\n", to, (int)m->tokens[index].len, ptx_token_text(m, index));
+		put(a, "match.any.sync.b32 %s, %.*s, " PTX_ACTIVE ";\n", to, (int)m->tokens[index].len,
+		    ptx_token_text(m, index));
 		return;
 	}
 	name = branch_predicate(a, &negated, &len);

@@ -95,8 +95,10 @@ void ptx_check_constants(struct insn_place *a)
 {
 	for (uint32_t i = 0; i < a->in->symbols.n; i++)
 		if (a->in->symbols.symbols[i].constant && a->in->symbols.symbols[i].binding != PTX_NONE)
-			ptx_refuse(a->in, "PTX line %u has a generic address, which may be a constant's; in a twin "
-					  "constants are in global memory", ptx_line_of(a));
+			ptx_refuse(a->in,
+				   "PTX line %u has a generic address, which may be a constant's; in a twin "
+				   "constants are in global memory",
+				   ptx_line_of(a));
 }
 
 void ptx_emit_address(struct insn_place *a, uint32_t word, uint32_t i)
@@ -106,7 +108,8 @@ void ptx_emit_address(struct insn_place *a, uint32_t word, uint32_t i)
 
 	ptx_need_address(a);
 	if (a->access.spaces == GPUBPF_IN(SHARED) || a->access.spaces == GPUBPF_IN(LOCAL))
-		put(a, "cvta%.*s.u64 " PTX_OPERAND "%u, " PTX_AT ";\n", (int)m->tokens[space].len, ptx_token_text(m, space), word);
+		put(a, "cvta%.*s.u64 " PTX_OPERAND "%u, " PTX_AT ";\n", (int)m->tokens[space].len,
+		    ptx_token_text(m, space), word);
 	else
 		put(a, "mov.b64 " PTX_OPERAND "%u, " PTX_AT ";\n", word);
 }
@@ -163,11 +166,20 @@ void ptx_emit_hint(struct insn_place *a, uint32_t word, uint32_t i)
 		const char *word;
 		enum gpubpf_mem_hint hint;
 	} hints[] = {
-		{ ".ca", GPUBPF_HINT_ALL }, { ".wb", GPUBPF_HINT_ALL }, { ".cg", GPUBPF_HINT_GLOBAL }, { ".cs", GPUBPF_HINT_STREAM },
-		{ ".lu", GPUBPF_HINT_LAST }, { ".cv", GPUBPF_HINT_THROUGH }, { ".wt", GPUBPF_HINT_THROUGH },
-		{ "::evict_first", GPUBPF_HINT_STREAM }, { "::evict_last", GPUBPF_HINT_KEEP },
-		{ "::evict_unchanged", GPUBPF_HINT_UNCHANGED }, { "::no_allocate", GPUBPF_HINT_NO_ALLOCATE },
-		{ ".nc", GPUBPF_HINT_READ_ONLY }, { ".volatile", GPUBPF_HINT_VOLATILE }, { "::cache_hint", GPUBPF_HINT_POLICY },
+		{ ".ca", GPUBPF_HINT_ALL },
+		{ ".wb", GPUBPF_HINT_ALL },
+		{ ".cg", GPUBPF_HINT_GLOBAL },
+		{ ".cs", GPUBPF_HINT_STREAM },
+		{ ".lu", GPUBPF_HINT_LAST },
+		{ ".cv", GPUBPF_HINT_THROUGH },
+		{ ".wt", GPUBPF_HINT_THROUGH },
+		{ "::evict_first", GPUBPF_HINT_STREAM },
+		{ "::evict_last", GPUBPF_HINT_KEEP },
+		{ "::evict_unchanged", GPUBPF_HINT_UNCHANGED },
+		{ "::no_allocate", GPUBPF_HINT_NO_ALLOCATE },
+		{ ".nc", GPUBPF_HINT_READ_ONLY },
+		{ ".volatile", GPUBPF_HINT_VOLATILE },
+		{ "::cache_hint", GPUBPF_HINT_POLICY },
 	};
 	const struct ptx_module *m = a->in->m;
 	const struct ptx_node *insn = &m->nodes[a->at->place.node];
@@ -203,7 +215,8 @@ static void emit_copied_bytes(struct insn_place *a, uint32_t word)
 
 	emit_number(a, word, number || bits == 32 ? t : a->access.bytes_operand);
 	if (bits == PTX_PREDICATE)
-		put(a, "@%.*s mov.b64 " PTX_OPERAND "%u, 0;\n", (int)a->in->m->tokens[t].len, ptx_token_text(a->in->m, t), word);
+		put(a, "@%.*s mov.b64 " PTX_OPERAND "%u, 0;\n", (int)a->in->m->tokens[t].len,
+		    ptx_token_text(a->in->m, t), word);
 	else if (!number && bits != 32 && bits != 64)
 		ptx_refuse(a->in, "PTX line %u has a byte count of unknown form", ptx_line_of(a));
 }
@@ -276,9 +289,10 @@ void ptx_emit_rmw(struct insn_place *a, uint32_t word, uint32_t i)
 		const char *modifier;
 		enum gpubpf_rmw op;
 	} ops[] = {
-		{ ".add", GPUBPF_RMW_ADD }, { ".and", GPUBPF_RMW_AND }, { ".or", GPUBPF_RMW_OR }, { ".xor", GPUBPF_RMW_XOR },
-		{ ".min", GPUBPF_RMW_MIN }, { ".max", GPUBPF_RMW_MAX }, { ".exch", GPUBPF_RMW_EXCHANGE },
-		{ ".cas", GPUBPF_RMW_COMPARE }, { ".inc", GPUBPF_RMW_INC }, { ".dec", GPUBPF_RMW_DEC },
+		{ ".add", GPUBPF_RMW_ADD },       { ".and", GPUBPF_RMW_AND },     { ".or", GPUBPF_RMW_OR },
+		{ ".xor", GPUBPF_RMW_XOR },       { ".min", GPUBPF_RMW_MIN },     { ".max", GPUBPF_RMW_MAX },
+		{ ".exch", GPUBPF_RMW_EXCHANGE }, { ".cas", GPUBPF_RMW_COMPARE }, { ".inc", GPUBPF_RMW_INC },
+		{ ".dec", GPUBPF_RMW_DEC },
 	};
 
 	for (size_t k = 0; k < sizeof(ops) / sizeof(*ops); k++)

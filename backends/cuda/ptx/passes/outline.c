@@ -18,8 +18,8 @@
 /* Returns true if the probe can be outlined: a function cannot access the kernel's parameters or registers. */
 static bool can_outline(const struct cuda_probe *probe)
 {
-	return probe->is_insn_probe && !probe->reads_params && !probe->ends_thread && !probe->nsums && !probe->reads_acc_mode &&
-	       !probe->nmap_bases && !probe->reads_place_const && !probe->reads_taken_mask;
+	return probe->is_insn_probe && !probe->reads_params && !probe->ends_thread && !probe->nsums &&
+	       !probe->reads_acc_mode && !probe->nmap_bases && !probe->reads_place_const && !probe->reads_taken_mask;
 }
 
 static size_t inlined_text_bytes(const struct gpubpf_lower_job *job, const struct cuda_probe *probes, uint32_t site)
@@ -55,7 +55,10 @@ static void emit_function(FILE *f, const struct cuda_probe *probe, uint32_t site
 	fprintf(f, ")\n{\n");
 	for (uint32_t word = 0; word < 64; word++)
 		if (probe->reads >> word & 1)
-			fprintf(f, ".reg .b64 " "%s%u;\nld.param.b64 %s%u, [gpubpf_word_%u];\n", CUDA_OPERAND, word, CUDA_OPERAND, word, word);
+			fprintf(f,
+				".reg .b64 "
+				"%s%u;\nld.param.b64 %s%u, [gpubpf_word_%u];\n",
+				CUDA_OPERAND, word, CUDA_OPERAND, word, word);
 	if (probe->reads_sm)
 		fprintf(f, ".reg .b32 %s;\nmov.u32 %s, %%smid;\n", CUDA_SM, CUDA_SM);
 	if (probe->reads_lane)
@@ -77,7 +80,8 @@ static int make_call(struct cuda_probe *probe, uint32_t site)
 		return -ENOMEM;
 	for (uint32_t word = 0; word < 64; word++)
 		if (probe->reads >> word & 1)
-			fprintf(f, ".param .b64 gpubpf_given_%u;\nst.param.b64 [gpubpf_given_%u], %s%u;\n", word, word, CUDA_OPERAND, word);
+			fprintf(f, ".param .b64 gpubpf_given_%u;\nst.param.b64 [gpubpf_given_%u], %s%u;\n", word, word,
+				CUDA_OPERAND, word);
 	fprintf(f, "call gpubpf_shared_%u", site);
 	for (uint32_t word = 0; word < 64; word++)
 		if (probe->reads >> word & 1) {

@@ -50,7 +50,9 @@ void ptx_find_probes(struct ptx_splice *in, uint32_t function)
 	for (uint32_t i = 0; i < in->nplaced; i++) {
 		uint32_t site = gpubpf_site_at(&in->at, places[i].kind, words, places[i].id);
 
-		in->placed[i] = (struct ptx_site){ places[i], site == UINT32_MAX ? NULL : &in->probes[site], PTX_NONE, PTX_NONE, PTX_ACTIVE_OWN, places[i].node };
+		in->placed[i] = (struct ptx_site){ places[i],      site == UINT32_MAX ? NULL : &in->probes[site],
+						   PTX_NONE,       PTX_NONE,
+						   PTX_ACTIVE_OWN, places[i].node };
 		if (in->syncs_before_exit && ptx_is_branch_to_exit(&places[i])) /* the probe runs at the branch's
 										 * target, after the barrier */
 			in->placed[i].probe = NULL;

@@ -58,14 +58,14 @@ static void replace(struct edits *e, uint32_t first, uint32_t end, const char *t
 
 /* state while one probe is extracted */
 struct extraction {
-	struct cuda_probe *probe;  /* receives the accumulators and special registers that the probe uses */
+	struct cuda_probe *probe; /* receives the accumulators and special registers that the probe uses */
 	const struct ptx_module *app;
-	uint32_t function;         /* the kernel or function whose parameter names replace gpubpf_param_<i> */
+	uint32_t function; /* the kernel or function whose parameter names replace gpubpf_param_<i> */
 	/* the probe reads parameters, reads the return value, ends its thread, has code in which lanes may diverge, is
 	 * if-converted to predicates */
 	bool reads_params, reads_result, ends_thread, may_diverge, guarded;
 	uint64_t operands;
-	uint32_t head;   /* first token of the branch that ptx_head_branch() found */
+	uint32_t head;       /* first token of the branch that ptx_head_branch() found */
 	char head_text[128]; /* text that replaces the branch, or its tokens up to the predicate */
 };
 
@@ -84,7 +84,8 @@ static uint32_t name_number(const struct ptx_module *m, uint32_t token, const ch
 
 /* Records the name of a register, after the prefix `begins`, in the array of *n names; the injector declares the
  * register. */
-static void note_register(const struct ptx_module *m, uint32_t token, const char *begins, struct cuda_sum *list, uint32_t *n, uint32_t most)
+static void note_register(const struct ptx_module *m, uint32_t token, const char *begins, struct cuda_sum *list,
+			  uint32_t *n, uint32_t most)
 {
 	const struct ptx_token *t = &m->tokens[token];
 	size_t prefix = strlen(begins), size = t->len - prefix;
@@ -155,10 +156,11 @@ static void edit_head(const struct ptx_module *m, uint32_t body, struct extracti
 	ex->head = m->nodes[branch].first;
 	ex->guarded = ex->probe->flat && ptx_can_guard(m, branch);
 	size = ex->guarded ?
-		       snprintf(ex->head_text, sizeof(ex->head_text), ".reg .pred %" SKIP_PRED ";\n\tor.pred %" SKIP_PRED ", %.*s, %" CUDA_NOT_LEADER ";",
+		       snprintf(ex->head_text, sizeof(ex->head_text),
+				".reg .pred %" SKIP_PRED ";\n\tor.pred %" SKIP_PRED ", %.*s, %" CUDA_NOT_LEADER ";",
 				(int)p->len, m->text + p->off) :
-		       snprintf(ex->head_text, sizeof(ex->head_text), "or.pred %.*s, %.*s, %" CUDA_NOT_LEADER ";\n\t@", (int)p->len,
-				m->text + p->off, (int)p->len, m->text + p->off);
+		       snprintf(ex->head_text, sizeof(ex->head_text), "or.pred %.*s, %.*s, %" CUDA_NOT_LEADER ";\n\t@",
+				(int)p->len, m->text + p->off, (int)p->len, m->text + p->off);
 	if ((size_t)size >= sizeof(ex->head_text)) {
 		ex->guarded = false;
 		return;
@@ -208,7 +210,8 @@ static bool is_converging_call(const struct ptx_module *m, const struct ptx_node
 		const struct ptx_token *name = &m->tokens[t];
 		size_t size = sizeof(CONVERGING_SUFFIX) - 1;
 
-		if (name->kind == PTX_WORD && name->len > size && !memcmp(m->text + name->off + name->len - size, CONVERGING_SUFFIX, size))
+		if (name->kind == PTX_WORD && name->len > size &&
+		    !memcmp(m->text + name->off + name->len - size, CONVERGING_SUFFIX, size))
 			return true;
 	}
 	return false;
@@ -240,14 +243,14 @@ static void edit_body(const struct ptx_module *m, uint32_t body, struct extracti
 			ex->ends_thread = true;
 		else if (node->kind == PTX_INSN)
 			edit_insn(m, node, ex, e);
-		ex->may_diverge |= node->kind == PTX_INSN && (ptx_token_is(m, node->name, "brx") ||
-							(ptx_token_is(m, node->name, "call") && !is_converging_call(m, node)));
+		ex->may_diverge |= node->kind == PTX_INSN &&
+				   (ptx_token_is(m, node->name, "brx") ||
+				    (ptx_token_is(m, node->name, "call") && !is_converging_call(m, node)));
 	}
 }
 
 /* Prints the tokens [first, end) with the edits applied, and frees the edits. */
-static int print_range(const struct ptx_module *m, struct edits *e, uint32_t first, uint32_t end, char **text,
-		       size_t *size)
+static int print_range(const struct ptx_module *m, struct edits *e, uint32_t first, uint32_t end, char **text, size_t *size)
 {
 	int err;
 

@@ -35,7 +35,9 @@ uint32_t ptx_begin_reconverge(struct ptx_splice *in, struct ptx_text *text, cons
 		return 0;
 	if (!probe->is_insn_probe)
 		ptx_declare_opaque_false(in, text);
-	ptx_addf(text, &in->err, ".reg .b32 " ACTIVE_LANES ";\n@" OPAQUE_FALSE " bra $gpubpf_met_%u;\nactivemask.b32 " ACTIVE_LANES ";\n", ++in->labels);
+	ptx_addf(text, &in->err,
+		 ".reg .b32 " ACTIVE_LANES ";\n@" OPAQUE_FALSE " bra $gpubpf_met_%u;\nactivemask.b32 " ACTIVE_LANES ";\n",
+		 ++in->labels);
 	return in->labels;
 }
 
@@ -70,6 +72,6 @@ void ptx_check_params(struct ptx_splice *in, const struct cuda_probe *probe, uin
 	for (uint32_t i = 0; (param = cuda_param_node(in->m, function, i)) != PTX_NONE; i++)
 		if (ptx_declaration(in->m, node, in->m->nodes[param].name) != param)
 			ptx_refuse(in, "the probe reads arguments, but a block redeclares the parameter's name %.*s",
-			       in->m->tokens[in->m->nodes[param].name].len,
-			       ptx_token_text(in->m, in->m->nodes[param].name));
+				   in->m->tokens[in->m->nodes[param].name].len,
+				   ptx_token_text(in->m, in->m->nodes[param].name));
 }

@@ -11,9 +11,23 @@ static uint32_t type_bits(const struct ptx_module *m, uint32_t token)
 		const char *type;
 		uint32_t bits;
 	} types[] = {
-		{ ".pred", PTX_PREDICATE }, { ".b16", 16 }, { ".u16", 16 }, { ".s16", 16 }, { ".f16", 16 }, { ".bf16", 16 },
-		{ ".b32", 32 }, { ".u32", 32 }, { ".s32", 32 }, { ".f32", 32 }, { ".f16x2", 32 }, { ".bf16x2", 32 },
-		{ ".b64", 64 }, { ".u64", 64 }, { ".s64", 64 }, { ".f64", 64 }, { ".b128", 128 },
+		{ ".pred", PTX_PREDICATE },
+		{ ".b16", 16 },
+		{ ".u16", 16 },
+		{ ".s16", 16 },
+		{ ".f16", 16 },
+		{ ".bf16", 16 },
+		{ ".b32", 32 },
+		{ ".u32", 32 },
+		{ ".s32", 32 },
+		{ ".f32", 32 },
+		{ ".f16x2", 32 },
+		{ ".bf16x2", 32 },
+		{ ".b64", 64 },
+		{ ".u64", 64 },
+		{ ".s64", 64 },
+		{ ".f64", 64 },
+		{ ".b128", 128 },
 	};
 
 	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
@@ -45,9 +59,8 @@ int ptx_emit_variable(struct ptx_splice *in, struct ptx_text *text, uint32_t nod
 		ptx_addf(text, &in->err, "mov.b64 %s, %%gpubpf_v%u;\n", to, symbol->binding);
 		return 0;
 	}
-	if (!(symbol && symbol->shared) &&
-	    (declared == PTX_NONE || in->m->nodes[declared].kind != PTX_VARIABLE ||
-	     ptx_token_is(in->m, in->m->nodes[declared].first, ".reg")))
+	if (!(symbol && symbol->shared) && (declared == PTX_NONE || in->m->nodes[declared].kind != PTX_VARIABLE ||
+					    ptx_token_is(in->m, in->m->nodes[declared].first, ".reg")))
 		return -EINVAL;
 	ptx_addf(text, &in->err, "mov.u64 %s, %.*s;\n", to, (int)in->m->tokens[token].len, ptx_token_text(in->m, token));
 	return 0;
@@ -64,7 +77,8 @@ static void emit_immediate(struct ptx_splice *in, struct ptx_text *text, uint32_
 
 	if (bytes == 4 && ptx_has_modifier(in, insn, ".f32")) {
 		ptx_addf(text, &in->err, "{\n.reg .f32 %%gpubpf_w;\n.reg .b32 %%gpubpf_b;\n");
-		ptx_addf(text, &in->err, "mov.f32 %%gpubpf_w, %s%.*s;\nmov.b32 %%gpubpf_b, %%gpubpf_w;\n", sign, len, number);
+		ptx_addf(text, &in->err, "mov.f32 %%gpubpf_w, %s%.*s;\nmov.b32 %%gpubpf_b, %%gpubpf_w;\n", sign, len,
+			 number);
 		ptx_addf(text, &in->err, "cvt.u64.u32 %s, %%gpubpf_b;\n}\n", to);
 	} else if (bytes == 8 && ptx_has_modifier(in, insn, ".f64")) {
 		ptx_addf(text, &in->err, "{\n.reg .f64 %%gpubpf_w;\nmov.f64 %%gpubpf_w, %s%.*s;\n", sign, len, number);
@@ -75,7 +89,7 @@ static void emit_immediate(struct ptx_splice *in, struct ptx_text *text, uint32_
 }
 
 int ptx_emit_element(struct ptx_splice *in, struct ptx_text *text, uint32_t node, uint32_t token, uint32_t bytes,
-		    const char *to)
+		     const char *to)
 {
 	uint32_t bits = ptx_register_bits(in->m, node, token);
 	const char *name = ptx_token_text(in->m, token);
@@ -86,8 +100,9 @@ int ptx_emit_element(struct ptx_splice *in, struct ptx_text *text, uint32_t node
 	else if (bits == 64)
 		ptx_addf(text, &in->err, "mov.b64 %s, %.*s;\n", to, len, name);
 	else if (bits == 32 || bits == 16)
-		ptx_addf(text, &in->err, "{\n.reg .b%u %%gpubpf_w;\nmov.b%u %%gpubpf_w, %.*s;\ncvt.u64.u%u %s, %%gpubpf_w;\n}\n",
-			 bits, bits, len, name, bits, to);
+		ptx_addf(text, &in->err,
+			 "{\n.reg .b%u %%gpubpf_w;\nmov.b%u %%gpubpf_w, %.*s;\ncvt.u64.u%u %s, %%gpubpf_w;\n}\n", bits,
+			 bits, len, name, bits, to);
 	else
 		err = ptx_emit_variable(in, text, node, token, to);
 	if (!err && bytes < 8)

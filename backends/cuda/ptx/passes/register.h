@@ -16,6 +16,6 @@ int ptx_emit_variable(struct ptx_splice *in, struct ptx_text *text, uint32_t nod
 /* Emits code that puts the low `bytes` (1 to 8) of the operand at a token into `to`. The operand is a register, a
  * number, or a variable's address. Returns 0, or -EINVAL for any other operand. */
 int ptx_emit_element(struct ptx_splice *in, struct ptx_text *text, uint32_t node, uint32_t token, uint32_t bytes,
-		    const char *to);
+		     const char *to);
 
 #endif

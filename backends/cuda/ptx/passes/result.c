@@ -17,7 +17,7 @@ static uint32_t stored_bytes(const struct ptx_splice *in, const struct ptx_node 
 		const char *type;
 		uint32_t bytes;
 	} types[] = {
-		{ ".b8", 1 }, { ".u8", 1 }, { ".s8", 1 }, { ".b16", 2 }, { ".u16", 2 }, { ".s16", 2 }, { ".b32", 4 },
+		{ ".b8", 1 },  { ".u8", 1 },  { ".s8", 1 },  { ".b16", 2 }, { ".u16", 2 }, { ".s16", 2 }, { ".b32", 4 },
 		{ ".u32", 4 }, { ".s32", 4 }, { ".f32", 4 }, { ".b64", 8 }, { ".u64", 8 }, { ".s64", 8 }, { ".f64", 8 },
 	};
 
@@ -72,7 +72,7 @@ void ptx_copy_result(struct ptx_splice *in, uint32_t function, uint32_t node)
 	}
 	if (!bytes || !ptx_word_is(in, at, "]") || !ptx_word_is(in, at + 1, ",")) {
 		ptx_refuse(in, "the probe reads a function's result, which PTX line %u stores in an unknown way",
-		       m->tokens[insn->name].line);
+			   m->tokens[insn->name].line);
 		return;
 	}
 	if (insn->guard != PTX_NONE)

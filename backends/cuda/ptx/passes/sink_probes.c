@@ -15,8 +15,9 @@
 
 bool ptx_is_register_op(const struct ptx_module *m, const struct ptx_node *insn)
 {
-	static const char *const names[] = { "mov", "cvt", "cvta", "add", "sub", "mul", "mad", "fma", "neg", "abs", "min", "max", "shl", "shr", "shf",
-					     "and", "or", "xor", "not", "lop3", "bfe", "bfi", "prmt", "setp", "set", "selp" };
+	static const char *const names[] = { "mov", "cvt",  "cvta", "add", "sub",  "mul",  "mad", "fma", "neg",
+					     "abs", "min",  "max",  "shl", "shr",  "shf",  "and", "or",  "xor",
+					     "not", "lop3", "bfe",  "bfi", "prmt", "setp", "set", "selp" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (ptx_token_is(m, insn->name, names[i]))
@@ -51,7 +52,8 @@ struct loaded {
 
 static bool is_same_name(const struct ptx_module *m, uint32_t a, uint32_t b)
 {
-	return m->tokens[a].len == m->tokens[b].len && !memcmp(ptx_token_text(m, a), ptx_token_text(m, b), m->tokens[a].len);
+	return m->tokens[a].len == m->tokens[b].len &&
+	       !memcmp(ptx_token_text(m, a), ptx_token_text(m, b), m->tokens[a].len);
 }
 
 static bool uses_loaded(const struct ptx_module *m, const struct ptx_node *insn, const struct loaded *loaded)

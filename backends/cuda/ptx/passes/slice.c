@@ -50,7 +50,8 @@ static uint32_t add_names(struct ptx_top *top, uint32_t node)
 	bool named = of->kind == PTX_FUNCTION || of->kind == PTX_VARIABLE;
 	uint32_t n = 0;
 
-	for (uint32_t t = named ? of->name : PTX_NONE; t != PTX_NONE; t = ptx_next_name(top->module, top->nodes[node], t), n++)
+	for (uint32_t t = named ? of->name : PTX_NONE; t != PTX_NONE;
+	     t = ptx_next_name(top->module, top->nodes[node], t), n++)
 		if (top->names)
 			top->names[top->nnames++] = (struct ptx_top_name){ t, node };
 	return n;
@@ -92,8 +93,8 @@ void ptx_top_finish(struct ptx_top *top)
 /* a slice under construction */
 struct slicing {
 	const struct ptx_top *top;
-	bool *needed;                /* [top->nnodes] */
-	uint32_t *next, depth;       /* stack of needed functions that have not been scanned */
+	bool *needed;          /* [top->nnodes] */
+	uint32_t *next, depth; /* stack of needed functions that have not been scanned */
 };
 
 static void need_node(struct slicing *p, uint32_t node)

@@ -9,10 +9,10 @@
 /* a module's top level, and the names there */
 struct ptx_top {
 	const struct ptx_module *module;
-	uint32_t *nodes, nnodes;     /* in the module's order */
+	uint32_t *nodes, nnodes; /* in the module's order */
 	struct ptx_top_name {
-		uint32_t token, node;    /* node: index in nodes[] */
-	} *names;                    /* sorted by name; a name may occur several times */
+		uint32_t token, node; /* node: index in nodes[] */
+	} *names;                     /* sorted by name; a name may occur several times */
 	uint32_t nnames;
 };
 

@@ -98,8 +98,9 @@ static void check_thread_ends(struct ptx_splice *in)
 {
 	for (uint32_t i = 0; in->counts_exits && i < in->at.job->nsites; i++)
 		if (in->probes[i].ends_thread)
-			ptx_refuse(in, "a program of gpu/%s/ ends threads (helper 507), so gpu/block_end/ cannot count "
-				       "the threads that leave",
+			ptx_refuse(in,
+				   "a program of gpu/%s/ ends threads (helper 507), so gpu/block_end/ cannot count "
+				   "the threads that leave",
 				   gpubpf_place_kind(in->at.job->sites[i].site)->name);
 }
 
@@ -164,8 +165,12 @@ int cuda_inject(const struct ptx_module *module, const struct gpubpf_lower_job *
 {
 	uint32_t own = cuda_ptx_version(module);
 	const char *kernel = job->sites[0].kernel;
-	struct ptx_splice in = { .version = probes->version > own ? probes->version : own, .m = module, .kernel = kernel,
-				 .probes = probes->by_site, .at = { .job = job, .kernel = kernel }, .diag = diag,
+	struct ptx_splice in = { .version = probes->version > own ? probes->version : own,
+				 .m = module,
+				 .kernel = kernel,
+				 .probes = probes->by_site,
+				 .at = { .job = job, .kernel = kernel },
+				 .diag = diag,
 				 .kernel_node = PTX_NONE };
 	struct cuda_twin made = { 0 };
 	struct ptx_text text = { 0 };
@@ -211,4 +216,3 @@ void cuda_twin_finish(struct cuda_twin *twin)
 	free(twin->bindings);
 	*twin = (struct cuda_twin){ 0 };
 }
-

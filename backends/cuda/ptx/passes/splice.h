@@ -85,51 +85,51 @@ struct gpubpf_lower_job;
 struct cuda_probe {
 	char *body;
 	size_t body_size;
-	bool flat;               /* for one-dimensional launches: y and z indices are 0, y and z sizes are 1; set before
+	bool flat;          /* for one-dimensional launches: y and z indices are 0, y and z sizes are 1; set before
 				  * extraction */
-	bool reads_params;       /* it reads the kernel's parameters, so it cannot be inlined into functions that the
+	bool reads_params;  /* it reads the kernel's parameters, so it cannot be inlined into functions that the
 				  * kernel calls */
-	bool reads_result;       /* reads CUDA_RESULT */
-	bool ends_thread;        /* it may end the thread (helper 507) */
-	bool may_diverge;        /* lanes may diverge in it: it has loops */
-	bool is_insn_probe;           /* it runs at single instructions; set before extraction */
-	bool adds_alone;         /* it only adds to summed map values, so it may be sunk (sink_probes.c); set before extraction */
-	bool reads_sm, reads_lane; /* reads CUDA_SM, CUDA_LANE */
+	bool reads_result;  /* reads CUDA_RESULT */
+	bool ends_thread;   /* it may end the thread (helper 507) */
+	bool may_diverge;   /* lanes may diverge in it: it has loops */
+	bool is_insn_probe; /* it runs at single instructions; set before extraction */
+	bool adds_alone; /* it only adds to summed map values, so it may be sunk (sink_probes.c); set before extraction */
+	bool reads_sm, reads_lane;               /* reads CUDA_SM, CUDA_LANE */
 	bool is_block_probe, is_last_lane_probe; /* one lane of a block runs it; that lane is the last to leave; both
 						  * are set before extraction */
-	bool reads_ctaid;        /* reads CUDA_CTAID */
-	bool reads_not_leader;        /* its text tests CUDA_NOT_LEADER: all lanes may enter it, and the other lanes
+	bool reads_ctaid;                        /* reads CUDA_CTAID */
+	bool reads_not_leader; /* its text tests CUDA_NOT_LEADER: all lanes may enter it, and the other lanes
 				       * branch to its end */
-	struct cuda_sum {        /* Registers that the probe uses (core/lower/llvm/accumulators.c). A sum is CUDA_ACC
+	struct cuda_sum {      /* Registers that the probe uses (core/lower/llvm/accumulators.c). A sum is CUDA_ACC
 				  * <name>. A key is CUDA_ACC_OFFSET <name> and CUDA_ACC_VALUE <name>. The base of a map
 				  * is CUDA_MAP_BASE <number>. */
-		char name[32];   /* "<bytes>_<map>_<offset>"; without the offset in keys */
+		char name[32]; /* "<bytes>_<map>_<offset>"; without the offset in keys */
 	} sums[CUDA_MAX_ACCS], keys[CUDA_MAX_ACC_OFFSETS], map_bases[CUDA_MAX_MAP_BASES];
 	uint32_t nsums, nkeys, nmap_bases;
 	struct cuda_sum acc_lanes[CUDA_MAX_ACC_LANES]; /* registers CUDA_ACC_LANE "<number>" */
 	uint32_t nacc_lanes;
 	bool reads_place_const, reads_taken_mask; /* reads CUDA_PLACE_CONST, CUDA_TAKEN */
-	bool reads_active_mask;  /* reads CUDA_ACTIVE or CUDA_FULL_WARP */
-	bool reads_acc_mode;         /* reads CUDA_ACC_MODE; false if LLVM removed the accumulating code */
-	uint64_t reads;          /* bit i: reads CUDA_OPERAND "<i>", word i of the context's operands
+	bool reads_active_mask;                   /* reads CUDA_ACTIVE or CUDA_FULL_WARP */
+	bool reads_acc_mode;                      /* reads CUDA_ACC_MODE; false if LLVM removed the accumulating code */
+	uint64_t reads;                           /* bit i: reads CUDA_OPERAND "<i>", word i of the context's operands
 				  * (core/lower/ctx.h) */
 };
 
 struct cuda_twin {
-	char *text;              /* PTX, malloc'd */
+	char *text; /* PTX, malloc'd */
 	size_t size;
-	char (*bindings)[256];   /* names of the application's variables, malloc'd */
+	char (*bindings)[256]; /* names of the application's variables, malloc'd */
 	uint32_t nbindings;
 };
 
 /* The probes that are inlined into a twin. */
 struct cuda_probes {
-	const struct cuda_probe *by_site;  /* [site of the job] */
-	const struct cuda_probe *flat;     /* [site of the job], for one-dimensional launches; NULL: that form would
+	const struct cuda_probe *by_site; /* [site of the job] */
+	const struct cuda_probe *flat;    /* [site of the job], for one-dimensional launches; NULL: that form would
 					    * save no time */
-	const char *prelude;               /* PTX for the top level of the twin's module, which the probes refer to */
+	const char *prelude;              /* PTX for the top level of the twin's module, which the probes refer to */
 	size_t prelude_size;
-	uint32_t version;                  /* PTX ISA version that the probes' text needs; the twin states this or the
+	uint32_t version; /* PTX ISA version that the probes' text needs; the twin states this or the
 					    * module's version, the later one */
 };
 

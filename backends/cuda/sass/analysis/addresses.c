@@ -70,7 +70,10 @@ static bool may_change(struct sass_insn insn, uint32_t reg)
 	uint32_t first = sass_field(insn, 16, 8);
 
 	switch (sass_op_find(sass_opcode(insn))->class) {
-	case SASS_FIXED: case SASS_SLOW: case SASS_LOAD: case SASS_STORE:
+	case SASS_FIXED:
+	case SASS_SLOW:
+	case SASS_LOAD:
+	case SASS_STORE:
 		return first != SASS_RZ && first <= reg && reg < first + 4;
 	default:
 		return true;

@@ -18,7 +18,7 @@
 struct text_walk {
 	const struct sass_cubin *cubin;
 	struct sass_texts *texts;
-	uint8_t *found;                    /* per section */
+	uint8_t *found; /* per section */
 	struct gpubpf_diag *diag;
 };
 
@@ -39,9 +39,12 @@ static int follow_relocation(void *arg, const struct sass_relocation *r)
 		return refuse(f->diag, "the relocations of its code are invalid");
 	if (r->type == SASS_RELOCATION_LOW || r->type == SASS_RELOCATION_HIGH)
 		return 0;
-	if (r->type != SASS_RELOCATION_CALL && s->head.st_other & SASS_STO_ENTRY && ELF64_ST_TYPE(s->head.st_info) == STT_FUNC)
-		return refuse(f->diag, "it launches %.100s itself (dynamic parallelism), which its twin cannot do from "
-				       "another module", s->name);
+	if (r->type != SASS_RELOCATION_CALL && s->head.st_other & SASS_STO_ENTRY &&
+	    ELF64_ST_TYPE(s->head.st_info) == STT_FUNC)
+		return refuse(f->diag,
+			      "it launches %.100s itself (dynamic parallelism), which its twin cannot do from "
+			      "another module",
+			      s->name);
 	if (r->type != SASS_RELOCATION_CALL)
 		return refuse(f->diag, "its code has a relocation of unknown type %u", r->type);
 	if (sass_is_system_call(s))
@@ -95,8 +98,15 @@ static const char *find_obstacle(struct sass_insn insn)
 		return "ends threads";
 	case SASS_MAXREG:
 		return "changes the number of registers of its warp";
-	case SASS_FIXED: case SASS_SLOW: case SASS_LOAD: case SASS_STORE: case SASS_ASYNC: case SASS_SYNC:
-	case SASS_INDIRECT: case SASS_BRANCH: case SASS_CALL_ABSOLUTE:
+	case SASS_FIXED:
+	case SASS_SLOW:
+	case SASS_LOAD:
+	case SASS_STORE:
+	case SASS_ASYNC:
+	case SASS_SYNC:
+	case SASS_INDIRECT:
+	case SASS_BRANCH:
+	case SASS_CALL_ABSOLUTE:
 		break;
 	}
 	return NULL;
@@ -104,8 +114,7 @@ static const char *find_obstacle(struct sass_insn insn)
 
 static int check_code(const struct sass_section *text, struct gpubpf_diag *diag)
 {
-	const char *name = text->name +
-			   (strncmp(text->name, TEXT_PREFIX, strlen(TEXT_PREFIX)) ? 0 : strlen(TEXT_PREFIX));
+	const char *name = text->name + (strncmp(text->name, TEXT_PREFIX, strlen(TEXT_PREFIX)) ? 0 : strlen(TEXT_PREFIX));
 
 	if (!text->data || text->size % SASS_INSN)
 		return refuse(diag, "it may call %.100s, whose code is truncated", name);
@@ -141,8 +150,10 @@ static int check_resources(const struct sass_cubin *c, const struct sass_kernel 
 			continue;
 		if ((item.attr == SASS_ATTR_REGCOUNT && sass_get32(item.data + 4) > k->regs) ||
 		    (stack && sass_get32(item.data + 4) > k->stack))
-			return refuse(diag, "it may call %.100s, which needs more registers or stack than the kernel "
-					    "has", s->name);
+			return refuse(diag,
+				      "it may call %.100s, which needs more registers or stack than the kernel "
+				      "has",
+				      s->name);
 	}
 	return 0;
 }
@@ -151,7 +162,7 @@ static int check_resources(const struct sass_cubin *c, const struct sass_kernel 
 
 struct callee_walk {
 	const struct sass_cubin *cubin;
-	uint32_t section;                  /* index of the section whose relocations are being walked */
+	uint32_t section; /* index of the section whose relocations are being walked */
 	uint8_t *called;
 };
 
@@ -235,7 +246,8 @@ static int check_section(const struct sass_cubin *c, uint32_t section, struct gp
 }
 
 /* Marks in (*called)[section] all functions that the kernel may call. The caller frees *called. */
-static int find_called(const struct sass_cubin *c, const struct sass_kernel *k, bool by_pointer, uint8_t **called, struct gpubpf_diag *diag)
+static int find_called(const struct sass_cubin *c, const struct sass_kernel *k, bool by_pointer, uint8_t **called,
+		       struct gpubpf_diag *diag)
 {
 	struct sass_texts texts;
 	int err;
@@ -274,7 +286,8 @@ static bool reads_shared_size(const struct sass_section *text)
 	return false;
 }
 
-int sass_callees_check_shared_size(const struct sass_cubin *c, const struct sass_kernel *k, bool by_pointer, struct gpubpf_diag *diag)
+int sass_callees_check_shared_size(const struct sass_cubin *c, const struct sass_kernel *k, bool by_pointer,
+				   struct gpubpf_diag *diag)
 {
 	uint8_t *called;
 	int err = find_called(c, k, by_pointer, &called, diag);

@@ -23,8 +23,8 @@ struct sass_code;
 
 /* indices of code sections, each once: the kernel's section, then the sections of functions that are called by name */
 struct sass_texts {
-	uint32_t *section;         /* malloc'd */
-	uint32_t n, relocations;   /* relocations: number of relocations of all these sections */
+	uint32_t *section;       /* malloc'd */
+	uint32_t n, relocations; /* relocations: number of relocations of all these sections */
 };
 
 /* Lists the sections. Returns 0; -EINVAL with the reason in *diag why a twin cannot call one of the functions;
@@ -41,6 +41,6 @@ int sass_callees_check(const struct sass_cubin *cubin, const struct sass_kernel 
 /* Checks that neither the kernel nor a function that it may call reads the size of the block's shared memory.
  * Returns 0; -EINVAL with the reason in *diag; -ENOMEM. */
 int sass_callees_check_shared_size(const struct sass_cubin *cubin, const struct sass_kernel *kernel, bool by_pointer,
-			    struct gpubpf_diag *diag);
+				   struct gpubpf_diag *diag);
 
 #endif

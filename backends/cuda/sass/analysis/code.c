@@ -42,7 +42,8 @@ static int check_callee(const struct sass_cubin *c, const struct sass_code *code
 	if (!sass_reads_address(code, i, &off))
 		return sass_addresses_each(c, is_module_function, (void *)c) ?
 			       refuse(diag, "it calls functions through pointers that are not valid in another "
-					    "module") : 0;
+					    "module") :
+			       0;
 	if (!sass_address_at(c, off, &address))
 		return refuse(diag, "it calls a function whose address is not in the image");
 	if (!sass_is_system_call(&c->symbols[address.symbol]))
@@ -94,16 +95,19 @@ static int add_constant(struct sass_code *code, uint32_t i, struct gpubpf_diag *
 	bool may_be_less;
 
 	if (!sass_decode_constant_read(insn, &k))
-		return refuse(diag, "its instruction at 0x%x (%s) reads a __constant__ variable in a form that twins "
-				    "do not support", i * SASS_INSN,
-			      sass_op_find(sass_opcode(insn))->name);
+		return refuse(diag,
+			      "its instruction at 0x%x (%s) reads a __constant__ variable in a form that twins "
+			      "do not support",
+			      i * SASS_INSN, sass_op_find(sass_opcode(insn))->name);
 	may_be_less = k.index != SASS_RZ && k.off >= SASS_CONSTANT_NEGATIVE;
 	if (k.bytes > code->constants_size || (k.off > code->constants_size - k.bytes && !may_be_less) ||
 	    code->constants_size > SASS_CONSTANTS_MAX_BYTES)
 		return refuse(diag, "it reads a __constant__ variable that is not in the image");
 	if (code->entered[i] & SASS_RELOCATED)
-		return refuse(diag, "its instruction at 0x%x cannot execute at another address, as a twin "
-				    "requires", i * SASS_INSN);
+		return refuse(diag,
+			      "its instruction at 0x%x cannot execute at another address, as a twin "
+			      "requires",
+			      i * SASS_INSN);
 	code->constants[code->nconstants++] = i;
 	code->entry_is_relocatable &= i != code->begin;
 	return 0;
@@ -158,7 +162,8 @@ static int decode_insn(const struct sass_cubin *c, struct sass_code *code, uint3
 		return -EINVAL;
 	switch (sass_op_find(sass_opcode(insn))->class) {
 	case SASS_UNKNOWN:
-		return refuse(diag, "its instruction at 0x%x is unknown (opcode 0x%03x)", i * SASS_INSN, sass_opcode(insn));
+		return refuse(diag, "its instruction at 0x%x is unknown (opcode 0x%03x)", i * SASS_INSN,
+			      sass_opcode(insn));
 	case SASS_EXIT:
 		return add_exit(code, i, diag);
 	case SASS_CALL_ABSOLUTE:
@@ -171,7 +176,13 @@ static int decode_insn(const struct sass_cubin *c, struct sass_code *code, uint3
 			break;
 		code->entry_is_relocatable &= i < code->begin || branch_target(code, i) != code->begin;
 		break;
-	case SASS_FIXED: case SASS_SLOW: case SASS_LOAD: case SASS_STORE: case SASS_ASYNC: case SASS_SYNC: case SASS_INDIRECT:
+	case SASS_FIXED:
+	case SASS_SLOW:
+	case SASS_LOAD:
+	case SASS_STORE:
+	case SASS_ASYNC:
+	case SASS_SYNC:
+	case SASS_INDIRECT:
 		break;
 	}
 	return 0;
@@ -279,9 +290,10 @@ static int read_insn_note(struct sass_code *code, const uint8_t *mark, struct gp
 
 	if (off % SASS_INSN || i >= code->n || sass_opcode(sass_code_at(code, i)) != SASS_OP_NOP ||
 	    sass_get32(mark + 4) != NOTE_ARRIVE || sass_get32(mark + 8) != NO_REGISTER)
-		return refuse(diag, "the image has an unknown note about its instruction at 0x%x (attribute "
-				    "0x%02x)", off,
-			      SASS_ATTR_INSTR_REG_MAP);
+		return refuse(diag,
+			      "the image has an unknown note about its instruction at 0x%x (attribute "
+			      "0x%02x)",
+			      off, SASS_ATTR_INSTR_REG_MAP);
 	code->entered[i] |= SASS_RELOCATED;
 	code->entry_is_relocatable &= i != code->begin;
 	return 0;
@@ -345,10 +357,13 @@ static unsigned find_barriers_used(const struct sass_code *code)
 		struct sass_insn insn = sass_code_at(code, i);
 
 		switch (sass_opcode(insn) & 0x1ff) {
-		case 0x155: case 0x156: /* BMOV: from, to */
+		case 0x155:
+		case 0x156: /* BMOV: from, to */
 			used |= 1u << sass_field(insn, 24, 4);
 			/* fall through */
-		case 0x141: case 0x142: case 0x145: /* BSYNC, BREAK, BSSY */
+		case 0x141:
+		case 0x142:
+		case 0x145: /* BSYNC, BREAK, BSSY */
 			used |= 1u << sass_field(insn, 16, 4);
 		}
 	}

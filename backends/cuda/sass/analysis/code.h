@@ -24,9 +24,10 @@ enum sass_entered { SASS_ENTERED = 1, SASS_RELOCATED = 2 };
 struct sass_code {
 	const struct sass_arch *arch;
 	const uint8_t *bytes;
-	uint32_t n;                /* number of instructions, including padding */
-	uint32_t *exits, nexits;   /* malloc'd: indices of the EXIT instructions */
-	uint32_t *constants, nconstants; /* malloc'd: instructions that read __constant__ variables (backends/cuda/sass/analysis/constant.h) */
+	uint32_t n;              /* number of instructions, including padding */
+	uint32_t *exits, nexits; /* malloc'd: indices of the EXIT instructions */
+	uint32_t *constants,
+		nconstants; /* malloc'd: instructions that read __constant__ variables (backends/cuda/sass/analysis/constant.h) */
 	uint32_t constants_size;   /* bytes of __constant__ variables */
 	uint8_t *entered;          /* malloc'd: flags of enum sass_entered */
 	bool jumps;                /* the targets of some jumps are unknown, so control may enter any instruction */
@@ -38,9 +39,9 @@ struct sass_code {
 	bool slow_predicates;      /* the kernel or a callee may write a predicate with variable latency */
 	unsigned barriers_used;    /* convergence barriers that the kernel uses, as bits */
 	uint32_t begin;            /* index of the first instruction after the preamble (sass_preamble()) */
-	bool entry_is_relocatable;          /* the first instruction can execute at another address, and nothing branches to
+	bool entry_is_relocatable; /* the first instruction can execute at another address, and nothing branches to
 	                            * it */
-	uint32_t entry_limit;       /* index of the last instruction that the branch to the entry probe may replace;
+	uint32_t entry_limit;      /* index of the last instruction that the branch to the entry probe may replace;
 	                             * the instructions before it only read and move registers and write no
 	                             * predicate; else `begin` */
 	uint32_t tail;             /* index of the last EXIT, if that EXIT is unconditional and no code after it ever

@@ -53,7 +53,8 @@ static bool find_load(struct sass_insn insn, struct sass_constant *k)
 		k->index = sass_field(insn, 24, 8); /* RZ: no index; else a uniform register, whose number has 6 bits */
 		k->uniform_index = k->index != SASS_RZ;
 		return always && k->bytes && rest == UNIFORM_FORM && !sass_field(insn, 22, 2) &&
-		       (k->index < SASS_URZ || k->index == SASS_RZ) && !sass_field(insn, 32, 5) && !sass_field(insn, 59, 5);
+		       (k->index < SASS_URZ || k->index == SASS_RZ) && !sass_field(insn, 32, 5) &&
+		       !sass_field(insn, 59, 5);
 	default:
 		return false;
 	}

@@ -14,17 +14,17 @@
 #define SASS_CONSTANTS_MAX_BYTES 0x10000 /* maximum size of that section in bytes */
 
 enum sass_constant_way {
-	SASS_CONSTANT_LOADED,      /* LDC: loads into registers */
-	SASS_CONSTANT_UNIFORM,     /* ULDC, LDCU: load into uniform registers */
-	SASS_CONSTANT_B,           /* arithmetic: the constant is operand B, in the field of B */
-	SASS_CONSTANT_C,           /* arithmetic: the constant is operand C, in the field of B; operand B is in the
+	SASS_CONSTANT_LOADED,  /* LDC: loads into registers */
+	SASS_CONSTANT_UNIFORM, /* ULDC, LDCU: load into uniform registers */
+	SASS_CONSTANT_B,       /* arithmetic: the constant is operand B, in the field of B */
+	SASS_CONSTANT_C,       /* arithmetic: the constant is operand C, in the field of B; operand B is in the
 	                            * field of C */
 };
 
 struct sass_constant {
 	enum sass_constant_way way;
-	uint32_t off, bytes;       /* offset in c[0x3] and size, in bytes */
-	uint32_t index;            /* register, or uniform register, that is added to the offset; SASS_RZ: none */
+	uint32_t off, bytes; /* offset in c[0x3] and size, in bytes */
+	uint32_t index;      /* register, or uniform register, that is added to the offset; SASS_RZ: none */
 	bool uniform_index;
 };
 
@@ -39,8 +39,13 @@ struct sass_insn sass_constant_to_register(struct sass_insn insn, enum sass_cons
 
 /* Registers of a stub, relative to a base that is a multiple of 4: the address; the index; its distance to the end
  * of the bank, later the mask of that distance's sign; the value. */
-enum sass_constant_register { SASS_CONSTANT_ADDRESS, SASS_CONSTANT_INDEX = 2, SASS_CONSTANT_BEYOND, SASS_CONSTANT_VALUE,
-			      SASS_CONSTANT_REGISTERS = 8 };
+enum sass_constant_register {
+	SASS_CONSTANT_ADDRESS,
+	SASS_CONSTANT_INDEX = 2,
+	SASS_CONSTANT_BEYOND,
+	SASS_CONSTANT_VALUE,
+	SASS_CONSTANT_REGISTERS = 8
+};
 #define SASS_CONSTANT_BOARD 5      /* scoreboard that says when the value is ready */
 
 #endif

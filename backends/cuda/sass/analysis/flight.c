@@ -19,12 +19,12 @@
 struct flight_analysis {
 	const struct sass_code *code;
 	struct sass_flights *f;
-	uint32_t *bssys, nbssys;       /* indices of the BSSY instructions */
-	uint8_t *anywhere;             /* the state at jumps with unknown targets */
-	uint8_t *next;                 /* the state after an instruction */
-	bool jumps;                    /* the code has jumps with unknown targets */
-	bool *due;                     /* per instruction: its state changed since visit_insn() last handled it */
-	bool changed;                  /* due[] has a true element */
+	uint32_t *bssys, nbssys; /* indices of the BSSY instructions */
+	uint8_t *anywhere;       /* the state at jumps with unknown targets */
+	uint8_t *next;           /* the state after an instruction */
+	bool jumps;              /* the code has jumps with unknown targets */
+	bool *due;               /* per instruction: its state changed since visit_insn() last handled it */
+	bool changed;            /* due[] has a true element */
 };
 
 /* -- operations without a scoreboard -- */
@@ -39,7 +39,14 @@ static bool has_known_time(const struct sass_arch *arch, struct sass_insn insn)
 static bool is_uniform_result(struct sass_insn insn)
 {
 	switch (sass_opcode(insn) & 0x1ff) {
-	case 0x05a: case 0x05c: case 0x0cc: case 0x1ac: case 0x1c2: case 0x1c3: case 0x1c4: case 0x1e3:
+	case 0x05a:
+	case 0x05c:
+	case 0x0cc:
+	case 0x1ac:
+	case 0x1c2:
+	case 0x1c3:
+	case 0x1c4:
+	case 0x1e3:
 		return true; /* UI2F, UF2I, CREDUX, LDCU, R2UR, S2UR, REDUX, UTCATOMSWS */
 	default:
 		return false;
@@ -48,9 +55,9 @@ static bool is_uniform_result(struct sass_insn insn)
 
 /* the accesses of an operation after issue that no scoreboard guards */
 struct late_uses {
-	bool written, read;        /* written: the operation writes the destination register. read: it reads the
+	bool written, read;      /* written: the operation writes the destination register. read: it reads the
 	                            * source registers. */
-	bool uniform, predicate;   /* uniform: the destination is a uniform register. predicate: the operation also
+	bool uniform, predicate; /* uniform: the destination is a uniform register. predicate: the operation also
 	                            * writes a predicate. */
 };
 
@@ -113,8 +120,10 @@ static uint8_t unit_board(struct sass_insn insn)
 {
 	unsigned board = sass_write_board(insn);
 
-	return works_in_order(sass_opcode(insn) & 0x1ff) && sass_field(insn, 12, 4) == SASS_PT && board != SASS_NO_SCOREBOARD ?
-		       1u << board : 0;
+	return works_in_order(sass_opcode(insn) & 0x1ff) && sass_field(insn, 12, 4) == SASS_PT &&
+			       board != SASS_NO_SCOREBOARD ?
+		       1u << board :
+		       0;
 }
 
 /* Computes w->next, the states after instruction i, from those before it. */
@@ -195,7 +204,8 @@ static void visit_insn(struct flight_analysis *w, uint32_t i)
 {
 	struct sass_insn insn = sass_code_at(w->code, i);
 	enum sass_class class = sass_op_find(sass_opcode(insn))->class;
-	bool ends = sass_is_unconditional(insn) && (class == SASS_EXIT || (sass_opcode(insn) & 0x1ff) == (SASS_OP_BRA & 0x1ff));
+	bool ends = sass_is_unconditional(insn) &&
+		    (class == SASS_EXIT || (sass_opcode(insn) & 0x1ff) == (SASS_OP_BRA & 0x1ff));
 
 	apply_insn(w, i, state_before(w, i));
 	if (has_unknown_target(insn))

@@ -19,8 +19,8 @@
 #include "code.h"
 
 struct sass_flights {
-	uint32_t *at, n;           /* malloc'd: indices of these operations, rising */
-	uint8_t *state;            /* malloc'd: state (flight.c) of operation k before instruction i, at [i * n + k].
+	uint32_t *at, n; /* malloc'd: indices of these operations, rising */
+	uint8_t *state;  /* malloc'd: state (flight.c) of operation k before instruction i, at [i * n + k].
 	                            * NULL: each may be in flight everywhere. */
 };
 

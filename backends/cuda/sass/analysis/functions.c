@@ -23,7 +23,8 @@ static bool ends_path(struct sass_insn insn)
 {
 	uint32_t opcode = sass_opcode(insn);
 
-	return sass_is_unconditional(insn) && (opcode == SASS_OP_BRA || opcode == SASS_OP_EXIT || (opcode & 0x1ff) == OP_RET);
+	return sass_is_unconditional(insn) &&
+	       (opcode == SASS_OP_BRA || opcode == SASS_OP_EXIT || (opcode & 0x1ff) == OP_RET);
 }
 
 /* Can control fall through into the function? Skips padding after an instruction that ends a path. */
@@ -72,7 +73,9 @@ static const char *function_name(const char *symbol, const char *kernel)
 {
 	size_t n = strlen(kernel);
 
-	return symbol[0] == '$' && !strncmp(symbol + 1, kernel, n) && symbol[1 + n] == '$' && symbol[2 + n] ? symbol + 2 + n : NULL;
+	return symbol[0] == '$' && !strncmp(symbol + 1, kernel, n) && symbol[1 + n] == '$' && symbol[2 + n] ?
+		       symbol + 2 + n :
+		       NULL;
 }
 
 static int each_in_section(const struct sass_cubin *c, const struct sass_kernel *k, const struct sass_code *code,
@@ -124,8 +127,8 @@ static int each_in_others(const struct sass_cubin *c, const struct sass_kernel *
 	for (uint32_t i = 1; !err && i < c->nsymbols; i++) {
 		const struct sass_symbol *s = &c->symbols[i];
 
-		if (ELF64_ST_TYPE(s->head.st_info) != STT_FUNC || !s->section || s->section == SASS_NONE || s->section == k->text ||
-		    !may_call(c, &texts, s->section, code->by_pointer))
+		if (ELF64_ST_TYPE(s->head.st_info) != STT_FUNC || !s->section || s->section == SASS_NONE ||
+		    s->section == k->text || !may_call(c, &texts, s->section, code->by_pointer))
 			continue;
 		f.name = s->name;
 		err = fn(arg, &f);

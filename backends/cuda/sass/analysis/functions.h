@@ -11,9 +11,9 @@
 
 struct sass_function {
 	const char *name;
-	uint32_t begin, end;       /* begin: index of its first instruction. end: one past its last instruction. Both
+	uint32_t begin, end; /* begin: index of its first instruction. end: one past its last instruction. Both
 	                            * are 0 if it is in another section. */
-	const char *why;           /* the reason why its calls and returns are not known exactly; NULL: they are */
+	const char *why;     /* the reason why its calls and returns are not known exactly; NULL: they are */
 };
 
 /* Calls fn for each function. A nonzero result of fn ends the walk and is returned. May also return -ENOMEM. */

@@ -39,7 +39,8 @@ uint32_t sass_max_regs_above(const struct sass_code *code, uint32_t regs)
 	return code->maxreg || base + REGCOUNT_EXTRA - 1 > most ? 0 : most - base - (REGCOUNT_EXTRA - 1);
 }
 
-int sass_alloc_reg_window(const struct sass_code *code, uint32_t regs, uint32_t need, struct sass_reg_window *room, struct gpubpf_diag *diag)
+int sass_alloc_reg_window(const struct sass_code *code, uint32_t regs, uint32_t need, struct sass_reg_window *room,
+			  struct gpubpf_diag *diag)
 {
 	uint32_t base = round_up(regs, 4), above = base + need + REGCOUNT_EXTRA - 1, low = need + REGCOUNT_EXTRA - 1;
 
@@ -47,24 +48,31 @@ int sass_alloc_reg_window(const struct sass_code *code, uint32_t regs, uint32_t 
 	room->base = room->above ? base : 0;
 	room->regs = room->above ? above : low > regs ? low : regs;
 	if (code->maxreg && (need > code->maxreg || room->regs > regs))
-		return refuse(diag, "its probes need %u registers, but USETMAXREG leaves its warps only "
-				    "%u", need, code->maxreg);
+		return refuse(diag,
+			      "its probes need %u registers, but USETMAXREG leaves its warps only "
+			      "%u",
+			      need, code->maxreg);
 	if (room->regs > SASS_REGS_MAX)
 		return refuse(diag, "its probes need %u registers, more than a thread can have", need);
 	return 0;
 }
 
-int sass_alloc_regs_above(const struct sass_code *code, uint32_t regs, uint32_t need, struct sass_reg_window *room, struct gpubpf_diag *diag)
+int sass_alloc_regs_above(const struct sass_code *code, uint32_t regs, uint32_t need, struct sass_reg_window *room,
+			  struct gpubpf_diag *diag)
 {
 	uint32_t base = round_up(regs, 4), above = base + need + REGCOUNT_EXTRA - 1;
 
 	*room = (struct sass_reg_window){ .above = true, .base = base, .regs = above };
 	if (code->maxreg)
-		return refuse(diag, "its warps release registers (USETMAXREG), and probes at instructions need %u "
-				    "above them", need);
+		return refuse(diag,
+			      "its warps release registers (USETMAXREG), and probes at instructions need %u "
+			      "above them",
+			      need);
 	if (above > SASS_REGS_MAX)
-		return refuse(diag, "it has %u registers, and probes at instructions need %u above them, more than a "
-				    "thread can have", regs, need);
+		return refuse(diag,
+			      "it has %u registers, and probes at instructions need %u above them, more than a "
+			      "thread can have",
+			      regs, need);
 	return 0;
 }
 
@@ -103,13 +111,31 @@ bool sass_predicate_is_slow(struct sass_insn insn)
 	switch (sass_opcode(insn) & 0x1ff) {
 	case OP_DSETP:
 		return first || sass_field(insn, 84, 3) != SASS_PT;
-	case 0x100: case 0x102: case 0x11c: case 0x189: case 0x1c2: /* FLO, FCHK, B2R, SHFL, R2UR */
-	case 0x160: case 0x163: case 0x166: case 0x16c: case 0x181: case 0x199: /* TEX, TLD4, TLD, TXD, LDG, SULD */
-	case 0x18a: case 0x18b: case 0x1a1: case 0x1a2: case 0x1a3: case 0x1a8: case 0x1a9: /* ATOM, MATCH, ATOMG */
+	case 0x100:
+	case 0x102:
+	case 0x11c:
+	case 0x189:
+	case 0x1c2: /* FLO, FCHK, B2R, SHFL, R2UR */
+	case 0x160:
+	case 0x163:
+	case 0x166:
+	case 0x16c:
+	case 0x181:
+	case 0x199: /* TEX, TLD4, TLD, TXD, LDG, SULD */
+	case 0x18a:
+	case 0x18b:
+	case 0x1a1:
+	case 0x1a2:
+	case 0x1a3:
+	case 0x1a8:
+	case 0x1a9: /* ATOM, MATCH, ATOMG */
 		return first;
 	case OP_ATOMS_CAST & 0x1ff:
 		return first && sass_opcode(insn) != OP_ATOMS_CAST;
-	case 0x1a7: case 0x1aa: case 0x1b2: case 0x1e3: /* SYNCS, QSPC, UTCATOMSWS */
+	case 0x1a7:
+	case 0x1aa:
+	case 0x1b2:
+	case 0x1e3: /* SYNCS, QSPC, UTCATOMSWS */
 		return true;
 	default:
 		return false;

@@ -23,19 +23,21 @@ struct gpubpf_live sass_live(const struct gpubpf_kernel_info *kernel, const stru
 
 /* the register window of probes */
 struct sass_reg_window {
-	bool above;                /* the window is above the kernel's registers */
-	uint32_t base;             /* the register that the probes' R0 becomes */
-	uint32_t regs;             /* registers per thread with the probes, as EIATTR_REGCOUNT counts them */
+	bool above;    /* the window is above the kernel's registers */
+	uint32_t base; /* the register that the probes' R0 becomes */
+	uint32_t regs; /* registers per thread with the probes, as EIATTR_REGCOUNT counts them */
 };
 /* Returns how many registers probes may use above the kernel's without a loss of occupancy; 0: none. */
 uint32_t sass_max_regs_above(const struct sass_code *code, uint32_t regs);
 /* Computes the window for probes that need `need` registers in a kernel that has `regs`. Returns 0, or -EINVAL with
  * the reason in *diag why they do not fit. */
-int sass_alloc_reg_window(const struct sass_code *code, uint32_t regs, uint32_t need, struct sass_reg_window *room, struct gpubpf_diag *diag);
+int sass_alloc_reg_window(const struct sass_code *code, uint32_t regs, uint32_t need, struct sass_reg_window *room,
+			  struct gpubpf_diag *diag);
 
 /* Computes a window above the kernel's registers at any cost of occupancy. Returns 0, or -EINVAL with the reason in
  * *diag. */
-int sass_alloc_regs_above(const struct sass_code *code, uint32_t regs, uint32_t need, struct sass_reg_window *room, struct gpubpf_diag *diag);
+int sass_alloc_regs_above(const struct sass_code *code, uint32_t regs, uint32_t need, struct sass_reg_window *room,
+			  struct gpubpf_diag *diag);
 
 /* Returns the highest convergence barrier that the kernel does not use; SASS_BARRIERS: it uses all. */
 #define SASS_BARRIERS 16

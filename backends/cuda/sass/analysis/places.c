@@ -39,10 +39,16 @@ static bool is_constant(const struct sass_code *code, struct sass_place *p)
 	    sass_constant_bank(sass_code_at(code, p->at)) != SASS_CONSTANTS_BANK)
 		return false;
 	known = sass_decode_constant_read(sass_code_at(code, p->at), &constant);
-	p->access = (struct sass_access){ .access = GPUBPF_LOAD, .spaces = GPUBPF_IN(CONSTANT), .bytes = constant.bytes, .near = true,
-					  .address = constant.uniform_index ? SASS_RZ : constant.index, .scale = 1,
-					  .uniform = constant.uniform_index ? constant.index : SASS_URZ, .offset = constant.off,
-					  .old = SASS_RZ, .second = SASS_PT };
+	p->access = (struct sass_access){ .access = GPUBPF_LOAD,
+					  .spaces = GPUBPF_IN(CONSTANT),
+					  .bytes = constant.bytes,
+					  .near = true,
+					  .address = constant.uniform_index ? SASS_RZ : constant.index,
+					  .scale = 1,
+					  .uniform = constant.uniform_index ? constant.index : SASS_URZ,
+					  .offset = constant.off,
+					  .old = SASS_RZ,
+					  .second = SASS_PT };
 	p->why = known ? NULL : "a read of a constant in an unknown form";
 	return true;
 }
@@ -99,7 +105,8 @@ static bool is_relative_transfer(struct sass_insn insn)
 	static const struct {
 		uint16_t opcode, rest;
 	} known[] = {
-		{ SASS_OP_CALL_REL, 0x78 }, { OP_CALL_REGISTER, 0x78 }, { SASS_OP_RET, 0x78 }, { SASS_OP_BRX, 0x70 }, { SASS_OP_BRXU, 0x170 },
+		{ SASS_OP_CALL_REL, 0x78 }, { OP_CALL_REGISTER, 0x78 }, { SASS_OP_RET, 0x78 },
+		{ SASS_OP_BRX, 0x70 },      { SASS_OP_BRXU, 0x170 },
 	};
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
@@ -115,8 +122,9 @@ static bool is_branch(const struct sass_code *code, struct sass_place *p)
 	struct sass_insn insn = sass_code_at(code, p->at);
 	bool jumps = sass_opcode(insn) == SASS_OP_BRX || sass_opcode(insn) == SASS_OP_BRXU;
 
-	p->why = jumps && !(is_relative_transfer(insn) && sass_field(insn, 12, 4) == SASS_PT) ? "an indirect branch under a predicate" :
-												NULL;
+	p->why = jumps && !(is_relative_transfer(insn) && sass_field(insn, 12, 4) == SASS_PT) ?
+			 "an indirect branch under a predicate" :
+			 NULL;
 	return jumps || is_cond_branch(insn);
 }
 
@@ -144,15 +152,22 @@ bool sass_is_relocatable(const struct sass_code *code, uint32_t at)
 	switch (sass_op_find(sass_opcode(insn))->class) {
 	case SASS_FIXED:
 		return operation != OP_LEPC;
-	case SASS_SLOW: case SASS_LOAD: case SASS_STORE: case SASS_ASYNC: case SASS_EXIT:
+	case SASS_SLOW:
+	case SASS_LOAD:
+	case SASS_STORE:
+	case SASS_ASYNC:
+	case SASS_EXIT:
 		return true;
-	case SASS_BRANCH: case SASS_INDIRECT:
+	case SASS_BRANCH:
+	case SASS_INDIRECT:
 		return is_relative(insn);
 	case SASS_SYNC:
 		return operation != OP_BPT && operation != OP_ENDCOLLECTIVE &&
 		       (operation != OP_WARPSYNC || sass_opcode(insn) == SASS_OP_WARPSYNC_ALL ||
 			(sass_opcode(insn) == OP_WARPSYNC_LANES && !sass_has_target(insn)));
-	case SASS_UNKNOWN: case SASS_CALL_ABSOLUTE: case SASS_MAXREG:
+	case SASS_UNKNOWN:
+	case SASS_CALL_ABSOLUTE:
+	case SASS_MAXREG:
 		return false;
 	}
 	return false;
@@ -176,9 +191,21 @@ static bool has_uniform_guard(struct sass_insn insn)
 	if (sass_field(insn, 12, 3) == SASS_PT)
 		return false;
 	switch (sass_opcode(insn) & 0x1ff) {
-	case 0x04a: case 0x051 ... 0x05e: case 0x082 ... 0x085: case 0x087: case 0x08c ... 0x0bf: case 0x0cb: /* U..., CS2UR */
-	case 0x1ac: case 0x1b2: case 0x1b4 ... 0x1b7: case 0x1b9 ... 0x1bc: case 0x1c3: case 0x1c7 ... 0x1ca: /* LDCU, SYNCS, UTMA..., S2UR */
-	case 0x1e3: case 0x1e9: case 0x1ea: /* UTC... */
+	case 0x04a:
+	case 0x051 ... 0x05e:
+	case 0x082 ... 0x085:
+	case 0x087:
+	case 0x08c ... 0x0bf:
+	case 0x0cb: /* U..., CS2UR */
+	case 0x1ac:
+	case 0x1b2:
+	case 0x1b4 ... 0x1b7:
+	case 0x1b9 ... 0x1bc:
+	case 0x1c3:
+	case 0x1c7 ... 0x1ca: /* LDCU, SYNCS, UTMA..., S2UR */
+	case 0x1e3:
+	case 0x1e9:
+	case 0x1ea: /* UTC... */
 		return true;
 	default:
 		return false;
@@ -188,7 +215,8 @@ static bool has_uniform_guard(struct sass_insn insn)
 static bool is_any(const struct sass_code *code, struct sass_place *p)
 {
 	p->why = has_uniform_guard(sass_code_at(code, p->at)) ? "an instruction under a uniform predicate" :
-		 sass_is_relocatable(code, p->at) ? NULL : "an instruction that works only at its address";
+		 sass_is_relocatable(code, p->at)             ? NULL :
+								"an instruction that works only at its address";
 	return true;
 }
 
@@ -199,7 +227,8 @@ static bool matches_kind(const struct sass_code *code, struct sass_place *p)
 	if (gpubpf_place_kind(p->kind)->spaces)
 		return is_access(code, p, false) || is_constant(code, p);
 	switch (p->kind) {
-	case GPUBPF_SITE_BARRIER: case GPUBPF_SITE_BARRIER_EXIT:
+	case GPUBPF_SITE_BARRIER:
+	case GPUBPF_SITE_BARRIER_EXIT:
 		return is_wait(code, p);
 	case GPUBPF_SITE_BRANCH:
 		return is_branch(code, p);
@@ -221,7 +250,8 @@ static void set_guards(const struct sass_code *code, struct sass_place *p)
 	p->second = gpubpf_place_kind(p->kind)->spaces ? p->access.second : exits ? sass_field(insn, 87, 4) : SASS_PT;
 }
 
-static int report_place(const struct sass_code *code, struct sass_place *place, int (*fn)(void *arg, const struct sass_place *place), void *arg)
+static int report_place(const struct sass_code *code, struct sass_place *place,
+			int (*fn)(void *arg, const struct sass_place *place), void *arg)
 {
 	int err;
 

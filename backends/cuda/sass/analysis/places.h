@@ -9,11 +9,11 @@
 
 struct sass_place {
 	enum gpubpf_site kind;
-	uint32_t id, at;           /* id: number among the kernel's places of this kind. at: index of the
+	uint32_t id, at;       /* id: number among the kernel's places of this kind. at: index of the
 	                            * instruction. */
-	uint8_t guard, second;     /* predicates that must both hold for a lane to run the probe, plus 8 if negated;
+	uint8_t guard, second; /* predicates that must both hold for a lane to run the probe, plus 8 if negated;
 	                            * SASS_PT: no condition */
-	const char *file;          /* for a line place: the source file and the line number */
+	const char *file;      /* for a line place: the source file and the line number */
 	uint32_t line;
 	struct sass_access access; /* for a memory place: its access */
 	uint32_t barrier;          /* for a barrier place: the number of the block barrier */

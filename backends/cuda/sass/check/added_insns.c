@@ -67,7 +67,8 @@ static int check_barriers(struct checked *c)
 		uint32_t opcode = sass_opcode(insn_at(c, i));
 		unsigned field = sass_barrier_at(insn_at(c, i));
 
-		if (is_lane_code(c, i) && (opcode == SASS_OP_VOTE || opcode == SASS_OP_MATCH || opcode == SASS_OP_WARPSYNC_ALL))
+		if (is_lane_code(c, i) &&
+		    (opcode == SASS_OP_VOTE || opcode == SASS_OP_MATCH || opcode == SASS_OP_WARPSYNC_ALL))
 			return sass_check_fail(c, i, "code for single lanes at an exit votes or reconverges");
 		if (!field)
 			continue;
@@ -108,8 +109,9 @@ static int check_branches(struct checked *c)
 		else if (to < c->first_added || to >= c->first_stub || (both && (i < c->entry) != (to < c->entry)))
 			return sass_check_fail(c, i, "a probe branches out of its code");
 		else if (is_warp_code(c, i) != is_warp_code(c, to) && i != c->convergence_branch)
-			return sass_check_fail(c, i, "a branch mixes code for the whole warp and code for single "
-						      "lanes");
+			return sass_check_fail(c, i,
+					       "a branch mixes code for the whole warp and code for single "
+					       "lanes");
 	}
 	return back ? 0 : sass_check_fail(c, c->entry, "the entry's probe does not branch back to the kernel");
 }

@@ -28,7 +28,8 @@ static void find_entry(struct checked *c)
 
 	c->entry = to >= c->first_added && to < c->first_stub ? to : c->first_added;
 	c->entry_copy = c->first_stub - 1;
-	while (c->entry_copy > c->entry && (sass_opcode(insn_at(c, c->entry_copy)) != SASS_OP_BRA || sass_check_target(c, c->entry_copy) != (int64_t)c->entry_branch + 1))
+	while (c->entry_copy > c->entry && (sass_opcode(insn_at(c, c->entry_copy)) != SASS_OP_BRA ||
+					    sass_check_target(c, c->entry_copy) != (int64_t)c->entry_branch + 1))
 		c->entry_copy--;
 	c->entry_copy -= c->entry_copy > c->entry;
 	c->location[c->entry_branch] = c->entry_copy;
@@ -49,7 +50,8 @@ static void find_lane_code(struct checked *c)
 	reg = sass_field(insn_at(c, i), 16, 8);
 	to = sass_check_target(c, i + 2);
 	if (!same(insn_at(c, i), sass_vote(reg)) || !same(insn_at(c, i + 1), sass_isetp_imm(0, reg, UINT32_MAX, false)) ||
-	    sass_opcode(insn_at(c, i + 2)) != SASS_OP_BRA || sass_field(insn_at(c, i + 2), 12, 4) || to <= i || to >= c->first_stub)
+	    sass_opcode(insn_at(c, i + 2)) != SASS_OP_BRA || sass_field(insn_at(c, i + 2), 12, 4) || to <= i ||
+	    to >= c->first_stub)
 		return;
 	c->convergence_branch = i + 2;
 	c->lane_code = to;
@@ -61,7 +63,8 @@ static bool is_twin_of(const char *twin, const char *kernel)
 	char name[GPUBPF_NAME_SIZE];
 
 	gpubpf_name_short(kernel, strlen(kernel), name);
-	return !strncmp(twin, GPUBPF_TWIN_PREFIX, strlen(GPUBPF_TWIN_PREFIX)) && !strcmp(twin + strlen(GPUBPF_TWIN_PREFIX), name);
+	return !strncmp(twin, GPUBPF_TWIN_PREFIX, strlen(GPUBPF_TWIN_PREFIX)) &&
+	       !strcmp(twin + strlen(GPUBPF_TWIN_PREFIX), name);
 }
 
 static void update_first_stub(struct checked *c, uint32_t from)
@@ -77,7 +80,8 @@ static void update_first_stub(struct checked *c, uint32_t from)
 static void find_first_stub(struct checked *c, bool entry)
 {
 	for (uint32_t k = 0; k < c->insn_probes->n + c->code->nconstants; k++) {
-		uint32_t at = k < c->insn_probes->n ? c->insn_probes->list[k].place.at : c->code->constants[k - c->insn_probes->n];
+		uint32_t at = k < c->insn_probes->n ? c->insn_probes->list[k].place.at :
+						      c->code->constants[k - c->insn_probes->n];
 
 		c->has_stub[at] = true;
 		if (!entry || at != c->entry_branch)
@@ -85,7 +89,8 @@ static void find_first_stub(struct checked *c, bool entry)
 	}
 }
 
-static int open_twin(struct checked *c, const struct sass_kernel *kernel, const void *twin, size_t size, bool entry, bool exit)
+static int open_twin(struct checked *c, const struct sass_kernel *kernel, const void *twin, size_t size, bool entry,
+		     bool exit)
 {
 	const char *name = c->app->symbols[kernel->symbol].name;
 	const struct sass_kernel *k;
@@ -124,14 +129,25 @@ static int open_twin(struct checked *c, const struct sass_kernel *kernel, const 
 }
 
 int sass_check(const struct sass_cubin *app, const struct sass_kernel *kernel, const struct sass_code *code,
-	       const struct sass_twin *twin, const struct sass_twin_contents *has, const struct sass_insn_probes *insn_probes, struct gpubpf_diag *diag)
+	       const struct sass_twin *twin, const struct sass_twin_contents *has,
+	       const struct sass_insn_probes *insn_probes, struct gpubpf_diag *diag)
 {
 	static int (*const passes[])(struct checked *c) = {
-		sass_check_kernel_insns, sass_check_insn_probes, sass_check_constant, sass_check_unclaimed, sass_check_counting, sass_check_added_insns, sass_check_entry,
-		sass_check_exit, sass_check_flight, sass_check_reused_values, sass_check_pending, sass_check_timing, sass_check_exit_list,
+		sass_check_kernel_insns, sass_check_insn_probes,   sass_check_constant, sass_check_unclaimed,
+		sass_check_counting,     sass_check_added_insns,   sass_check_entry,    sass_check_exit,
+		sass_check_flight,       sass_check_reused_values, sass_check_pending,  sass_check_timing,
+		sass_check_exit_list,
 	};
-	struct checked c = { .code = code, .regs = kernel->regs, .text = kernel->text, .info = kernel->info, .insn_probes = insn_probes, .app = app,
-			     .bindings = twin->bindings, .nbindings = twin->nbindings, .counts = has->counts, .diag = diag };
+	struct checked c = { .code = code,
+			     .regs = kernel->regs,
+			     .text = kernel->text,
+			     .info = kernel->info,
+			     .insn_probes = insn_probes,
+			     .app = app,
+			     .bindings = twin->bindings,
+			     .nbindings = twin->nbindings,
+			     .counts = has->counts,
+			     .diag = diag };
 	int err = open_twin(&c, kernel, twin->cubin.data, twin->cubin.size, has->entry, has->exit);
 
 	for (size_t i = 0; !err && i < sizeof(passes) / sizeof(*passes); i++)

@@ -27,6 +27,7 @@ struct sass_twin_contents {
 /* Checks the twin of the kernel whose code is `code`. Returns 0, -EINVAL with the fault in *diag (a bug of this
  * target), or -ENOMEM. */
 int sass_check(const struct sass_cubin *app, const struct sass_kernel *kernel, const struct sass_code *code,
-	       const struct sass_twin *twin, const struct sass_twin_contents *has, const struct sass_insn_probes *insn_probes, struct gpubpf_diag *diag);
+	       const struct sass_twin *twin, const struct sass_twin_contents *has,
+	       const struct sass_insn_probes *insn_probes, struct gpubpf_diag *diag);
 
 #endif

@@ -17,18 +17,26 @@
 
 /* what the pass knows about the contents of a register of the stub, in the order in which a stub computes them */
 enum known {
-	NOTHING, HALF_LOW, HALF_HIGH, INDEX_REG, INDEX_SUM, INDEX_MASKED, DISTANCE_TO_END, OUT_OF_RANGE_MASK, INDEX_CLAMPED,
+	NOTHING,
+	HALF_LOW,
+	HALF_HIGH,
+	INDEX_REG,
+	INDEX_SUM,
+	INDEX_MASKED,
+	DISTANCE_TO_END,
+	OUT_OF_RANGE_MASK,
+	INDEX_CLAMPED,
 };
 
 struct stub_walk {
 	struct checked *c;
-	uint32_t from, base;       /* from: the branch to the stub. base: the first register of the stub. */
+	uint32_t from, base; /* from: the branch to the stub. base: the first register of the stub. */
 	struct sass_insn own;
 	struct sass_constant k;
 	uint8_t known[SASS_CONSTANT_REGISTERS];
-	uint32_t off[2];           /* offset in the bank, for each half of the address, that the agent adds to the
+	uint32_t off[2];      /* offset in the bank, for each half of the address, that the agent adds to the
 	                            * address of the bank */
-	bool address, loaded;      /* address: registers base and base + 1 hold the address of the constant. loaded:
+	bool address, loaded; /* address: registers base and base + 1 hold the address of the constant. loaded:
 	                            * the stub has issued the load. */
 	unsigned load_board, consumer_boards; /* load_board: the scoreboard of the load as a bit, 0 once the stub has
 	                                       * waited for it. consumer_boards: scoreboards, not yet waited for, of
@@ -105,16 +113,17 @@ static int check_index(struct stub_walk *w, struct sass_insn insn)
 		return set_known(w, SASS_CONSTANT_INDEX, INDEX_SUM);
 	if (same_except_control(insn, sass_and_imm(index, index, 0xffff)) && holds(w, SASS_CONSTANT_INDEX, INDEX_SUM))
 		return set_known(w, SASS_CONSTANT_INDEX, INDEX_MASKED);
-	if (same_except_control(insn, sass_sub_from_imm(beyond, room, index)) && holds(w, SASS_CONSTANT_INDEX, INDEX_MASKED))
+	if (same_except_control(insn, sass_sub_from_imm(beyond, room, index)) &&
+	    holds(w, SASS_CONSTANT_INDEX, INDEX_MASKED))
 		return set_known(w, SASS_CONSTANT_BEYOND, DISTANCE_TO_END);
 	if (same_except_control(insn, sass_sign_mask(beyond, beyond)) && holds(w, SASS_CONSTANT_BEYOND, DISTANCE_TO_END))
 		return set_known(w, SASS_CONSTANT_BEYOND, OUT_OF_RANGE_MASK);
-	if (same_except_control(insn, sass_and_not(index, index, beyond)) && holds(w, SASS_CONSTANT_INDEX, INDEX_MASKED) &&
-	    holds(w, SASS_CONSTANT_BEYOND, OUT_OF_RANGE_MASK))
+	if (same_except_control(insn, sass_and_not(index, index, beyond)) &&
+	    holds(w, SASS_CONSTANT_INDEX, INDEX_MASKED) && holds(w, SASS_CONSTANT_BEYOND, OUT_OF_RANGE_MASK))
 		return set_known(w, SASS_CONSTANT_INDEX, INDEX_CLAMPED);
 	if (!same_except_control(insn, sass_mul_add_wide(w->base, index, 1, w->base)) ||
-	    !holds(w, SASS_CONSTANT_INDEX, INDEX_CLAMPED) ||
-	    !holds(w, 0, HALF_LOW) || !holds(w, 1, HALF_HIGH) || w->off[0] || w->off[1])
+	    !holds(w, SASS_CONSTANT_INDEX, INDEX_CLAMPED) || !holds(w, 0, HALF_LOW) || !holds(w, 1, HALF_HIGH) ||
+	    w->off[0] || w->off[1])
 		return 0;
 	w->address = true;
 	return set_known(w, 0, NOTHING) & set_known(w, 1, NOTHING);
@@ -155,7 +164,8 @@ static int check_delivery(struct stub_walk *w, uint32_t i, struct sass_insn insn
 	bool uniform = w->k.way == SASS_CONSTANT_UNIFORM;
 	uint32_t value = w->base + SASS_CONSTANT_VALUE, part = w->nparts_delivered;
 	unsigned was = sass_boards_set(w->own), is = sass_boards_set(insn);
-	struct sass_insn as = uniform ? sass_move_to_uniform(w->c->code->arch, sass_field(w->own, 16, 6) + part, value + part) :
+	struct sass_insn as = uniform ? sass_move_to_uniform(w->c->code->arch, sass_field(w->own, 16, 6) + part,
+							     value + part) :
 					sass_constant_to_register(w->own, w->k.way, value);
 
 	if (w->k.way == SASS_CONSTANT_LOADED || !same_except_control(insn, as))
@@ -178,7 +188,8 @@ static int check_back(struct stub_walk *w, uint32_t i)
 	bool uniform = w->k.way == SASS_CONSTANT_UNIFORM;
 	uint32_t parts = uniform ? (w->k.bytes + 3) / 4 : 1;
 
-	if (w->nparts_delivered != parts || w->load_board || w->consumer_boards || (uniform && w->cycles_since < UNIFORM_CYCLES))
+	if (w->nparts_delivered != parts || w->load_board || w->consumer_boards ||
+	    (uniform && w->cycles_since < UNIFORM_CYCLES))
 		return wrong(w, i, "a stub branches back before its constant is in place");
 	return 0;
 }
@@ -228,17 +239,20 @@ int sass_check_constant(struct checked *c)
 	int err = 0;
 
 	for (uint32_t at = 0; !err && at < c->code->n; at++) {
-		struct stub_walk w = { .c = c, .from = c->location[at], .own = sass_code_at(c->code, at), .base = (c->regs + 3) / 4 * 4 };
+		struct stub_walk w = {
+			.c = c, .from = c->location[at], .own = sass_code_at(c->code, at), .base = (c->regs + 3) / 4 * 4
+		};
 		int64_t to = sass_check_target(c, c->location[at]);
 
 		if (sass_constant_bank(w.own) != SASS_CONSTANTS_BANK)
 			continue;
 		found++;
-		if (!c->has_stub[at] || !sass_decode_constant_read(w.own, &w.k) || to < c->first_stub || to >= c->ninsns ||
-		    !same(insn_at(c, w.from), sass_bra(c->code->arch, (to - w.from - 1) * SASS_INSN)) ||
+		if (!c->has_stub[at] || !sass_decode_constant_read(w.own, &w.k) || to < c->first_stub ||
+		    to >= c->ninsns || !same(insn_at(c, w.from), sass_bra(c->code->arch, (to - w.from - 1) * SASS_INSN)) ||
 		    w.base + SASS_CONSTANT_REGISTERS + REGCOUNT_EXTRA - 1 > c->new_regs)
 			return sass_check_fail(c, at, "it reads a bank of constants that the twin does not have");
 		err = check_stub(&w, to, left);
 	}
-	return !err && found != c->code->nconstants ? sass_check_fail(c, 0, "it has reads of constants without a stub") : err;
+	return !err && found != c->code->nconstants ? sass_check_fail(c, 0, "it has reads of constants without a stub") :
+						      err;
 }

@@ -31,8 +31,9 @@ static bool is_lane_vote(const struct checked *c, uint32_t i, struct sass_insn v
 static bool matches_at(const struct checked *c, uint32_t i, const struct sass_insn *insns, uint32_t n)
 {
 	for (uint32_t k = 0; k < n; k++)
-		if (i + k >= c->first_stub || !(same_except_control(insn_at(c, i + k), insns[k]) ||
-				       (sass_opcode(insns[k]) == SASS_OP_VOTE && is_lane_vote(c, i + k, insns[k]))))
+		if (i + k >= c->first_stub ||
+		    !(same_except_control(insn_at(c, i + k), insns[k]) ||
+		      (sass_opcode(insns[k]) == SASS_OP_VOTE && is_lane_vote(c, i + k, insns[k]))))
 			return false;
 	return true;
 }
@@ -53,8 +54,8 @@ static int check_paths(struct checked *c, uint32_t from, uint32_t to, uint32_t b
 	for (uint32_t i = from; i < to; i++) {
 		if (i < begin && sass_opcode(insn_at(c, i)) == SASS_OP_EXIT)
 			return sass_check_fail(c, i, "lanes leave before they are counted");
-		if (i != c->convergence_branch && sass_has_target(insn_at(c, i)) && sass_check_target(c, i) >= from && sass_check_target(c, i) < to &&
-		    is_bypass(c, i, begin, end))
+		if (i != c->convergence_branch && sass_has_target(insn_at(c, i)) && sass_check_target(c, i) >= from &&
+		    sass_check_target(c, i) < to && is_bypass(c, i, begin, end))
 			return sass_check_fail(c, i, "a branch skips the code that counts lanes");
 	}
 	return 0;
@@ -107,7 +108,9 @@ static int check_begin(struct checked *c)
  * else. */
 static int check_no_other_uses(struct checked *c)
 {
-	uint32_t expected = c->counts ? 2 + (c->exit != SASS_NONE) + (c->lane_code != SASS_NONE && c->exit != SASS_NONE) : 0, n = 0;
+	uint32_t expected = c->counts ? 2 + (c->exit != SASS_NONE) + (c->lane_code != SASS_NONE && c->exit != SASS_NONE) :
+					0,
+		 n = 0;
 
 	for (uint32_t i = c->first_added; i < c->ninsns; i++) {
 		n += sass_is_count_insn(insn_at(c, i)) && !sass_check_is_moved(c, i);
@@ -129,8 +132,8 @@ static const Elf64_Shdr *shared_section(const struct sass_cubin *cubin, uint32_t
  * most the padding that aligns dynamic shared memory. */
 static bool has_count_word(uint64_t was, uint64_t is, uint64_t align)
 {
-	return is >= SASS_COUNT_BYTES && is - SASS_COUNT_BYTES >= was && (align < 2 || ((is - SASS_COUNT_BYTES) % align == 0)) &&
-	       is - SASS_COUNT_BYTES - was < (align ? align : 1);
+	return is >= SASS_COUNT_BYTES && is - SASS_COUNT_BYTES >= was &&
+	       (align < 2 || ((is - SASS_COUNT_BYTES) % align == 0)) && is - SASS_COUNT_BYTES - was < (align ? align : 1);
 }
 
 /* Does the twin declare a block barrier, as the counting code needs? */
@@ -152,16 +155,18 @@ static bool states_barrier(const struct checked *c)
 
 static int check_shared_size(struct checked *c)
 {
-	const Elf64_Shdr *was = shared_section(c->app, c->text),
-			 *is = shared_section(&c->twin, c->twin.kernels[0].text);
-	uint64_t had = was->sh_type || !c->counts || c->code->arch->sm < SASS_COUNT_MIN_SM_RANK ? was->sh_size : SASS_COUNT_SYSTEM_BYTES;
+	const Elf64_Shdr *was = shared_section(c->app, c->text), *is = shared_section(&c->twin, c->twin.kernels[0].text);
+	uint64_t had = was->sh_type || !c->counts || c->code->arch->sm < SASS_COUNT_MIN_SM_RANK ? was->sh_size :
+												  SASS_COUNT_SYSTEM_BYTES;
 
 	if (c->counts ? !has_count_word(had, is->sh_size, was->sh_addralign) : is->sh_size != had)
 		return sass_check_fail(c, 0, "it declares a wrong size of shared memory");
 	for (uint32_t i = 0; c->counts && i < c->code->n; i++)
 		if (sass_reads_shared_size(sass_code_at(c->code, i)))
 			return sass_check_fail(c, i, "it reads the size of its shared memory");
-	return !c->counts || states_barrier(c) ? 0 : sass_check_fail(c, 0, "it does not declare the barrier at which its lanes wait");
+	return !c->counts || states_barrier(c) ?
+		       0 :
+		       sass_check_fail(c, 0, "it does not declare the barrier at which its lanes wait");
 }
 
 int sass_check_counting(struct checked *c)
@@ -182,5 +187,6 @@ int sass_check_callee_sizes(struct checked *c, const struct sass_kernel *kernel)
 
 	gpubpf_diag_init(&why);
 	err = c->counts ? sass_callees_check_shared_size(c->app, kernel, c->code->by_pointer, &why) : 0;
-	return !err || err == -ENOMEM ? err : sass_check_fail(c, 0, "a function that it calls reads the size of shared memory");
+	return !err || err == -ENOMEM ? err :
+					sass_check_fail(c, 0, "a function that it calls reads the size of shared memory");
 }

@@ -21,15 +21,17 @@ int sass_check_entry(struct checked *c)
 
 	if (c->entry == SASS_NONE)
 		return 0;
-	if (c->has_stub[c->entry_branch] ? !sass_check_is_bare_branch(c, c->entry_copy) :
-			       !sass_check_is_unchanged(c, sass_code_at(c->code, c->entry_branch), insn_at(c, c->entry_copy)))
+	if (c->has_stub[c->entry_branch] ?
+		    !sass_check_is_bare_branch(c, c->entry_copy) :
+		    !sass_check_is_unchanged(c, sass_code_at(c->code, c->entry_branch), insn_at(c, c->entry_copy)))
 		return sass_check_fail(c, c->entry_copy, "the instruction at the entry does not execute after the probe");
 	for (uint32_t i = c->code->begin; i < c->entry_branch; i++)
 		if (!sass_may_precede_entry(sass_code_at(c->code, i)) || c->code->entered[i + 1])
 			return sass_check_fail(c, i, "the kernel does more than read before its entry's probe");
 	sass_check_find_reg_span(c, c->entry, c->first_stub, &low, &top);
 	if (c->entry_branch > c->code->begin && low < c->regs)
-		return sass_check_fail(c, c->entry, "the entry's probe overwrites registers that the kernel has "
-						     "loaded");
+		return sass_check_fail(c, c->entry,
+				       "the entry's probe overwrites registers that the kernel has "
+				       "loaded");
 	return c->exit == SASS_NONE && !c->insn_probes->n ? 0 : check_entry_pending(c);
 }

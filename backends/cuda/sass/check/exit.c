@@ -47,7 +47,8 @@ static bool waits_for_all(const struct checked *c)
 {
 	struct sass_insn first = insn_at(c, c->exit), waits = insn_at(c, sass_check_wait_index(c));
 
-	if (sass_check_wait_index(c) != c->exit && (sass_opcode(first) != SASS_OP_NOP || sass_stall(first) < SASS_SCOREBOARD_CYCLES))
+	if (sass_check_wait_index(c) != c->exit &&
+	    (sass_opcode(first) != SASS_OP_NOP || sass_stall(first) < SASS_SCOREBOARD_CYCLES))
 		return false;
 	return sass_wait_mask(waits) == ALL_BOARDS;
 }
@@ -59,13 +60,15 @@ int sass_check_exit(struct checked *c)
 
 	if (c->exit == SASS_NONE)
 		return 0;
-	if (c->first_added == c->code->tail && sass_wait_mask(sass_code_at(c->code, c->first_added)) &
-						 ~(sass_wait_mask(insn_at(c, c->exit)) | sass_wait_mask(insn_at(c, sass_check_wait_index(c)))))
+	if (c->first_added == c->code->tail &&
+	    sass_wait_mask(sass_code_at(c->code, c->first_added)) &
+		    ~(sass_wait_mask(insn_at(c, c->exit)) | sass_wait_mask(insn_at(c, sass_check_wait_index(c)))))
 		return sass_check_fail(c, c->exit, "the last exit does not wait as it did in the kernel");
 	sass_check_find_reg_span(c, c->exit, end, &low, &top);
 	if (low < c->regs && (!waits_for_all(c) || !stalls_for_results(c)))
-		return sass_check_fail(c, c->exit, "an exit's probe does not wait for the kernel's operations in "
-						    "flight");
+		return sass_check_fail(c, c->exit,
+				       "an exit's probe does not wait for the kernel's operations in "
+				       "flight");
 	writes = find_predicate_write(c, c->exit, end);
 	if (writes == end)
 		return 0;

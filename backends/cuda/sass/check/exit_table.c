@@ -18,7 +18,9 @@ static int check_exits(struct checked *c, const struct sass_item *item)
 	for (uint32_t k = 0; item->data && k + 4 <= item->size; k += 4, i++)
 		if (!next_exit(c, &i) || sass_get32(item->data + k) != i * SASS_INSN)
 			return sass_check_fail(c, i, "its list of exits does not match its EXIT instructions");
-	return item->data && item->size % 4 == 0 && !next_exit(c, &i) ? 0 : sass_check_fail(c, i, "its list of exits is incomplete");
+	return item->data && item->size % 4 == 0 && !next_exit(c, &i) ?
+		       0 :
+		       sass_check_fail(c, i, "its list of exits is incomplete");
 }
 
 /* Finds the item with the list of exits in .nv.info.<kernel>. False: the section has no list. */

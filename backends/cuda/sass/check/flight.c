@@ -20,9 +20,9 @@
 
 struct flight_walk {
 	struct checked *c;
-	uint32_t *seen;                    /* per instruction: 1 + index of the last operation whose walk reached it */
-	uint32_t *work, nwork;             /* worklist of instructions */
-	uint32_t from, end, top;           /* from: first instruction of the exit probe. end: one past its last. top:
+	uint32_t *seen;          /* per instruction: 1 + index of the last operation whose walk reached it */
+	uint32_t *work, nwork;   /* worklist of instructions */
+	uint32_t from, end, top; /* from: first instruction of the exit probe. end: one past its last. top:
 	                                    * one above its highest register; 0 if all its registers are above the
 	                                    * kernel's. */
 };
@@ -47,7 +47,10 @@ static bool is_below(const struct flight_walk *w, uint32_t i, unsigned field)
 static bool has_fixed_latency(const struct checked *c, uint32_t i)
 {
 	switch (operation_at(c, i)) {
-	case 0x028: case 0x029: case 0x02a: case 0x02b: /* arithmetic of doubles */
+	case 0x028:
+	case 0x029:
+	case 0x02a:
+	case 0x02b: /* arithmetic of doubles */
 		return c->code->arch->timed_doubles;
 	default:
 		return false;
@@ -58,7 +61,15 @@ static bool has_fixed_latency(const struct checked *c, uint32_t i)
 static bool writes_registers(const struct checked *c, uint32_t i)
 {
 	switch (operation_at(c, i)) {
-	case 0x05a: case 0x05c: case 0x0cc: case 0x1ac: case 0x1c2: case 0x1c3: case 0x1c4: case 0x1e3: case OP_BMOV_TO:
+	case 0x05a:
+	case 0x05c:
+	case 0x0cc:
+	case 0x1ac:
+	case 0x1c2:
+	case 0x1c3:
+	case 0x1c4:
+	case 0x1e3:
+	case OP_BMOV_TO:
 		return false;
 	default:
 		return class_at(c, i) != SASS_STORE;
@@ -94,7 +105,11 @@ static bool touches_unguarded(const struct flight_walk *w, uint32_t i)
 static bool completes_operation(const struct checked *c, uint32_t i, uint32_t operation)
 {
 	switch (operation) {
-	case 0x03b: case 0x107: case 0x108: case 0x110: case 0x184: /* LDSM, FRND, MUFU, F2F.64, LDS: backends/cuda/sass/isa/flight.def names the source */
+	case 0x03b:
+	case 0x107:
+	case 0x108:
+	case 0x110:
+	case 0x184: /* LDSM, FRND, MUFU, F2F.64, LDS: backends/cuda/sass/isa/flight.def names the source */
 		break;
 	default:
 		return false;
@@ -117,7 +132,8 @@ static void push(struct flight_walk *w, uint32_t number, int64_t to)
 static void push_reconvergence(struct flight_walk *w, uint32_t number, uint32_t bsync)
 {
 	for (uint32_t i = 0; i < w->c->ninsns; i++)
-		if (operation_at(w->c, i) == OP_BSSY && sass_field(insn_at(w->c, i), 16, 4) == sass_field(insn_at(w->c, bsync), 16, 4))
+		if (operation_at(w->c, i) == OP_BSSY &&
+		    sass_field(insn_at(w->c, i), 16, 4) == sass_field(insn_at(w->c, bsync), 16, 4))
 			push(w, number, sass_check_target(w->c, i));
 }
 
@@ -160,8 +176,9 @@ static int check_all(struct flight_walk *w)
 		bool own = i >= w->from && i < w->end;
 
 		if (!own && touches_unguarded(w, i) && reaches_probe(w, i))
-			return sass_check_fail(w->c, i, "it has no scoreboard and touches a register of the exit's "
-							 "probe while in flight");
+			return sass_check_fail(w->c, i,
+					       "it has no scoreboard and touches a register of the exit's "
+					       "probe while in flight");
 	}
 	return 0;
 }

@@ -24,7 +24,7 @@
 
 struct stub {
 	struct checked *c;
-	uint32_t at, from;         /* at: the kernel's instruction. from: the branch to this stub, at `at` or at the
+	uint32_t at, from; /* at: the kernel's instruction. from: the branch to this stub, at `at` or at the
 	                            * copy of that instruction. */
 	struct sass_insn own;
 	bool at_function;          /* the place is the first instruction of a function, which all lanes of a call
@@ -38,11 +38,11 @@ struct stub {
 	unsigned changed_predicates, guard_predicates; /* changed_predicates: predicates whose value differs from the
 	                                                * kernel's. guard_predicates: predicates that are true only
 	                                                * where the kernel's instruction executes. */
-	uint32_t time;             /* cycles since the stub began */
-	unsigned pending;          /* scoreboards that are still set when a body ends */
-	uint32_t bsync;            /* index of the BSYNC at which the lanes that entered reconverge; SASS_NONE:
+	uint32_t time;                                 /* cycles since the stub began */
+	unsigned pending;                              /* scoreboards that are still set when a body ends */
+	uint32_t bsync;                 /* index of the BSYNC at which the lanes that entered reconverge; SASS_NONE:
 	                            * outside of BSSY and BSYNC */
-	uint32_t skip_target;      /* target of the branch that skips the body for lanes whose instruction does not
+	uint32_t skip_target;           /* target of the branch that skips the body for lanes whose instruction does not
 	                            * execute; SASS_NONE: no such branch */
 	uint32_t saved_at, last_target; /* saved_at: index of the P2R that saved the predicates. last_target: highest
 	                                 * branch target since then. */
@@ -57,7 +57,8 @@ static bool same_except_control(struct sass_insn a, struct sass_insn b)
  * one. */
 static struct sass_insn expected_own(const struct stub *s, uint32_t i)
 {
-	struct sass_insn own = sass_predicate_lacks_board(s->c->code->arch, s->own) ? sass_with_predicate_board(s->own) : s->own;
+	struct sass_insn own = sass_predicate_lacks_board(s->c->code->arch, s->own) ? sass_with_predicate_board(s->own) :
+										      s->own;
 
 	if (sass_opcode(own) == SASS_OP_EXIT && s->c->exit != SASS_NONE)
 		own = sass_with_branch(s->c->code->arch, sass_with_field(own, 0, 12, SASS_OP_BRA),
@@ -69,7 +70,9 @@ static struct sass_insn expected_own(const struct stub *s, uint32_t i)
  * selects the target, and for an instruction that never executes. */
 static unsigned own_guard(const struct stub *s)
 {
-	return (sass_opcode(s->own) & 0x1ff) == 0x147 || sass_field(s->own, 12, 4) == (SASS_PT | 8) ? SASS_PT : sass_field(s->own, 12, 4);
+	return (sass_opcode(s->own) & 0x1ff) == 0x147 || sass_field(s->own, 12, 4) == (SASS_PT | 8) ?
+		       SASS_PT :
+		       sass_field(s->own, 12, 4);
 }
 
 /* Does the literal (a predicate, perhaps negated) imply the guard of the kernel's instruction? */
@@ -79,7 +82,8 @@ static bool implies_own_guard(const struct stub *s, unsigned predicate, bool neg
 
 	if (own_guard(s) == SASS_PT || s->skip_target != SASS_NONE || s->at_function)
 		return true;
-	return predicate != SASS_PT && ((own && !(s->changed_predicates >> predicate & 1)) || (!negated && s->guard_predicates >> predicate & 1));
+	return predicate != SASS_PT &&
+	       ((own && !(s->changed_predicates >> predicate & 1)) || (!negated && s->guard_predicates >> predicate & 1));
 }
 
 /* Is it a PLOP3 that ANDs three predicates? If one of them implies that guard, so does the result. */
@@ -117,11 +121,13 @@ static int check_registers(struct stub *s, uint32_t i, struct sass_insn insn)
 		if (!x.n || x.uniform)
 			continue;
 		if (s->result_board && !x.written && uses_own_result(s, &x))
-			return sass_check_fail(s->c, i, "a probe does not wait for the result of the kernel's "
-							 "instruction");
+			return sass_check_fail(s->c, i,
+					       "a probe does not wait for the result of the kernel's "
+					       "instruction");
 		if ((x.written || !fixed) && x.reg < s->c->regs)
-			return sass_check_fail(s->c, i, "a probe writes a register of the kernel, or reads one after "
-							 "issue");
+			return sass_check_fail(s->c, i,
+					       "a probe writes a register of the kernel, or reads one after "
+					       "issue");
 		if ((uint32_t)x.reg + x.n + REGCOUNT_EXTRA - 1 > s->c->new_regs)
 			return sass_check_fail(s->c, i, "a probe uses more registers than the twin declares");
 		if (x.written && x.reg <= s->saved_reg && s->saved_reg < (uint32_t)x.reg + x.n)
@@ -135,8 +141,8 @@ static int check_registers(struct stub *s, uint32_t i, struct sass_insn insn)
 /* Is it a branch under the negated guard of the kernel's instruction, before any predicate is saved or changed? */
 static bool branches_over_body(const struct stub *s, struct sass_insn insn)
 {
-	return sass_field(insn, 12, 4) == (sass_field(s->own, 12, 4) ^ 8) && sass_field(insn, 87, 4) == SASS_PT && !s->changed_predicates &&
-	       s->saved_reg == NO_REGISTER;
+	return sass_field(insn, 12, 4) == (sass_field(s->own, 12, 4) ^ 8) && sass_field(insn, 87, 4) == SASS_PT &&
+	       !s->changed_predicates && s->saved_reg == NO_REGISTER;
 }
 
 static int check_bssy(struct stub *s, uint32_t i, struct sass_insn insn)
@@ -145,7 +151,8 @@ static int check_bssy(struct stub *s, uint32_t i, struct sass_insn insn)
 	unsigned barrier = sass_field(insn, 16, 4);
 
 	if (s->bsync != SASS_NONE || s->saved_reg != NO_REGISTER || end <= (int64_t)i + 1 || end > s->c->ninsns ||
-	    s->c->code->barriers_used >> barrier & 1 || !same_except_control(insn, sass_bssy(barrier, (end - i - 1) * SASS_INSN)) ||
+	    s->c->code->barriers_used >> barrier & 1 ||
+	    !same_except_control(insn, sass_bssy(barrier, (end - i - 1) * SASS_INSN)) ||
 	    !same_except_control(insn_at(s->c, end - 1), sass_bsync(barrier)))
 		return sass_check_fail(s->c, i, "lanes of a probe diverge without a BSYNC that reconverges them");
 	s->bsync = end - 1;
@@ -157,8 +164,9 @@ static int check_branch(struct stub *s, uint32_t i, struct sass_insn insn)
 	int64_t to = sass_check_target(s->c, i);
 
 	if (!sass_is_probe_insn(s->c->code->arch, insn) || s->bsync == SASS_NONE)
-		return sass_check_fail(s->c, i, "lanes of a probe diverge by an unknown branch, or outside of BSSY "
-						 "and BSYNC");
+		return sass_check_fail(s->c, i,
+				       "lanes of a probe diverge by an unknown branch, or outside of BSSY "
+				       "and BSYNC");
 	if (s->saved_reg == NO_REGISTER) {
 		if (to != s->bsync)
 			return sass_check_fail(s->c, i, "a branch around a probe does not go to its BSYNC");
@@ -181,13 +189,15 @@ static int check_bsync(struct stub *s, uint32_t i)
 
 static int check_predicates(struct stub *s, uint32_t i, struct sass_insn insn)
 {
-	unsigned written = sass_predicates_written(insn), narrowed = is_conjunction(s, insn) ? 1u << sass_field(insn, 81, 3) : 0;
+	unsigned written = sass_predicates_written(insn),
+		 narrowed = is_conjunction(s, insn) ? 1u << sass_field(insn, 81, 3) : 0;
 
 	if (written && s->saved_reg == NO_REGISTER)
 		return sass_check_fail(s->c, i, "a probe writes a predicate that is not saved");
 	if (sass_has_effect(insn) && !implies_own_guard(s, sass_field(insn, 12, 3), sass_field(insn, 15, 1)))
-		return sass_check_fail(s->c, i, "a probe has an effect for lanes that do not execute the kernel's "
-						 "instruction");
+		return sass_check_fail(s->c, i,
+				       "a probe has an effect for lanes that do not execute the kernel's "
+				       "instruction");
 	s->changed_predicates |= written;
 	s->guard_predicates = (s->guard_predicates & ~written) | (narrowed & written);
 	return 0;
@@ -195,7 +205,8 @@ static int check_predicates(struct stub *s, uint32_t i, struct sass_insn insn)
 
 static int check_save(struct stub *s, uint32_t i, uint32_t reg)
 {
-	if (s->changed_predicates || s->predicate_boards || s->time < SASS_CHECK_PREDICATE_CYCLES || reg < s->c->regs || reg + REGCOUNT_EXTRA > s->c->new_regs)
+	if (s->changed_predicates || s->predicate_boards || s->time < SASS_CHECK_PREDICATE_CYCLES || reg < s->c->regs ||
+	    reg + REGCOUNT_EXTRA > s->c->new_regs)
 		return sass_check_fail(s->c, i, "predicates are saved when they are not the kernel's");
 	s->saved_reg = reg;
 	s->saved_at = i;
@@ -228,14 +239,15 @@ static int check_body_insn(struct stub *s, uint32_t i, struct sass_insn insn)
 	if (sass_opcode(insn) == SASS_OP_BRA)
 		return check_branch(s, i, insn);
 	if (!same_except_control(insn, sass_move_uniform(to, sass_field(insn, 32, 6))) &&
-	    !same_except_control(insn, sass_and_predicates_uniform(sass_field(insn, 81, 3), sass_field(insn, 87, 4), sass_field(insn, 77, 4),
-							   sass_field(insn, 68, 4))) &&
+	    !same_except_control(insn, sass_and_predicates_uniform(sass_field(insn, 81, 3), sass_field(insn, 87, 4),
+								   sass_field(insn, 77, 4), sass_field(insn, 68, 4))) &&
 	    (!sass_is_probe_insn(s->c->code->arch, insn) || sass_is_uniform(insn)))
 		return sass_check_fail(s->c, i, "a probe has an instruction that is unknown or uniform");
 	if (!sass_is_lane_independent(insn) && sass_opcode(insn) != SASS_OP_YIELD)
 		return sass_check_fail(s->c, i, "a probe has an instruction that depends on other lanes");
 	err = check_registers(s, i, insn);
-	s->pending = sass_pending_boards(s->pending, s->bsync == SASS_NONE ? insn : sass_with_field(insn, SASS_WAIT_AT, 6, 0));
+	s->pending = sass_pending_boards(s->pending,
+					 s->bsync == SASS_NONE ? insn : sass_with_field(insn, SASS_WAIT_AT, 6, 0));
 	return err ? err : check_predicates(s, i, insn);
 }
 
@@ -261,7 +273,9 @@ static void record_own(struct stub *s, uint32_t i)
 {
 	s->executed = true;
 	s->predicate_boards = sass_predicate_is_slow(insn_at(s->c, i)) ? sass_boards_set(insn_at(s->c, i)) : 0;
-	s->result_board = sass_write_board(s->own) == SASS_NO_SCOREBOARD || reads_constant(s) ? 0 : 1u << sass_write_board(s->own);
+	s->result_board = sass_write_board(s->own) == SASS_NO_SCOREBOARD || reads_constant(s) ?
+				  0 :
+				  1u << sass_write_board(s->own);
 	s->c->location[s->at] = i;
 	s->c->stub_flags[i - s->c->first_stub] |= SASS_IN_STUB_OWN;
 }
@@ -296,9 +310,12 @@ static int check_stub(struct stub *s, uint32_t from, unsigned left)
 		s->result_board &= s->bsync == SASS_NONE ? ~sass_wait_mask(insn) : UINT32_MAX;
 		s->predicate_boards &= ~sass_wait_mask(insn);
 		if (is_branch_back(s, i, insn))
-			return s->executed && !s->changed_predicates && s->saved_reg == NO_REGISTER && s->bsync == SASS_NONE ? 0 :
-			       sass_check_fail(s->c, i, "a stub branches back before the instruction executed or the "
-							 "predicates are restored");
+			return s->executed && !s->changed_predicates && s->saved_reg == NO_REGISTER &&
+					       s->bsync == SASS_NONE ?
+				       0 :
+				       sass_check_fail(s->c, i,
+						       "a stub branches back before the instruction executed or the "
+						       "predicates are restored");
 		if (is_own_insn(s, i, insn))
 			record_own(s, i);
 		else
@@ -312,7 +329,9 @@ static int check_stub(struct stub *s, uint32_t from, unsigned left)
  * first NOP, which check_start() has checked, already satisfies this. */
 static int check_between(struct checked *c, uint32_t from, unsigned left)
 {
-	for (uint32_t i = from; i < c->ninsns && c->stub_flags[i - c->first_stub] && !(c->stub_flags[i - c->first_stub] & SASS_IN_STUB_OWN); i++)
+	for (uint32_t i = from;
+	     i < c->ninsns && c->stub_flags[i - c->first_stub] && !(c->stub_flags[i - c->first_stub] & SASS_IN_STUB_OWN);
+	     i++)
 		if (same_except_control(insn_at(c, i), sass_nop(0, 0)) && (sass_wait_mask(insn_at(c, i)) & left) == left)
 			return 0;
 	return left ? sass_check_fail(c, from, "a body does not wait for the body before it") : 0;
@@ -323,7 +342,8 @@ int sass_check_unclaimed(struct checked *c)
 	for (uint32_t i = c->first_stub; i < c->ninsns; i++) {
 		struct sass_insn insn = insn_at(c, i);
 
-		if (!c->stub_flags[i - c->first_stub] && !same_except_control(insn, sass_nop(0, 0)) && !same(insn, sass_bra(c->code->arch, -SASS_INSN)))
+		if (!c->stub_flags[i - c->first_stub] && !same_except_control(insn, sass_nop(0, 0)) &&
+		    !same(insn, sass_bra(c->code->arch, -SASS_INSN)))
 			return sass_check_fail(c, i, "an instruction belongs to no stub");
 	}
 	return 0;
@@ -339,8 +359,14 @@ int sass_check_insn_probes(struct checked *c)
 	for (uint32_t k = 0; !err && k < c->insn_probes->n; k++) {
 		uint32_t at = c->insn_probes->list[k].place.at;
 		int64_t to = sass_check_target(c, c->location[at]);
-		struct stub s = { .c = c, .at = at, .from = c->location[at], .own = sass_code_at(c->code, at), .saved_reg = NO_REGISTER,
-				  .bsync = SASS_NONE, .skip_target = SASS_NONE, .at_function = c->insn_probes->list[k].place.kind == GPUBPF_SITE_CALL };
+		struct stub s = { .c = c,
+				  .at = at,
+				  .from = c->location[at],
+				  .own = sass_code_at(c->code, at),
+				  .saved_reg = NO_REGISTER,
+				  .bsync = SASS_NONE,
+				  .skip_target = SASS_NONE,
+				  .at_function = c->insn_probes->list[k].place.kind == GPUBPF_SITE_CALL };
 
 		if (at == before)
 			continue;
@@ -355,7 +381,8 @@ int sass_check_insn_probes(struct checked *c)
 	if (!err && found & ~left)
 		err = sass_check_fail(c, c->first_stub, "a body leaves work in flight that other probes do not wait for");
 	if (!err && c->exit != SASS_NONE && left & ~sass_check_exit_waits(c))
-		err = sass_check_fail(c, c->exit, "an exit's probe does not wait for work that other probes left in "
-						   "flight");
+		err = sass_check_fail(c, c->exit,
+				      "an exit's probe does not wait for work that other probes left in "
+				      "flight");
 	return err;
 }

@@ -11,7 +11,7 @@
 
 struct entry_values {
 	bool written[256], is_invariant[256], predicate_is_invariant[SASS_PT + 1];
-	unsigned time[256];                /* cycles since the write; starts at MIN_CYCLES for slow instructions,
+	unsigned time[256]; /* cycles since the write; starts at MIN_CYCLES for slow instructions,
 	                                    * because the exit probe waits for their scoreboards */
 };
 
@@ -61,8 +61,23 @@ static bool is_thread_constant(struct sass_insn insn)
 static bool is_repeatable(struct sass_insn insn)
 {
 	switch (sass_opcode(insn) & 0x1ff) {
-	case 0x002: case 0x007: case 0x00c: case 0x010: case 0x011: case 0x012: case 0x016: case 0x017: case 0x019: case 0x01c:
-	case 0x024: case 0x025: case 0x031: case 0x035: case 0x048: case 0x100: case 0x109: /* of registers and immediates only */
+	case 0x002:
+	case 0x007:
+	case 0x00c:
+	case 0x010:
+	case 0x011:
+	case 0x012:
+	case 0x016:
+	case 0x017:
+	case 0x019:
+	case 0x01c:
+	case 0x024:
+	case 0x025:
+	case 0x031:
+	case 0x035:
+	case 0x048:
+	case 0x100:
+	case 0x109: /* of registers and immediates only */
 		return true;
 	case 0x005: /* CS2R: zero */
 		return sass_field(insn, 72, 8) == 0xff;
@@ -149,12 +164,15 @@ int sass_check_reused_values(struct checked *c)
 		return 0;
 	if (c->entry == SASS_NONE || !is_straight(c, c->entry, c->entry_copy))
 		return sass_check_fail(c, c->exit, "an exit's probe reads a register that no probe has written");
-	if (c->insn_probes->n || c->code->nconstants || c->code->calls || c->code->by_pointer || c->code->maxreg || kernel_uses(c, inputs))
+	if (c->insn_probes->n || c->code->nconstants || c->code->calls || c->code->by_pointer || c->code->maxreg ||
+	    kernel_uses(c, inputs))
 		return sass_check_fail(c, c->exit, "an exit's probe reads a register that other code may write");
 	find_entry_values(c, &values);
 	for (unsigned r = 0; r < 256; r++)
-		if (inputs[r] && (r < c->regs || !values.written[r] || !values.is_invariant[r] || values.time[r] < MIN_CYCLES))
-			return sass_check_fail(c, c->exit, "an exit's probe reads a value of the entry's probe that "
-							    "is not ready or does not last");
+		if (inputs[r] &&
+		    (r < c->regs || !values.written[r] || !values.is_invariant[r] || values.time[r] < MIN_CYCLES))
+			return sass_check_fail(c, c->exit,
+					       "an exit's probe reads a value of the entry's probe that "
+					       "is not ready or does not last");
 	return 0;
 }

@@ -14,16 +14,16 @@ struct pending_kind {
 	uint8_t boards[256];
 	uint16_t by[256];
 	uint32_t at[256];
-	bool earlier[256];                 /* an instruction before `at` is also pending on the register */
-	bool mixed[256];                   /* pending instructions on the register belong to different units */
-	bool loads[256];                   /* all pending instructions on the register are loads */
+	bool earlier[256]; /* an instruction before `at` is also pending on the register */
+	bool mixed[256];   /* pending instructions on the register belong to different units */
+	bool loads[256];   /* all pending instructions on the register are loads */
 	uint32_t setter[SASS_SCOREBOARDS][MAX_SETTERS]; /* setter[b]: for each opcode, the last instruction that set
 	                                                 * scoreboard b since the last wait for it; 0: none */
 };
 
 struct pending {
 	struct pending_kind written, read;
-	unsigned top;                      /* one above the highest register in use; 0: nothing is pending */
+	unsigned top; /* one above the highest register in use; 0: nothing is pending */
 };
 
 /* The number of the unit of memory accesses, which reads registers in order. (Compilers overwrite the register that
@@ -34,8 +34,10 @@ static uint16_t unit_of(struct sass_insn insn)
 {
 	uint32_t operation = sass_opcode(insn) & 0x1ff;
 
-	return operation >= 0x180 && operation <= 0x18e && operation != 0x182 /* LDC */ && operation != 0x189 /* SHFL */ ? ACCESS_UNIT :
-	       operation >= 0x1a2 && operation <= 0x1a9 ? ACCESS_UNIT : operation;
+	return operation >= 0x180 && operation <= 0x18e && operation != 0x182 /* LDC */ && operation != 0x189 /* SHFL */ ?
+		       ACCESS_UNIT :
+	       operation >= 0x1a2 && operation <= 0x1a9 ? ACCESS_UNIT :
+							  operation;
 }
 
 static bool is_load(struct sass_insn insn)
@@ -108,7 +110,8 @@ static void record_setter(struct checked *c, struct pending_kind *kind, unsigned
 		}
 }
 
-static void record_operand(struct checked *c, struct pending *p, const struct sass_operand *x, struct sass_insn insn, uint32_t i)
+static void record_operand(struct checked *c, struct pending *p, const struct sass_operand *x, struct sass_insn insn,
+			   uint32_t i)
 {
 	struct pending_kind *kind = x->written ? &p->written : &p->read;
 	unsigned board = x->written ? sass_write_board(insn) : sass_read_board(insn);
@@ -152,7 +155,8 @@ static bool is_ordered_after(const struct pending_kind *read, unsigned reg, stru
 
 static bool is_still_read(const struct checked *c, const struct pending_kind *read, unsigned reg, uint32_t i)
 {
-	return read->boards[reg] && !is_ordered_after(read, reg, insn_at(c, i)) && (read->earlier[reg] || !excludes(c, read->at[reg], i));
+	return read->boards[reg] && !is_ordered_after(read, reg, insn_at(c, i)) &&
+	       (read->earlier[reg] || !excludes(c, read->at[reg], i));
 }
 
 static int check_operands(struct checked *c, struct pending *p, uint32_t i)

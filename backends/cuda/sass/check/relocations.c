@@ -11,7 +11,7 @@ struct relocation_check {
 	struct checked *c;
 	const struct sass_cubin *app;
 	const struct sass_kernel *kernel;
-	uint32_t text;                     /* section of the twin that is being checked */
+	uint32_t text; /* section of the twin that is being checked */
 	uint32_t n, expected;
 	const struct sass_relocation *wanted;
 	bool found;
@@ -19,8 +19,7 @@ struct relocation_check {
 
 /* Does the symbol `is` of the twin stand for the symbol `was` of the application: the kernel itself, the same driver
  * function, or the same section? */
-static bool is_same_symbol(const struct relocation_check *f, const struct sass_symbol *is,
-			   const struct sass_symbol *was)
+static bool is_same_symbol(const struct relocation_check *f, const struct sass_symbol *is, const struct sass_symbol *was)
 {
 	if (was->section == f->kernel->text)
 		return is->section == f->c->twin.kernels[0].text;

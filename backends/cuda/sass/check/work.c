@@ -20,7 +20,8 @@ int64_t sass_check_target(const struct checked *c, uint32_t i)
 
 bool sass_check_is_moved(const struct checked *c, uint32_t i)
 {
-	return i < c->first_stub ? c->entry != SASS_NONE && i == c->entry_copy : c->stub_flags[i - c->first_stub] & SASS_IN_STUB_OWN;
+	return i < c->first_stub ? c->entry != SASS_NONE && i == c->entry_copy :
+				   c->stub_flags[i - c->first_stub] & SASS_IN_STUB_OWN;
 }
 
 void sass_check_find_reg_span(const struct checked *c, uint32_t from, uint32_t to, uint32_t *low, uint32_t *top)

@@ -13,39 +13,42 @@
                                              * are complete; the branch to the stub has taken further ones */
 
 struct checked {
-	const struct sass_code *code;      /* the code of the kernel */
-	uint32_t regs, text, info;         /* regs: number of registers of the kernel. text: index of its code
+	const struct sass_code *code; /* the code of the kernel */
+	uint32_t regs, text, info;    /* regs: number of registers of the kernel. text: index of its code
 	                                    * section. info: index of its section .nv.info.<kernel>. */
 	struct sass_cubin twin;
 	const uint8_t *bytes;
-	uint32_t first_added, first_stub;  /* first_added: index of the first instruction that the twin adds, after
+	uint32_t first_added, first_stub;       /* first_added: index of the first instruction that the twin adds, after
 	                                    * the kernel's code or at its last EXIT. first_stub: index of the first
 	                                    * stub of an instruction probe or constant read; ninsns if there is none. */
-	uint32_t ninsns;                   /* number of instructions of the twin; those with index first_stub and
+	uint32_t ninsns;                        /* number of instructions of the twin; those with index first_stub and
 	                                    * higher are stubs */
-	uint32_t entry_branch, entry_copy; /* entry_branch: the kernel's instruction that the branch to the entry
+	uint32_t entry_branch, entry_copy;      /* entry_branch: the kernel's instruction that the branch to the entry
 	                                    * probe replaces. entry_copy: index of its copy, after the entry probe. */
-	uint32_t new_regs, entry, exit;    /* new_regs: registers that the twin declares. entry, exit: first
+	uint32_t new_regs, entry, exit;         /* new_regs: registers that the twin declares. entry, exit: first
 	                                    * instructions of the entry and exit probes; SASS_NONE: none. */
 	uint32_t convergence_branch, lane_code; /* convergence_branch: the branch in the exit probe that lanes take
 	                                         * unless their whole warp is converged. lane_code: its target, code
 	                                         * for single lanes. SASS_NONE: none. */
-	bool counts;                       /* the twin has the code that counts the lanes of a block */
+	bool counts;                            /* the twin has the code that counts the lanes of a block */
 	const struct sass_insn_probes *insn_probes;
 	const struct sass_cubin *app;
 	const struct sass_binding *bindings; /* addresses of variables that the agent fills in */
 	uint32_t nbindings;
-	uint8_t *stub_flags;               /* malloc'd: flags of enum sass_stub_flag for each instruction from
+	uint8_t *stub_flags; /* malloc'd: flags of enum sass_stub_flag for each instruction from
 	                                    * first_stub on; a stub pass sets them */
-	bool *has_stub;                    /* malloc'd: per instruction of the kernel: does a branch to a stub
+	bool *has_stub;      /* malloc'd: per instruction of the kernel: does a branch to a stub
 	                                    * replace it? */
-	uint32_t *location;                /* malloc'd: per instruction of the kernel: the index in the twin where it
+	uint32_t *location;  /* malloc'd: per instruction of the kernel: the index in the twin where it
 	                                    * or the branch to its stub now is: its own index, or that of its copy
 	                                    * after a probe */
 	struct gpubpf_diag *diag;
 };
 
-enum sass_stub_flag { SASS_IN_STUB = 1, SASS_IN_STUB_OWN = 2 }; /* SASS_IN_STUB: the instruction belongs to a stub.
+enum sass_stub_flag {
+	SASS_IN_STUB = 1,
+	SASS_IN_STUB_OWN = 2
+}; /* SASS_IN_STUB: the instruction belongs to a stub.
                                                                  * SASS_IN_STUB_OWN: it is the stub's copy of the
                                                                  * kernel's instruction. */
 

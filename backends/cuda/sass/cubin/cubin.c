@@ -172,8 +172,7 @@ static uint32_t find_type(const struct sass_cubin *c, uint32_t type)
 	return 0;
 }
 
-static uint32_t section_of(const struct sass_cubin *c, const struct sass_section *extended, uint32_t symbol,
-			   uint16_t index)
+static uint32_t section_of(const struct sass_cubin *c, const struct sass_section *extended, uint32_t symbol, uint16_t index)
 {
 	uint32_t section = index;
 
@@ -301,7 +300,8 @@ static int read_kernels(struct sass_cubin *c)
 		c->kernels[i].info = find_info(c, c->kernels[i].text);
 	err = read_info(c, of);
 	free(of);
-	return err < 0 || !c->nkernels ? err : build_chain(&c->kernels_by_name, c, c->nkernels, c->nkernels, hash_of_kernel);
+	return err < 0 || !c->nkernels ? err :
+					 build_chain(&c->kernels_by_name, c, c->nkernels, c->nkernels, hash_of_kernel);
 }
 
 static int read_head_of_file(struct sass_cubin *c, struct gpubpf_diag *diag)
@@ -382,7 +382,8 @@ static bool is_named(const char *symbol, const char *name)
 
 const struct sass_kernel *sass_kernel_find(const struct sass_cubin *c, const char *name)
 {
-	for (uint32_t i = c->nkernels ? sass_first(&c->kernels_by_name, hash(name, c->nkernels)) : 0; i; i = c->kernels_by_name.next[i])
+	for (uint32_t i = c->nkernels ? sass_first(&c->kernels_by_name, hash(name, c->nkernels)) : 0; i;
+	     i = c->kernels_by_name.next[i])
 		if (is_named(c->symbols[c->kernels[i - 1].symbol].name, name))
 			return &c->kernels[i - 1];
 	return NULL;
@@ -410,7 +411,8 @@ int sass_relocations_each(const struct sass_cubin *c, uint32_t section,
 		Elf64_Rela r = { 0 };
 
 		memcpy(&r, table->data + at, size);
-		err = fn(arg, &(struct sass_relocation){ r.r_offset, ELF64_R_SYM(r.r_info), ELF64_R_TYPE(r.r_info), r.r_addend });
+		err = fn(arg, &(struct sass_relocation){ r.r_offset, ELF64_R_SYM(r.r_info), ELF64_R_TYPE(r.r_info),
+							 r.r_addend });
 	}
 	return err;
 }

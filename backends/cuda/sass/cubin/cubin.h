@@ -22,58 +22,58 @@ struct gpubpf_diag;
 
 /* attributes in .nv.info and .nv.info.<kernel>, with the names of cuobjdump (EIATTR_*), and their contents */
 enum sass_attr {
-	SASS_ATTR_PARAM_CBANK = 0x0a,      /* u32 symbol, u16 offset in c[0x0], u16 size */
-	SASS_ATTR_EXTERNS = 0x0f,          /* a list of u32 symbols */
-	SASS_ATTR_FRAME_SIZE = 0x11,       /* u32 symbol, u32 bytes; MIN_STACK_SIZE and MAX_STACK_SIZE have the same
+	SASS_ATTR_PARAM_CBANK = 0x0a, /* u32 symbol, u16 offset in c[0x0], u16 size */
+	SASS_ATTR_EXTERNS = 0x0f,     /* a list of u32 symbols */
+	SASS_ATTR_FRAME_SIZE = 0x11,  /* u32 symbol, u32 bytes; MIN_STACK_SIZE and MAX_STACK_SIZE have the same
 	                                    * contents */
 	SASS_ATTR_MIN_STACK_SIZE = 0x12,
-	SASS_ATTR_KPARAM_INFO = 0x17,      /* 12 bytes per parameter */
-	SASS_ATTR_EXIT_OFFSETS = 0x1c,     /* a list of u32 offsets in the code */
+	SASS_ATTR_KPARAM_INFO = 0x17,  /* 12 bytes per parameter */
+	SASS_ATTR_EXIT_OFFSETS = 0x1c, /* a list of u32 offsets in the code */
 	SASS_ATTR_MAX_STACK_SIZE = 0x23,
-	SASS_ATTR_REGCOUNT = 0x2f,         /* u32 symbol, u32 registers */
-	SASS_ATTR_INSTR_REG_MAP = 0x40,    /* a list of u32 offset in the code, u32 kind, u32 register */
-	SASS_ATTR_NUM_BARRIERS = 0x4c,     /* the value is the number of block barriers of the kernel */
-	SASS_ATTR_KPARAM_INFO_V2 = 0x45,   /* 12 bytes per parameter, in kernels with many bytes of parameters */
+	SASS_ATTR_REGCOUNT = 0x2f,       /* u32 symbol, u32 registers */
+	SASS_ATTR_INSTR_REG_MAP = 0x40,  /* a list of u32 offset in the code, u32 kind, u32 register */
+	SASS_ATTR_NUM_BARRIERS = 0x4c,   /* the value is the number of block barriers of the kernel */
+	SASS_ATTR_KPARAM_INFO_V2 = 0x45, /* 12 bytes per parameter, in kernels with many bytes of parameters */
 };
 
 /* how an item stores its value (EIFMT_*) */
 enum sass_format {
-	SASS_FORMAT_SIZED = 4,             /* the u16 of the item is the size of the data that follow; in other
+	SASS_FORMAT_SIZED = 4, /* the u16 of the item is the size of the data that follow; in other
 	                                    * formats it is the value */
 };
 
 struct sass_item {
 	uint8_t format, attr;
-	uint16_t size;                     /* bytes of data; or the value itself */
-	const uint8_t *data;               /* NULL unless the format is SASS_FORMAT_SIZED */
+	uint16_t size;       /* bytes of data; or the value itself */
+	const uint8_t *data; /* NULL unless the format is SASS_FORMAT_SIZED */
 };
 
 struct sass_section {
 	Elf64_Shdr head;
 	const char *name;
-	const uint8_t *data;               /* NULL if the section is NOBITS or empty */
-	size_t size;                       /* 0 if data is NULL, even if the header says otherwise */
+	const uint8_t *data; /* NULL if the section is NOBITS or empty */
+	size_t size;         /* 0 if data is NULL, even if the header says otherwise */
 };
 
 struct sass_symbol {
 	Elf64_Sym head;
 	const char *name;
-	uint32_t section;                  /* index of its section, with extended indices resolved; 0: undefined;
+	uint32_t section; /* index of its section, with extended indices resolved; 0: undefined;
 	                                    * SASS_NONE: a special index */
 };
 
 /* a kernel: a function of the symbol table that can be launched */
 struct sass_kernel {
-	uint32_t symbol, text;             /* indices of its symbol and of its code section */
-	uint32_t info;                     /* index of section .nv.info.<kernel>; 0: none */
-	uint32_t regs;                     /* per thread; 0: unknown */
-	uint32_t frame, stack;             /* bytes: EIATTR_FRAME_SIZE, EIATTR_MIN_STACK_SIZE */
+	uint32_t symbol, text; /* indices of its symbol and of its code section */
+	uint32_t info;         /* index of section .nv.info.<kernel>; 0: none */
+	uint32_t regs;         /* per thread; 0: unknown */
+	uint32_t frame, stack; /* bytes: EIATTR_FRAME_SIZE, EIATTR_MIN_STACK_SIZE */
 };
 
 /* Lists of rising numbers, one list per key. The list of a key begins at first[key] and continues at next[number]; 0
  * ends it. */
 struct sass_chains {
-	uint32_t *first, *next;            /* malloc'd, as one block */
+	uint32_t *first, *next; /* malloc'd, as one block */
 	uint32_t nkeys;
 };
 
@@ -81,33 +81,33 @@ struct sass_cubin {
 	const uint8_t *data;
 	size_t size;
 	Elf64_Ehdr head;
-	uint32_t sm;                       /* 90 for sm_90 and sm_90a */
+	uint32_t sm; /* 90 for sm_90 and sm_90a */
 	struct sass_section *sections;
 	uint32_t nsections;
 	struct sass_symbol *symbols;
-	uint32_t nsymbols, symtab;         /* symtab: the section that holds them */
+	uint32_t nsymbols, symtab; /* symtab: the section that holds them */
 	struct sass_kernel *kernels;
 	uint32_t nkernels;
 	/* lists with which the look-up of one kernel need not walk over thousands of others */
 	struct sass_chains sections_by_name, sections_by_info; /* sections_by_name: sections by the hash of their
 	                                                        * name. sections_by_info: sections by sh_info, where
 	                                                        * that may be the index of a section. */
-	struct sass_chains general;        /* sections at key 0 that are neither code nor attached to a code section */
+	struct sass_chains general; /* sections at key 0 that are neither code nor attached to a code section */
 	struct sass_chains symbols_by_section; /* symbols by their section */
-	struct sass_chains reserved;       /* symbols at key 0 of the shared memory that the driver reserves */
-	struct sass_chains kernels_by_name; /* kernels, numbered from 1, by the hash of their short name */
-	struct sass_chains items;          /* items of .nv.info, numbered from 1, by their symbol; items without a
+	struct sass_chains reserved;           /* symbols at key 0 of the shared memory that the driver reserves */
+	struct sass_chains kernels_by_name;    /* kernels, numbered from 1, by the hash of their short name */
+	struct sass_chains items;              /* items of .nv.info, numbered from 1, by their symbol; items without a
 	                                    * symbol have key nsymbols */
-	uint32_t *item_at;                 /* offset of each item in .nv.info, by number from 1 */
-	uint64_t symbol_attrs[4];          /* a bit for each attribute that some item with a symbol has */
-	struct sass_section_results *section_results;  /* malloc'd */
+	uint32_t *item_at;                     /* offset of each item in .nv.info, by number from 1 */
+	uint64_t symbol_attrs[4];              /* a bit for each attribute that some item with a symbol has */
+	struct sass_section_results *section_results; /* malloc'd */
 };
 
 /* Results of backends/cuda/sass/analysis/callees.c about code sections, shared by the kernels that call the same
  * functions. */
 struct sass_section_results {
-	bool pointed;                      /* find_address_taken() has run */
-	uint8_t section[];                 /* flags of enum sass_finding, per section */
+	bool pointed;      /* find_address_taken() has run */
+	uint8_t section[]; /* flags of enum sass_finding, per section */
 };
 
 /* Opens a cubin. Returns 0; -EINVAL with the reason in *diag; -ENOMEM. The caller owns the bytes, which must outlive
@@ -136,14 +136,14 @@ uint32_t sass_relocations_of(const struct sass_cubin *cubin, uint32_t section);
  * sass_relocation_type. */
 struct sass_relocation {
 	uint64_t off;
-	uint32_t symbol, type;             /* symbol: may be out of range */
+	uint32_t symbol, type; /* symbol: may be out of range */
 	int64_t addend;
 };
 enum sass_relocation_type {
-	SASS_RELOCATION_64 = 2,            /* an 8-byte address */
-	SASS_RELOCATION_LOW = 0x38,        /* the low or high half of an address, in bits 32 to 63 of an instruction */
+	SASS_RELOCATION_64 = 2,     /* an 8-byte address */
+	SASS_RELOCATION_LOW = 0x38, /* the low or high half of an address, in bits 32 to 63 of an instruction */
 	SASS_RELOCATION_HIGH = 0x39,
-	SASS_RELOCATION_CALL = 0x4b,       /* the target of a call instruction */
+	SASS_RELOCATION_CALL = 0x4b, /* the target of a call instruction */
 };
 /* Calls fn for each relocation of a section, in the order of the table. A nonzero result of fn ends the walk and is
  * returned. */

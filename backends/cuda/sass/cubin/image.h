@@ -23,15 +23,14 @@ typedef int sass_image_fn(void *arg, const void *cubin, size_t size, struct gpub
  * 0, also if a fatbin or a program has no cubin. Errors: -EINVAL, and -ENOENT if an image of this kind cannot have
  * cubins; both with the reason in *diag.
  */
-int sass_image_each(const void *image, size_t size, uint32_t sm, sass_image_fn *fn, void *arg,
-		    struct gpubpf_diag *diag);
+int sass_image_each(const void *image, size_t size, uint32_t sm, sass_image_fn *fn, void *arg, struct gpubpf_diag *diag);
 
 /* an open cubin of an image, and its line tables, which sass_module_lines() reads at its first call */
 struct sass_module {
 	struct sass_cubin cubin;
 	struct gpubpf_lines lines, starts;
 	bool has_lines, has_starts;
-	void *bytes;                       /* malloc'd if the bytes are not part of the image */
+	void *bytes; /* malloc'd if the bytes are not part of the image */
 };
 
 /*

@@ -11,7 +11,8 @@
 #define R_CUDA_64 2
 #define SECTION_SHIFT 40
 
-static void relocate(const struct sass_cubin *c, const struct sass_section *lines, const struct sass_section *rel, uint8_t *copy)
+static void relocate(const struct sass_cubin *c, const struct sass_section *lines, const struct sass_section *rel,
+		     uint8_t *copy)
 {
 	size_t size = rel->head.sh_type == SHT_RELA ? sizeof(Elf64_Rela) : sizeof(Elf64_Rel);
 
@@ -21,8 +22,8 @@ static void relocate(const struct sass_cubin *c, const struct sass_section *line
 		uint64_t address;
 
 		memcpy(&r, rel->data + at, size);
-		if (ELF64_R_TYPE(r.r_info) != R_CUDA_64 || ELF64_R_SYM(r.r_info) >= c->nsymbols || lines->size < sizeof(address) ||
-		    r.r_offset > lines->size - sizeof(address))
+		if (ELF64_R_TYPE(r.r_info) != R_CUDA_64 || ELF64_R_SYM(r.r_info) >= c->nsymbols ||
+		    lines->size < sizeof(address) || r.r_offset > lines->size - sizeof(address))
 			continue;
 		symbol = &c->symbols[ELF64_R_SYM(r.r_info)];
 		if (rel->head.sh_type == SHT_REL)

@@ -54,7 +54,7 @@ static int visit_once(void *arg, const void *data, size_t size, struct gpubpf_di
 /* The open modules of the last image. An image with the same digest, address and size has the same bytes. */
 static struct module_cache {
 	uint8_t digest[GPUBPF_IMAGE_DIGEST];
-	const uint8_t *data;               /* NULL: the cache is empty */
+	const uint8_t *data; /* NULL: the cache is empty */
 	size_t size, copied;
 	uint32_t sm, n;
 	struct sass_module *modules[MAX_CACHE_MODULES];

@@ -56,7 +56,8 @@ static int collect(const struct sass_section *info, struct gpubpf_param *params)
 		size = large ? word & UINT16_MAX : word >> 18;
 		if (ordinal >= SASS_PARAMS_MAX || !size || params[ordinal].size || (large && word >> 28))
 			return -1;
-		params[ordinal] = (struct gpubpf_param){ .kind = kind_of(size), .size = size,
+		params[ordinal] = (struct gpubpf_param){ .kind = kind_of(size),
+							 .size = size,
 							 .bytes_off = sass_get16(item.data + 6) };
 		n++;
 	}

@@ -17,7 +17,7 @@ static const struct row {
 	enum gpubpf_mem_access access;
 	uint32_t spaces;
 	enum size_encoding width;
-	uint8_t value;             /* bit position of the field of the register that is stored or combined; 0: none */
+	uint8_t value; /* bit position of the field of the register that is stored or combined; 0: none */
 	const char *why;
 } rows[] = {
 #define SASS_ACCESS(operation, access, spaces, width, value) { operation, ACCESS, GPUBPF_##access, spaces, width, value, NULL },
@@ -92,8 +92,11 @@ static uint32_t access_bytes(const struct sass_arch *arch, enum size_encoding wi
 	static const uint8_t data[] = { 1, 1, 2, 2, 4, 8, 16, 16 };
 	static const uint8_t older[] = { 4, 4, 8, 4, 4, 8, 8, 0 }, newer[] = { 4, 4, 8, 8, 0, 0, 0, 0 };
 	static const uint8_t floating[] = { 0, 4, 8, 16, 4, 8, 16, 8 }, compared[] = { 4, 4, 8, 0, 0, 0, 0, 0 };
-	const uint8_t *table = width == DATA ? data : width == FLOATING ? floating : width == COMPARED ? compared :
-			       arch->sm < MIN_SM_FLOAT_ATOMICS ? older : newer;
+	const uint8_t *table = width == DATA                   ? data :
+			       width == FLOATING               ? floating :
+			       width == COMPARED               ? compared :
+			       arch->sm < MIN_SM_FLOAT_ATOMICS ? older :
+								 newer;
 
 	return table[sass_field(insn, 73, 3)];
 }
@@ -103,8 +106,9 @@ static uint32_t access_bytes(const struct sass_arch *arch, enum size_encoding wi
 /* Returns the operation of an atomic access; 0: unknown. */
 static enum gpubpf_rmw atomic_op(enum size_encoding width, struct sass_insn insn)
 {
-	static const uint8_t ops[] = { GPUBPF_RMW_ADD, GPUBPF_RMW_MIN, GPUBPF_RMW_MAX, GPUBPF_RMW_INC, GPUBPF_RMW_DEC,
-				       GPUBPF_RMW_AND, GPUBPF_RMW_OR, GPUBPF_RMW_XOR, GPUBPF_RMW_EXCHANGE };
+	static const uint8_t ops[] = { GPUBPF_RMW_ADD, GPUBPF_RMW_MIN, GPUBPF_RMW_MAX,
+				       GPUBPF_RMW_INC, GPUBPF_RMW_DEC, GPUBPF_RMW_AND,
+				       GPUBPF_RMW_OR,  GPUBPF_RMW_XOR, GPUBPF_RMW_EXCHANGE };
 	static const uint8_t floating[] = { GPUBPF_RMW_ADD, 0, GPUBPF_RMW_MIN, 0, GPUBPF_RMW_MAX, 0, 0, 0 }; /* indices
 	                                                                                                      * 1, 3,
 	                                                                                                      * 5:
@@ -153,8 +157,7 @@ static bool has_wide_offset(struct sass_insn insn)
 static int32_t access_offset(const struct sass_arch *arch, struct sass_insn insn)
 {
 	uint32_t operation = OPERATION(sass_opcode(insn));
-	bool marked = arch->sm >= MIN_SM_DESCRIPTOR_BIT && has_offset_flag(operation) &&
-		      sass_opcode(insn) & UNIFORM_FORM;
+	bool marked = arch->sm >= MIN_SM_DESCRIPTOR_BIT && has_offset_flag(operation) && sass_opcode(insn) & UNIFORM_FORM;
 	uint32_t off = sass_field(insn, 40, 24);
 
 	if (has_wide_offset(insn))
@@ -222,7 +225,8 @@ static const char *read_generic(const struct row *row, struct sass_insn insn)
 {
 	if (sass_field(insn, 81, 3) != SASS_PT)
 		return "a generic atomic that other instructions may have to complete";
-	return row->width == COMPARED && sass_field(insn, 87, 4) ? "an atomic that the kernel repeats until it succeeds" : NULL;
+	return row->width == COMPARED && sass_field(insn, 87, 4) ? "an atomic that the kernel repeats until it succeeds" :
+								   NULL;
 }
 
 /* Does the atomic write the old value to a register? ATOMG, ATOMS and ATOM do; RED has no destination. */
@@ -230,8 +234,8 @@ static bool returns_old_value(struct sass_insn insn)
 {
 	uint32_t operation = OPERATION(sass_opcode(insn));
 
-	return operation == 0x1a8 || operation == 0x1a9 || operation == 0x1a3 || operation == 0x18c || operation == 0x18d ||
-	       is_generic_atomic(operation);
+	return operation == 0x1a8 || operation == 0x1a9 || operation == 0x1a3 || operation == 0x18c ||
+	       operation == 0x18d || is_generic_atomic(operation);
 }
 
 static const char *read_access(const struct sass_arch *arch, const struct row *row, struct sass_insn insn,

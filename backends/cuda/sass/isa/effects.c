@@ -32,13 +32,19 @@ bool sass_is_divergent_flow(struct sass_insn insn)
 bool sass_is_lane_independent(struct sass_insn insn)
 {
 	switch (sass_opcode(insn) & 0x1ff) {
-	case 0x189: case 0x1a1: case 0x1c4: case 0x02f: /* SHFL, MATCH, REDUX, ELECT */
+	case 0x189:
+	case 0x1a1:
+	case 0x1c4:
+	case 0x02f: /* SHFL, MATCH, REDUX, ELECT */
 		return false;
 	default:
 		break;
 	}
 	switch (sass_op_find(sass_opcode(insn))->class) {
-	case SASS_FIXED: case SASS_SLOW: case SASS_LOAD: case SASS_STORE:
+	case SASS_FIXED:
+	case SASS_SLOW:
+	case SASS_LOAD:
+	case SASS_STORE:
 		return !sass_barrier_at(insn);
 	case SASS_SYNC: /* NOP, MEMBAR, ERRBAR */
 		return (sass_opcode(insn) & 0x1ff) == 0x118 || (sass_opcode(insn) & 0x1ff) == 0x192 ||

@@ -6,7 +6,8 @@ const uint8_t sass_predicate_at[SASS_PREDICATE_FIELDS] = { 12, 24, 64, 68, 77, 8
 
 #define OPCODES 0x1000
 
-static const struct sass_form forms[OPCODES] = { /* opcode 0: no form */
+static const struct sass_form forms[OPCODES] = {
+/* opcode 0: no form */
 #define SASS_FORM(opcode, operands, predicates) [opcode] = { opcode, operands, predicates, 0, SASS_DEMOTE_AS },
 #define SASS_UNIFORM(opcode, operands, predicates, becomes, how) \
 	[opcode] = { opcode, operands, predicates, becomes, SASS_DEMOTE_##how },
@@ -29,13 +30,18 @@ static enum sass_width width_of(char kind)
 	switch (kind) {
 	case '-':
 		return SASS_NO_OPERAND;
-	case 'D': case 'S': case 'U': case 'V':
+	case 'D':
+	case 'S':
+	case 'U':
+	case 'V':
 		return SASS_TWO;
-	case 'm': case 'w':
+	case 'm':
+	case 'w':
 		return SASS_BY_ACCESS;
 	case 'a':
 		return SASS_BY_ATOMIC;
-	case 'q': case 'n':
+	case 'q':
+	case 'n':
 		return SASS_TWO_IF_WIDE;
 	case 'p':
 		return SASS_TWO_BY_72;
@@ -137,15 +143,24 @@ static unsigned atomic_width(struct sass_insn insn)
 unsigned sass_width(enum sass_width by, struct sass_insn insn)
 {
 	switch (by) {
-	case SASS_NO_OPERAND: return 0;
-	case SASS_ONE: return 1;
-	case SASS_TWO: return 2;
-	case SASS_BY_ACCESS: return access_width(insn);
-	case SASS_BY_ATOMIC: return atomic_width(insn);
-	case SASS_TWO_IF_WIDE: return 1 + sass_is_wide(insn);
-	case SASS_TWO_BY_72: return 1 + sass_field(insn, 72, 1);
-	case SASS_TWO_BY_73: return 1 + sass_field(insn, 73, 1);
-	case SASS_ONE_BY_91: return sass_field(insn, 91, 1);
+	case SASS_NO_OPERAND:
+		return 0;
+	case SASS_ONE:
+		return 1;
+	case SASS_TWO:
+		return 2;
+	case SASS_BY_ACCESS:
+		return access_width(insn);
+	case SASS_BY_ATOMIC:
+		return atomic_width(insn);
+	case SASS_TWO_IF_WIDE:
+		return 1 + sass_is_wide(insn);
+	case SASS_TWO_BY_72:
+		return 1 + sass_field(insn, 72, 1);
+	case SASS_TWO_BY_73:
+		return 1 + sass_field(insn, 73, 1);
+	case SASS_ONE_BY_91:
+		return sass_field(insn, 91, 1);
 	}
 	return 0;
 }
@@ -155,7 +170,8 @@ unsigned sass_width(enum sass_width by, struct sass_insn insn)
 bool sass_predicate_is_uniform(const struct sass_form *form, struct sass_insn insn, unsigned field)
 {
 	switch (form->predicates[field]) {
-	case 'u': case 'v':
+	case 'u':
+	case 'v':
 		return true;
 	case 'e':
 		return sass_field(insn, 67, 1);
@@ -206,11 +222,15 @@ bool sass_is_probe_insn(const struct sass_arch *arch, struct sass_insn insn)
 	if (wide && (arch->sm < FIRST_WIDE || (insn.hi & REST & ~(uint64_t)wide->either) != wide->value))
 		return false;
 	switch (sass_opcode(insn)) {
-	case 0x235: case 0x835: case 0xc35: /* IADD; before sm_120 HFMA2.MMA */
+	case 0x235:
+	case 0x835:
+	case 0xc35: /* IADD; before sm_120 HFMA2.MMA */
 		return wide || (arch->sm >= FIRST_WIDE && (insn.hi & REST & ~0x08000100ull) == 0x078e0000);
 	case 0x984:
 		return is_idle_lds(insn);
-	case SASS_OP_STS: case SASS_OP_ATOMS: case SASS_OP_BAR: /* only the code of lane_count.h may contain these */
+	case SASS_OP_STS:
+	case SASS_OP_ATOMS:
+	case SASS_OP_BAR: /* only the code of lane_count.h may contain these */
 		return false;
 	case 0x348: /* before sm_90 WARPSYNC has its register in another field */
 		return arch->sm >= 90;
@@ -227,8 +247,8 @@ bool sass_is_probe_insn(const struct sass_arch *arch, struct sass_insn insn)
 
 bool sass_is_bra_div(struct sass_insn insn)
 {
-	return sass_opcode(insn) == SASS_OP_BRA && sass_field(insn, 87, 4) == SASS_PT && sass_field(insn, 91, 14) == 1 &&
-	       sass_field(insn, 30, 4) == 8 && !sass_field(insn, 82, 5);
+	return sass_opcode(insn) == SASS_OP_BRA && sass_field(insn, 87, 4) == SASS_PT &&
+	       sass_field(insn, 91, 14) == 1 && sass_field(insn, 30, 4) == 8 && !sass_field(insn, 82, 5);
 }
 
 bool sass_is_slow(struct sass_insn insn)
@@ -243,7 +263,8 @@ static bool is_load(struct sass_insn insn)
 {
 	unsigned operation = sass_opcode(insn) & 0x1ff;
 
-	return sass_op_find(sass_opcode(insn))->class == SASS_LOAD || operation == 0x184 || operation == 0x03b; /* LDS, LDSM */
+	return sass_op_find(sass_opcode(insn))->class == SASS_LOAD || operation == 0x184 ||
+	       operation == 0x03b; /* LDS, LDSM */
 }
 
 bool sass_is_access(struct sass_insn insn)

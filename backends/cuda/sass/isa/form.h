@@ -8,39 +8,39 @@
 /* how demotion (backends/cuda/sass/probe/probe.c) turns an instruction with uniform operands into one with per-lane
  * registers */
 enum sass_demotion {
-	SASS_DEMOTE_AS,            /* only the opcode and the register fields change */
-	SASS_DEMOTE_MOV,           /* a MOV: bits 72..75 also select all four bytes */
-	SASS_DEMOTE_FROM_A,        /* R2UR becomes MOV: like DEMOTE_MOV, and the source moves from field A to field B */
-	SASS_DEMOTE_SWAP,          /* the uniform operand is C, but in the field of B: the fields are swapped */
-	SASS_DEMOTE_CONSTANT,      /* ULDC or LDCU becomes LDC, whose result needs a scoreboard */
-	SASS_DEMOTE_MEMORY,        /* an access to global memory: the field of its memory descriptor is cleared */
-	SASS_DEMOTE_LOCAL,         /* an access to local memory at a uniform address gets a register address */
-	SASS_DEMOTE_VIADD,         /* a sum of two operands becomes one of three */
-	SASS_DEMOTE_SUM_64,        /* a sum of three operands, the last zero, becomes one of two */
-	SASS_DEMOTE_BRANCH,        /* BRA.U: its uniform predicate is in field A, negated by bit 27, and moves to
+	SASS_DEMOTE_AS,       /* only the opcode and the register fields change */
+	SASS_DEMOTE_MOV,      /* a MOV: bits 72..75 also select all four bytes */
+	SASS_DEMOTE_FROM_A,   /* R2UR becomes MOV: like DEMOTE_MOV, and the source moves from field A to field B */
+	SASS_DEMOTE_SWAP,     /* the uniform operand is C, but in the field of B: the fields are swapped */
+	SASS_DEMOTE_CONSTANT, /* ULDC or LDCU becomes LDC, whose result needs a scoreboard */
+	SASS_DEMOTE_MEMORY,   /* an access to global memory: the field of its memory descriptor is cleared */
+	SASS_DEMOTE_LOCAL,    /* an access to local memory at a uniform address gets a register address */
+	SASS_DEMOTE_VIADD,    /* a sum of two operands becomes one of three */
+	SASS_DEMOTE_SUM_64,   /* a sum of three operands, the last zero, becomes one of two */
+	SASS_DEMOTE_BRANCH,   /* BRA.U: its uniform predicate is in field A, negated by bit 27, and moves to
 	                            * field 87 */
 };
 
 /* fields that may name a predicate, with their bit position; instructions write those from SASS_P_OUT on, and some
  * read SASS_P_MASK */
 enum sass_predicate_field {
-	SASS_P_GUARD,              /* 12 */
-	SASS_P_BRANCH,             /* 24: the uniform predicate of BRA.U */
-	SASS_P_LANES,              /* 64 */
-	SASS_P_EX,                 /* 68 */
-	SASS_P_CARRY,              /* 77 */
-	SASS_P_IN,                 /* 87 */
-	SASS_P_OUT,                /* 81 */
-	SASS_P_SECOND,             /* 84 */
-	SASS_P_MASK,               /* 32: a set that is read or written */
+	SASS_P_GUARD,  /* 12 */
+	SASS_P_BRANCH, /* 24: the uniform predicate of BRA.U */
+	SASS_P_LANES,  /* 64 */
+	SASS_P_EX,     /* 68 */
+	SASS_P_CARRY,  /* 77 */
+	SASS_P_IN,     /* 87 */
+	SASS_P_OUT,    /* 81 */
+	SASS_P_SECOND, /* 84 */
+	SASS_P_MASK,   /* 32: a set that is read or written */
 	SASS_PREDICATE_FIELDS
 };
 
 struct sass_form {
 	uint16_t opcode;
-	char operands[5];          /* a letter (isa.def) for each field in sass_operand_at[] */
+	char operands[5];                           /* a letter (isa.def) for each field in sass_operand_at[] */
 	char predicates[SASS_PREDICATE_FIELDS + 1]; /* a letter (isa.def) for each field in sass_predicate_at[] */
-	uint16_t becomes;          /* opcode of the form with per-lane registers; 0: this form has no uniform
+	uint16_t becomes; /* opcode of the form with per-lane registers; 0: this form has no uniform
 	                            * operands */
 	enum sass_demotion how;
 };
@@ -51,7 +51,13 @@ extern const uint8_t sass_operand_at[SASS_OPERANDS];
 static inline bool sass_is_uniform_kind(char kind) /* the letter of an operand */
 {
 	switch (kind) {
-	case 'u': case 'U': case 'v': case 'V': case 'w': case 'n': case 'y':
+	case 'u':
+	case 'U':
+	case 'v':
+	case 'V':
+	case 'w':
+	case 'n':
+	case 'y':
 		return true;
 	default:
 		return false;
@@ -67,14 +73,21 @@ const struct sass_form *sass_form_find(uint32_t opcode);
 bool sass_is_uniform(struct sass_insn insn);
 
 struct sass_operand {
-	uint8_t at;                /* bit position of its field */
-	uint8_t reg, n;            /* registers reg to reg + n - 1; n is 0 for RZ and URZ */
+	uint8_t at;     /* bit position of its field */
+	uint8_t reg, n; /* registers reg to reg + n - 1; n is 0 for RZ and URZ */
 	bool uniform, written;
 };
 
 /* How many registers an operand has: a number, or the bits of the instruction that encode it. */
 enum sass_width {
-	SASS_NO_OPERAND, SASS_ONE, SASS_TWO, SASS_BY_ACCESS, SASS_BY_ATOMIC, SASS_TWO_IF_WIDE, SASS_TWO_BY_72, SASS_TWO_BY_73,
+	SASS_NO_OPERAND,
+	SASS_ONE,
+	SASS_TWO,
+	SASS_BY_ACCESS,
+	SASS_BY_ATOMIC,
+	SASS_TWO_IF_WIDE,
+	SASS_TWO_BY_72,
+	SASS_TWO_BY_73,
 	SASS_ONE_BY_91,
 };
 unsigned sass_width(enum sass_width by, struct sass_insn insn);
@@ -95,7 +108,9 @@ extern struct sass_by_opcode {
 static inline struct sass_operand sass_operand(const struct sass_form *form, struct sass_insn insn, unsigned i)
 {
 	unsigned by = sass_by_opcode[form->opcode].operand[i].width;
-	struct sass_operand o = { .at = sass_operand_at[i], .uniform = sass_by_opcode[form->opcode].operand[i].uniform, .written = i == 0 };
+	struct sass_operand o = { .at = sass_operand_at[i],
+				  .uniform = sass_by_opcode[form->opcode].operand[i].uniform,
+				  .written = i == 0 };
 
 	if (by > SASS_TWO)
 		by = sass_width(by, insn);

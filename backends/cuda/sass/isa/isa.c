@@ -130,8 +130,8 @@ struct sass_insn sass_bsync(unsigned barrier)
 
 struct sass_insn sass_vote(unsigned reg)
 {
-	return sass_with_control((struct sass_insn){ SASS_OP_VOTE | SASS_PT << 12 | (uint64_t)reg << 16, 0x038e0100 }, 0,
-				 SASS_VOTE_CYCLES);
+	return sass_with_control((struct sass_insn){ SASS_OP_VOTE | SASS_PT << 12 | (uint64_t)reg << 16, 0x038e0100 },
+				 0, SASS_VOTE_CYCLES);
 }
 
 struct sass_insn sass_special(unsigned to, enum sass_special what, unsigned board)
@@ -151,7 +151,8 @@ struct sass_insn sass_lane_bit(unsigned reg)
 static struct sass_insn build_select(struct sass_insn of, unsigned reg, uint64_t predicate, unsigned stall)
 {
 	struct sass_insn i = { 0x207 | sass_field(of, 12, 4) << 12 | sass_field(of, 16, 8) << 16 | (uint64_t)reg << 24 |
-			       (uint64_t)SASS_RZ << 32, predicate << 23 };
+				       (uint64_t)SASS_RZ << 32,
+			       predicate << 23 };
 
 	return sass_with_control(i, sass_wait_mask(of), stall);
 }
@@ -189,7 +190,8 @@ struct sass_insn sass_and_predicates(unsigned to, unsigned a, bool a_negated, un
 /* PLOP3.LUT to, PT, a, b, UPwarps, 0x80 */
 struct sass_insn sass_and_predicates_uniform(unsigned to, unsigned a, unsigned b, unsigned warps)
 {
-	return sass_with_field(sass_with_field(sass_and_predicates(to, a & 7, a >> 3, b & 7, b >> 3), 67, 1, 1), 68, 4, warps);
+	return sass_with_field(sass_with_field(sass_and_predicates(to, a & 7, a >> 3, b & 7, b >> 3), 67, 1, 1), 68, 4,
+			       warps);
 }
 
 #define ALL_PREDICATES 0x7full
@@ -197,8 +199,9 @@ struct sass_insn sass_and_predicates_uniform(unsigned to, unsigned a, unsigned b
 /* P2R reg, PR, RZ, 0x7f */
 struct sass_insn sass_save_predicates(unsigned reg)
 {
-	struct sass_insn i = { SASS_OP_P2R | SASS_PT << 12 | (uint64_t)reg << 16 | (uint64_t)SASS_RZ << 24 |
-			       ALL_PREDICATES << 32, 0 };
+	struct sass_insn i = {
+		SASS_OP_P2R | SASS_PT << 12 | (uint64_t)reg << 16 | (uint64_t)SASS_RZ << 24 | ALL_PREDICATES << 32, 0
+	};
 
 	return sass_with_control(i, 0, SASS_MOVE_CYCLES);
 }
@@ -234,8 +237,7 @@ struct sass_insn sass_move_imm(unsigned to, uint32_t number)
 /* LOP3.LUT to, from, mask, RZ, 0xc0, !PT */
 struct sass_insn sass_and_imm(unsigned to, unsigned from, uint32_t mask)
 {
-	return build_alu(0x812 | (uint64_t)to << 16 | (uint64_t)from << 24 | (uint64_t)mask << 32,
-			 0x078ec000 | SASS_RZ);
+	return build_alu(0x812 | (uint64_t)to << 16 | (uint64_t)from << 24 | (uint64_t)mask << 32, 0x078ec000 | SASS_RZ);
 }
 
 /* LOP3.LUT to, a, b, RZ, 0xc0 */
@@ -274,8 +276,7 @@ struct sass_insn sass_sub_from_imm(unsigned to, int32_t number, unsigned without
 /* IADD3 to, -without, from, RZ */
 struct sass_insn sass_sub(unsigned to, unsigned from, unsigned without)
 {
-	return build_alu(0x210 | (uint64_t)to << 16 | (uint64_t)without << 24 | (uint64_t)from << 32,
-			 0x07ffe100 | SASS_RZ);
+	return build_alu(0x210 | (uint64_t)to << 16 | (uint64_t)without << 24 | (uint64_t)from << 32, 0x07ffe100 | SASS_RZ);
 }
 
 /* IMAD to, a, b, RZ */
@@ -294,14 +295,14 @@ struct sass_insn sass_isetp_ne(unsigned predicate, unsigned a, unsigned b)
 
 static struct sass_insn build_slow(uint64_t lo, uint64_t hi, unsigned board)
 {
-	return sass_with_field(sass_with_control((struct sass_insn){ lo | SASS_PT << 12, hi }, 0, SASS_SCOREBOARD_CYCLES), SASS_WRITE_AT, 3, board);
+	return sass_with_field(sass_with_control((struct sass_insn){ lo | SASS_PT << 12, hi }, 0, SASS_SCOREBOARD_CYCLES),
+			       SASS_WRITE_AT, 3, board);
 }
 
 /* LDC to, c[0x0][off] */
 struct sass_insn sass_load_launch_word(unsigned to, unsigned off, unsigned board)
 {
-	return build_slow(SASS_OP_LDC | (uint64_t)to << 16 | (uint64_t)SASS_RZ << 24 | (uint64_t)off << 38,
-			  0x800, board);
+	return build_slow(SASS_OP_LDC | (uint64_t)to << 16 | (uint64_t)SASS_RZ << 24 | (uint64_t)off << 38, 0x800, board);
 }
 
 /* POPC to, of */
@@ -322,8 +323,8 @@ struct sass_insn sass_store_shared(unsigned address, int32_t off, unsigned value
 }
 
 /* ATOMS.ADD to, [address + off], value. Architectures with descriptors have no RZ in the field of the third operand. */
-struct sass_insn sass_atomic_add_shared(const struct sass_arch *arch, unsigned to, unsigned address, int32_t off, unsigned value,
-				 unsigned board)
+struct sass_insn sass_atomic_add_shared(const struct sass_arch *arch, unsigned to, unsigned address, int32_t off,
+					unsigned value, unsigned board)
 {
 	return build_slow(SASS_OP_ATOMS | (uint64_t)to << 16 | address_bits(address, off) | (uint64_t)value << 32,
 			  arch->descriptor ? 0 : SASS_RZ, board);
@@ -350,8 +351,7 @@ struct sass_insn sass_sign_mask(unsigned to, unsigned of)
 /* LOP3.LUT to, from, mask, RZ, 0x30, !PT */
 struct sass_insn sass_and_not(unsigned to, unsigned from, unsigned mask)
 {
-	return build_alu(0x212 | (uint64_t)to << 16 | (uint64_t)from << 24 | (uint64_t)mask << 32,
-			 0x078e3000 | SASS_RZ);
+	return build_alu(0x212 | (uint64_t)to << 16 | (uint64_t)from << 24 | (uint64_t)mask << 32, 0x078e3000 | SASS_RZ);
 }
 
 /* LDG.E to, [address.64] without a descriptor. From sm_80 on bit 76 states this too; on sm_75 it is part of the memory

@@ -29,19 +29,19 @@ struct sass_insn {
 /* how an operation completes; inserted code before or after it depends on this */
 enum sass_class {
 	SASS_UNKNOWN,
-	SASS_FIXED,                /* fixed latency: the compiler knows after how many cycles the result is ready */
-	SASS_SLOW,                 /* variable latency: a scoreboard says when registers are read and written. An
+	SASS_FIXED,    /* fixed latency: the compiler knows after how many cycles the result is ready */
+	SASS_SLOW,     /* variable latency: a scoreboard says when registers are read and written. An
 	                            * operation may lack one if a later operation of the same in-order unit has one. */
-	SASS_LOAD,                 /* like SLOW, but compilers omit the scoreboard if the result is dead */
-	SASS_STORE,                /* like LOAD: compilers omit the scoreboard if nothing rewrites the sources. It
+	SASS_LOAD,     /* like SLOW, but compilers omit the scoreboard if the result is dead */
+	SASS_STORE,    /* like LOAD: compilers omit the scoreboard if nothing rewrites the sources. It
 	                            * reads them after issue and writes no register. */
-	SASS_ASYNC,                /* continues asynchronously; code waits for its results by other means */
-	SASS_SYNC,                 /* waits for other threads, orders memory, or is a hint; writes no register */
-	SASS_BRANCH,               /* a relative branch */
-	SASS_INDIRECT,             /* a branch to an address in registers */
+	SASS_ASYNC,    /* continues asynchronously; code waits for its results by other means */
+	SASS_SYNC,     /* waits for other threads, orders memory, or is a hint; writes no register */
+	SASS_BRANCH,   /* a relative branch */
+	SASS_INDIRECT, /* a branch to an address in registers */
 	SASS_CALL_ABSOLUTE,
 	SASS_EXIT,
-	SASS_MAXREG,               /* USETMAXREG */
+	SASS_MAXREG, /* USETMAXREG */
 };
 
 struct sass_op {
@@ -52,23 +52,45 @@ struct sass_op {
 /* what differs between architectures */
 struct sass_arch {
 	uint32_t sm;
-	bool wide_branch;          /* bits 16..23 hold the low 8 bits of a branch's offset / 4 */
-	uint32_t params;           /* offset of a kernel's parameters in c[0x0] */
-	uint32_t descriptor;       /* offset in c[0x0] of the descriptor of global memory; 0: none */
-	uint32_t extents;          /* offset in c[0x0] of the block's dimensions, 4 bytes per axis */
-	uint32_t reserved;         /* offset in c[0x0] of the bytes of shared memory that the system reserves; 0:
+	bool wide_branch;    /* bits 16..23 hold the low 8 bits of a branch's offset / 4 */
+	uint32_t params;     /* offset of a kernel's parameters in c[0x0] */
+	uint32_t descriptor; /* offset in c[0x0] of the descriptor of global memory; 0: none */
+	uint32_t extents;    /* offset in c[0x0] of the block's dimensions, 4 bytes per axis */
+	uint32_t reserved;   /* offset in c[0x0] of the bytes of shared memory that the system reserves; 0:
 	                            * none */
-	bool timed_doubles;        /* arithmetic of doubles has a fixed latency and no scoreboards */
+	bool timed_doubles;  /* arithmetic of doubles has a fixed latency and no scoreboards */
 };
 
 /* opcodes that the C code uses by name; isa.def lists all */
 enum sass_opcode {
-	SASS_OP_BRA = 0x947, SASS_OP_BRA_U = 0x547, SASS_OP_EXIT = 0x94d, SASS_OP_NOP = 0x918, SASS_OP_BSSY = 0x945,
-	SASS_OP_BSYNC = 0x941, SASS_OP_CALL_REL = 0x944, SASS_OP_BREAK = 0x942, SASS_OP_WARPSYNC_ALL = 0x948, SASS_OP_YIELD = 0x946, SASS_OP_CALL_ABS = 0x343,
-	SASS_OP_VOTE = 0x806, SASS_OP_LDC = 0xb82, SASS_OP_BRX = 0x949, SASS_OP_BRXU = 0x958, SASS_OP_RET = 0x950, SASS_OP_BMOV_CLEAR = 0x355, SASS_OP_BMOV_FILL = 0x356,
-	SASS_OP_P2R = 0x803, SASS_OP_R2P = 0x804,
-	SASS_OP_S2R = 0x919, SASS_OP_STS = 0x388, SASS_OP_ATOMS = 0x38c, SASS_OP_BAR = 0xb1d,
-	SASS_OP_MATCH = 0x3a1, SASS_OP_REDUX = 0x3c4, SASS_OP_R2UR = 0x2ca, SASS_OP_PLOP3 = 0x81c,
+	SASS_OP_BRA = 0x947,
+	SASS_OP_BRA_U = 0x547,
+	SASS_OP_EXIT = 0x94d,
+	SASS_OP_NOP = 0x918,
+	SASS_OP_BSSY = 0x945,
+	SASS_OP_BSYNC = 0x941,
+	SASS_OP_CALL_REL = 0x944,
+	SASS_OP_BREAK = 0x942,
+	SASS_OP_WARPSYNC_ALL = 0x948,
+	SASS_OP_YIELD = 0x946,
+	SASS_OP_CALL_ABS = 0x343,
+	SASS_OP_VOTE = 0x806,
+	SASS_OP_LDC = 0xb82,
+	SASS_OP_BRX = 0x949,
+	SASS_OP_BRXU = 0x958,
+	SASS_OP_RET = 0x950,
+	SASS_OP_BMOV_CLEAR = 0x355,
+	SASS_OP_BMOV_FILL = 0x356,
+	SASS_OP_P2R = 0x803,
+	SASS_OP_R2P = 0x804,
+	SASS_OP_S2R = 0x919,
+	SASS_OP_STS = 0x388,
+	SASS_OP_ATOMS = 0x38c,
+	SASS_OP_BAR = 0xb1d,
+	SASS_OP_MATCH = 0x3a1,
+	SASS_OP_REDUX = 0x3c4,
+	SASS_OP_R2UR = 0x2ca,
+	SASS_OP_PLOP3 = 0x81c,
 };
 
 const struct sass_arch *sass_arch_find(uint32_t sm); /* NULL: the architecture is unknown */
@@ -105,7 +127,11 @@ static inline struct sass_insn sass_with_field(struct sass_insn i, unsigned at, 
  * the instruction sets for its write and its reads (7: none); mask of the scoreboards that it waits for. The yield
  * hint excludes long stalls. */
 enum sass_control {
-	SASS_STALL_AT = 105, SASS_YIELD_AT = 109, SASS_WRITE_AT = 110, SASS_READ_AT = 113, SASS_WAIT_AT = 116,
+	SASS_STALL_AT = 105,
+	SASS_YIELD_AT = 109,
+	SASS_WRITE_AT = 110,
+	SASS_READ_AT = 113,
+	SASS_WAIT_AT = 116,
 	SASS_REUSE_AT = 122, /* a bit per operand that stays in the reuse cache for the next instruction */
 };
 #define SASS_NO_SCOREBOARD 7
@@ -155,9 +181,12 @@ static inline unsigned sass_boards_set(struct sass_insn i)
 static inline unsigned sass_barrier_at(struct sass_insn i)
 {
 	switch (sass_opcode(i)) {
-	case SASS_OP_BSSY: case SASS_OP_BSYNC: case SASS_OP_BREAK:
+	case SASS_OP_BSSY:
+	case SASS_OP_BSYNC:
+	case SASS_OP_BREAK:
 		return 16;
-	case SASS_OP_BMOV_CLEAR: case SASS_OP_BMOV_FILL:
+	case SASS_OP_BMOV_CLEAR:
+	case SASS_OP_BMOV_FILL:
 		return 24;
 	default:
 		return 0;
@@ -244,7 +273,8 @@ struct sass_insn sass_isetp_ne(unsigned predicate, unsigned a, unsigned b);
  * when the result is readable. STS sets no scoreboard. */
 struct sass_insn sass_load_launch_word(unsigned to, unsigned off, unsigned board);
 struct sass_insn sass_popc(unsigned to, unsigned of, unsigned board);
-struct sass_insn sass_atomic_add_shared(const struct sass_arch *arch, unsigned to, unsigned address, int32_t off, unsigned value, unsigned board);
+struct sass_insn sass_atomic_add_shared(const struct sass_arch *arch, unsigned to, unsigned address, int32_t off,
+					unsigned value, unsigned board);
 struct sass_insn sass_store_shared(unsigned address, int32_t off, unsigned value);
 /* BAR.SYNC: all lanes of the block wait for each other. EXIT of the lanes for which the predicate holds. */
 struct sass_insn sass_bar_sync(const struct sass_arch *arch);

@@ -7,7 +7,7 @@
 static const struct extra_form {
 	uint16_t opcode;
 	char operands[SASS_OPERANDS + 1];
-	uint32_t until;            /* from this architecture on, isa.def describes the opcode instead */
+	uint32_t until; /* from this architecture on, isa.def describes the opcode instead */
 } extra_forms[] = {
 #define SASS_NAMES(opcode, operands) { opcode, operands, ALL_SM },
 #define SASS_NAMED_UNTIL(opcode, operands, sm) { opcode, operands, sm },
@@ -27,9 +27,16 @@ static const struct extra_form *find_extra_form(const struct sass_arch *arch, st
 static bool has_unlisted_variants(const struct sass_arch *arch, struct sass_insn insn)
 {
 	switch (sass_opcode(insn)) {
-	case 0x984: case SASS_OP_STS: case SASS_OP_ATOMS: case SASS_OP_BAR: case 0x98f: /* LDS, CCTL */
+	case 0x984:
+	case SASS_OP_STS:
+	case SASS_OP_ATOMS:
+	case SASS_OP_BAR:
+	case 0x98f: /* LDS, CCTL */
 		return true;
-	case 0x981: case 0x986: case 0x98e: case 0x9a8: /* LDG, STG, RED, ATOMG: at the sum with a uniform register */
+	case 0x981:
+	case 0x986:
+	case 0x98e:
+	case 0x9a8: /* LDG, STG, RED, ATOMG: at the sum with a uniform register */
 		return arch->sm < MIN_SM_DESCRIPTOR && sass_field(insn, 91, 1);
 	case 0x7ac: /* LDCU with an index */
 		return sass_field(insn, 24, 8) != SASS_RZ;
@@ -45,7 +52,9 @@ bool sass_operands_known(const struct sass_arch *arch, struct sass_insn insn)
 
 static struct sass_operand extra_operand(const struct extra_form *other, struct sass_insn insn, unsigned i)
 {
-	struct sass_operand o = { .at = sass_operand_at[i], .reg = sass_field(insn, sass_operand_at[i], 8), .written = i == 0 };
+	struct sass_operand o = { .at = sass_operand_at[i],
+				  .reg = sass_field(insn, sass_operand_at[i], 8),
+				  .written = i == 0 };
 
 	o.n = other->operands[i] == 'D' || other->operands[i] == 'S' ? 2 : 1;
 	if (o.reg == SASS_RZ)
@@ -62,7 +71,8 @@ unsigned sass_operands_named(const struct sass_arch *arch, struct sass_insn insn
 {
 	static const uint8_t swapped[SASS_OPERANDS] = { 0, 1, 3, 2 }; /* C is in the field of B */
 	const struct extra_form *other = find_extra_form(arch, insn);
-	const struct sass_form *form = other || !sass_operands_known(arch, insn) ? NULL : sass_form_find(sass_opcode(insn));
+	const struct sass_form *form = other || !sass_operands_known(arch, insn) ? NULL :
+										   sass_form_find(sass_opcode(insn));
 	unsigned n = 0;
 
 	for (unsigned k = 0; k < SASS_OPERANDS; k++) {

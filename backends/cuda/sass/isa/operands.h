@@ -10,6 +10,7 @@
 bool sass_operands_known(const struct sass_arch *arch, struct sass_insn insn);
 /* Writes the general and uniform registers in the order destination, A, B, C. RZ and URZ have n = 0. A memory
  * descriptor does not count. Returns the number of operands; 0 for an unknown instruction. */
-unsigned sass_operands_named(const struct sass_arch *arch, struct sass_insn insn, struct sass_operand named[SASS_OPERANDS]);
+unsigned sass_operands_named(const struct sass_arch *arch, struct sass_insn insn,
+			     struct sass_operand named[SASS_OPERANDS]);
 
 #endif

@@ -19,7 +19,7 @@ struct body_maker {
 	const struct sass_probe *probe;
 	struct sass_body *body;
 	bool guarded;
-	uint8_t scratch;           /* a scratch predicate, for the AND of an instruction's guard and the guard
+	uint8_t scratch; /* a scratch predicate, for the AND of an instruction's guard and the guard
 	                            * predicate of the body */
 	struct gpubpf_diag *diag;
 };
@@ -34,8 +34,10 @@ static int check_probe(struct body_maker *m)
 		m->body->ends_early |= ends && !last;
 		m->body->has_branches |= sass_is_divergent_flow(insn) || (ends && !last && sass_is_unconditional(insn));
 		if (!ends && !sass_is_divergent_flow(insn) && !sass_is_lane_independent(insn))
-			return refuse(m->diag, "contains %s, which exchanges data between lanes; counters, sums, "
-					       "arrays and hashes do not", sass_op_find(sass_opcode(insn))->name);
+			return refuse(m->diag,
+				      "contains %s, which exchanges data between lanes; counters, sums, "
+				      "arrays and hashes do not",
+				      sass_op_find(sass_opcode(insn))->name);
 		if (last && !(ends && sass_is_unconditional(insn)))
 			return refuse(m->diag, "does not end at its last instruction");
 	}
@@ -94,7 +96,8 @@ static void emit_guarded(struct body_maker *m, struct sass_insn insn, unsigned a
 		return emit(m, insn);
 	if (p == SASS_PT && !negated)
 		return emit(m, sass_with_field(insn, at, 3, m->body->guard));
-	emit(m, sass_with_field(sass_and_predicates(m->scratch, p, negated, m->body->guard, false), SASS_WAIT_AT, 6, sass_wait_mask(insn)));
+	emit(m, sass_with_field(sass_and_predicates(m->scratch, p, negated, m->body->guard, false), SASS_WAIT_AT, 6,
+				sass_wait_mask(insn)));
 	emit(m, sass_with_field(insn, at, 4, m->scratch));
 }
 
@@ -106,13 +109,13 @@ static void emit_exit(struct body_maker *m, struct sass_insn insn)
 	if (sass_is_unconditional(insn)) /* the last instruction of the probe */
 		return emit(m, sass_nop(sass_wait_mask(insn), 1));
 	if (second != SASS_PT) { /* an EXIT with two predicates: a lane ends if both hold */
-		emit(m, sass_with_field(sass_and_predicates(m->scratch, guard & 7, guard >> 3, second & 7, second >> 3), SASS_WAIT_AT,
-				  6, sass_wait_mask(insn)));
+		emit(m, sass_with_field(sass_and_predicates(m->scratch, guard & 7, guard >> 3, second & 7, second >> 3),
+					SASS_WAIT_AT, 6, sass_wait_mask(insn)));
 		emit(m, sass_and_predicates(m->body->guard, m->scratch, true, m->body->guard, false));
 		return;
 	}
-	emit(m, sass_with_field(sass_and_predicates(m->body->guard, guard & 7, !(guard >> 3), m->body->guard, false), SASS_WAIT_AT, 6,
-			  sass_wait_mask(insn)));
+	emit(m, sass_with_field(sass_and_predicates(m->body->guard, guard & 7, !(guard >> 3), m->body->guard, false),
+				SASS_WAIT_AT, 6, sass_wait_mask(insn)));
 }
 
 /* Splits the load of a place value into loads of 32 bits. Refuses other loads than those of 32 bits and of all 64
@@ -127,8 +130,9 @@ static int emit_value_load(struct body_maker *m, struct sass_insn insn, enum sas
 	insn = sass_with_field(sass_with_field(insn, 73, 3, 4), 24, 8, SASS_RZ);
 	emit(m, insn);
 	if (width == 5)
-		emit(m, sass_with_field(sass_with_field(sass_with_field(insn, 16, 8, to + 1), 40, 24, SASS_INPUT_BASE + value * SASS_INPUT_STRIDE + 4),
-				  SASS_WAIT_AT, 6, 0));
+		emit(m, sass_with_field(sass_with_field(sass_with_field(insn, 16, 8, to + 1), 40, 24,
+							SASS_INPUT_BASE + value * SASS_INPUT_STRIDE + 4),
+					SASS_WAIT_AT, 6, 0));
 	return 0;
 }
 
@@ -175,7 +179,8 @@ static int emit_all(struct body_maker *m)
 	}
 	for (uint32_t i = 0; !err && m->body->has_branches && i + 1 < n; i++) {
 		struct sass_insn was = m->probe->insns[i], *is = &m->body->insns[at[i]];
-		int64_t to = sass_opcode(was) == SASS_OP_EXIT ? n - 1 : (int64_t)i + 1 + sass_branch(m->arch, was) / SASS_INSN;
+		int64_t to = sass_opcode(was) == SASS_OP_EXIT ? n - 1 :
+								(int64_t)i + 1 + sass_branch(m->arch, was) / SASS_INSN;
 
 		if (sass_opcode(was) != SASS_OP_EXIT && !sass_has_target(was))
 			continue;
@@ -193,9 +198,17 @@ static int emit_all(struct body_maker *m)
 static bool is_pure(struct sass_insn insn)
 {
 	switch (sass_opcode(insn) & 0x1ff) {
-	case 0x002: case 0x005: case 0x019: case 0x016: case 0x119: case 0x182: /* MOV, CS2R, SHF, PRMT, S2R, LDC */
+	case 0x002:
+	case 0x005:
+	case 0x019:
+	case 0x016:
+	case 0x119:
+	case 0x182: /* MOV, CS2R, SHF, PRMT, S2R, LDC */
 		return true;
-	case 0x010: case 0x012: case 0x024: case 0x025: /* IADD3, LOP3, IMAD, IMAD.WIDE */
+	case 0x010:
+	case 0x012:
+	case 0x024:
+	case 0x025: /* IADD3, LOP3, IMAD, IMAD.WIDE */
 		return !sass_predicates_written(insn);
 	default:
 		return false;
@@ -224,7 +237,8 @@ static void drop_insn(struct sass_body *b, uint32_t i)
 
 	if (i) {
 		stall += sass_stall(b->insns[i - 1]);
-		b->insns[i - 1] = sass_with_field(b->insns[i - 1], SASS_STALL_AT, 4, stall < SASS_STALL_MAX ? stall : SASS_STALL_MAX);
+		b->insns[i - 1] = sass_with_field(b->insns[i - 1], SASS_STALL_AT, 4,
+						  stall < SASS_STALL_MAX ? stall : SASS_STALL_MAX);
 	}
 	b->insns[i + 1] = sass_with_field(b->insns[i + 1], SASS_WAIT_AT, 6, sass_wait_mask(b->insns[i + 1]) | waits);
 	memmove(&b->insns[i], &b->insns[i + 1], (--b->n - i) * sizeof(*b->insns));
@@ -264,7 +278,9 @@ static void assign_boards(struct sass_body *b)
 		sass_insert_wait(b->insns, b->n, i, BODY_BOARD);
 	}
 	for (uint32_t i = 0; i < b->n; i++) /* in a body with branches no wait is certain to execute */
-		b->pending_boards = sass_pending_boards(b->pending_boards, b->has_branches ? sass_with_field(b->insns[i], SASS_WAIT_AT, 6, 0) : b->insns[i]);
+		b->pending_boards = sass_pending_boards(b->pending_boards,
+							b->has_branches ? sass_with_field(b->insns[i], SASS_WAIT_AT, 6, 0) :
+									  b->insns[i]);
 }
 
 static void find_uses(struct sass_body *b)

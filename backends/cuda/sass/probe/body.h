@@ -19,19 +19,19 @@
 struct gpubpf_diag;
 
 struct sass_body {
-	struct sass_insn *insns;   /* malloc'd. It still loads the place's values from SASS_INPUT_BASE, 32 bits at a
+	struct sass_insn *insns; /* malloc'd. It still loads the place's values from SASS_INPUT_BASE, 32 bits at a
 	                            * time; the stub writer replaces these loads by moves. */
 	uint32_t n;
-	uint32_t regs, frame;      /* as in struct sass_probe */
-	uint32_t place_values;     /* place values that it reads: bit i for enum sass_input i */
-	bool predicates;           /* it writes predicates */
-	uint8_t guard;             /* the guard predicate: it is true for lanes that run the probe. SASS_PT: the body
+	uint32_t regs, frame;    /* as in struct sass_probe */
+	uint32_t place_values;   /* place values that it reads: bit i for enum sass_input i */
+	bool predicates;         /* it writes predicates */
+	uint8_t guard;           /* the guard predicate: it is true for lanes that run the probe. SASS_PT: the body
 	                            * has none. The probe's own instructions do not write it. */
-	bool ends_early;           /* the probe has an EXIT before its last instruction; then a body without branches
+	bool ends_early;         /* the probe has an EXIT before its last instruction; then a body without branches
 	                            * has a guard predicate at every place, and the EXIT clears it */
-	bool has_branches;         /* the body has branches. The stub branches around it for lanes that do not run
+	bool has_branches;       /* the body has branches. The stub branches around it for lanes that do not run
 	                            * the probe, and all lanes reconverge after it. */
-	unsigned pending_boards;   /* scoreboards that are still set when the body ends, as bits */
+	unsigned pending_boards; /* scoreboards that are still set when the body ends, as bits */
 };
 
 /* Makes a body of a probe. guarded: the places have predicates, and the stub sets the guard predicate before the

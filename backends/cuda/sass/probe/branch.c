@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-
 #define DIVERGENCE_INSNS 3         /* instructions that replace a BRA.DIV */
 #define SAVED_DIVERGENCE_INSNS 9   /* instructions that replace a BRA.DIV if no predicate is free */
 #define SAVED_PREDICATE 0          /* the predicate that these use, and restore */
@@ -27,8 +26,9 @@
  * predicate, and by BRA. chosen: the free predicate. */
 static void emit_divergence(const struct work *w, const struct line *from, struct line *to, uint8_t chosen)
 {
-	struct sass_insn differs = { 0xc0c | SASS_PT << 12 | (uint64_t)w->mask_reg << 24 |
-				     sass_field(from->insn, 24, 6) << 32, 0x0bf05070 };
+	struct sass_insn differs = {
+		0xc0c | SASS_PT << 12 | (uint64_t)w->mask_reg << 24 | sass_field(from->insn, 24, 6) << 32, 0x0bf05070
+	};
 	struct sass_insn branch = sass_bra(w->arch, 0);
 	unsigned waits = sass_wait_mask(from->insn);
 
@@ -137,7 +137,8 @@ int sass_work_mark_jump(struct work *w, uint32_t i)
 	} else if (!off) {
 		line->nbranches = count_branches(w, i + 1);
 	}
-	if (!sass_is_unconditional(line->insn) || !sass_work_count_targets(w, i) || sass_work_count_targets(w, i) > MAX_ENTRIES)
+	if (!sass_is_unconditional(line->insn) || !sass_work_count_targets(w, i) ||
+	    sass_work_count_targets(w, i) > MAX_ENTRIES)
 		return sass_work_refuse(w, "has an indirect branch without a known table");
 	for (uint32_t k = 0; k < sass_work_count_targets(w, i); k++) {
 		if (sass_work_get_target(w, i, k) == SASS_NONE)
@@ -153,15 +154,16 @@ static void emit_jump(const struct work *w, uint32_t i, struct line *to, uint8_t
 {
 	const struct line *from = &w->lines[i];
 	struct sass_insn read = from->nbranches ? from->insn : w->lines[from->table_line].insn;
-	uint32_t off = from->nbranches ? 0 : (uint32_t)(int16_t)sass_constant_offset(read), step = from->nbranches ? SASS_INSN : 4;
+	uint32_t off = from->nbranches ? 0 : (uint32_t)(int16_t)sass_constant_offset(read),
+		 step = from->nbranches ? SASS_INSN : 4;
 	uint32_t n = sass_work_count_targets(w, i);
 
 	for (uint32_t k = 0; k < n; k++, to += 2) {
 		struct sass_insn branch = sass_bra(w->arch, 0);
 		bool last = k + 1 == n;
 
-		to[0].insn = sass_with_field(sass_isetp_imm(chosen, sass_field(read, 24, 8), step * k - off, true), SASS_WAIT_AT, 6,
-				       k ? 0 : sass_wait_mask(from->insn));
+		to[0].insn = sass_with_field(sass_isetp_imm(chosen, sass_field(read, 24, 8), step * k - off, true),
+					     SASS_WAIT_AT, 6, k ? 0 : sass_wait_mask(from->insn));
 		to[0].target = to[0].table_line = to[1].table_line = SASS_NONE;
 		to[0].nbranches = to[!last].nbranches = 0;
 		to[!last].insn = last ? branch : sass_with_field(branch, 12, 3, chosen);
@@ -189,7 +191,8 @@ static bool is_global(const struct work *w, struct sass_insn insn)
 	uint32_t opcode = sass_opcode(insn);
 
 	return !w->arch->descriptor && sass_field(insn, 91, 1) &&
-	       (opcode == OP_LDG || opcode == OP_STG || opcode == OP_RED || (opcode == OP_ATOMG && sass_field(insn, 24, 8) == SASS_RZ));
+	       (opcode == OP_LDG || opcode == OP_STG || opcode == OP_RED ||
+		(opcode == OP_ATOMG && sass_field(insn, 24, 8) == SASS_RZ));
 }
 
 /* An address that is only a uniform pair needs a copy too. The access reads uniform registers at issue, but per-lane
@@ -219,8 +222,9 @@ static void emit_sum(const struct work *w, const struct line *from, struct line 
 {
 	bool store = sass_opcode(from->insn) == OP_STL;
 	unsigned at = store ? 64 : 32;
-	struct sass_insn sum = { 0xc10 | SASS_PT << 12 | (uint64_t)w->sum_reg << 16 | sass_field(from->insn, 24, 8) << 24 |
-				 sass_field(from->insn, at, 6) << 32, 0x0fffe0ff };
+	struct sass_insn sum = { 0xc10 | SASS_PT << 12 | (uint64_t)w->sum_reg << 16 |
+					 sass_field(from->insn, 24, 8) << 24 | sass_field(from->insn, at, 6) << 32,
+				 0x0fffe0ff };
 	struct sass_insn access = access_at_sum(w, from->insn, at);
 
 	to[0].insn = sass_with_control(sum, sass_wait_mask(from->insn) | w->sum_boards, SUM_TIME);
@@ -231,16 +235,19 @@ static void emit_sum(const struct work *w, const struct line *from, struct line 
  * register also IADD3, which adds its high half; and the access. */
 static void emit_address(const struct work *w, const struct line *from, struct line *to)
 {
-	uint32_t opcode = sass_opcode(from->insn), reg = sass_field(from->insn, 24, 8), n = sass_work_count_sum_lines(w, from->insn);
+	uint32_t opcode = sass_opcode(from->insn), reg = sass_field(from->insn, 24, 8),
+		 n = sass_work_count_sum_lines(w, from->insn);
 	unsigned at = opcode == OP_LDG ? 32 : 64;
 	uint32_t uniform = sass_field(from->insn, at, 6);
 	struct sass_insn wide = { 0x825 | SASS_PT << 12 | (uint64_t)w->sum_reg << 16 | (uint64_t)reg << 24 | 1ull << 32,
 				  0x078e0000 | w->sum_reg };
-	struct sass_insn high = { 0x210 | SASS_PT << 12 | (uint64_t)(w->sum_reg + 1) << 16 | (uint64_t)(w->sum_reg + 1) << 24 |
-				  (uint64_t)(reg + 1) << 32, 0x07ffe0ff };
+	struct sass_insn high = { 0x210 | SASS_PT << 12 | (uint64_t)(w->sum_reg + 1) << 16 |
+					  (uint64_t)(w->sum_reg + 1) << 24 | (uint64_t)(reg + 1) << 32,
+				  0x07ffe0ff };
 	struct sass_insn access = access_at_sum(w, from->insn, at);
 
-	to[0].insn = sass_with_field(sass_move_uniform(w->sum_reg, uniform), SASS_WAIT_AT, 6, sass_wait_mask(from->insn) | w->sum_boards);
+	to[0].insn = sass_with_field(sass_move_uniform(w->sum_reg, uniform), SASS_WAIT_AT, 6,
+				     sass_wait_mask(from->insn) | w->sum_boards);
 	to[1].insn = sass_with_control(sass_move_uniform(w->sum_reg + 1, uniform + 1), 0, SUM_TIME);
 	if (n > 3)
 		to[2].insn = sass_with_control(wide, 0, SUM_TIME);

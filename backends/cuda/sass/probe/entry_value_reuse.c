@@ -30,7 +30,8 @@ static uint32_t find_same_at_entry(const struct reuse *k, uint32_t exit)
 	const struct sass_insn_values *wanted = &k->of_exit[exit];
 
 	for (uint32_t i = 0; wanted->n && i < k->entry->n; i++)
-		if (k->of_entry[i].n == wanted->n && !memcmp(k->of_entry[i].number, wanted->number, wanted->n * sizeof(*wanted->number)))
+		if (k->of_entry[i].n == wanted->n &&
+		    !memcmp(k->of_entry[i].number, wanted->number, wanted->n * sizeof(*wanted->number)))
 			return i;
 	return NOWHERE;
 }
@@ -40,7 +41,8 @@ static int find_reusable(struct reuse *k, bool *any)
 {
 	int err;
 
-	*any = sass_number_values(k->entry->insns, k->entry->n, k->of_entry) && sass_number_values(k->exit->insns, k->exit->n, k->of_exit);
+	*any = sass_number_values(k->entry->insns, k->entry->n, k->of_entry) &&
+	       sass_number_values(k->exit->insns, k->exit->n, k->of_exit);
 	if (!*any)
 		return 0;
 	for (uint32_t i = 0; i < k->exit->n; i++)
@@ -81,7 +83,8 @@ static void extend_last_stall(struct sass_probe *p)
 		time += sass_min_cycles(p->insns[--i]);
 	while (i && time < MIN_END_CYCLES && !is_fast_result(p->insns[i]));
 	if (time < MIN_END_CYCLES)
-		*last = sass_with_field(sass_with_field(*last, SASS_STALL_AT, 4, sass_stall(*last) + MIN_END_CYCLES - time), SASS_YIELD_AT, 1, 0);
+		*last = sass_with_field(sass_with_field(*last, SASS_STALL_AT, 4, sass_stall(*last) + MIN_END_CYCLES - time),
+					SASS_YIELD_AT, 1, 0);
 }
 
 /* Schedules the entry probe so that the reused results stay in their registers to the end, and the exit probe
@@ -105,7 +108,8 @@ static int schedule_both(struct reuse *k, struct sass_probe *entry, struct sass_
 static bool is_proved(const struct reuse *k, const struct sass_probe *entry, const struct sass_probe *exit, uint32_t most)
 {
 	return entry->regs <= most && exit->regs <= most && exit->n < k->exit->n &&
-	       sass_is_equivalent(k->entry->insns, k->entry->n, entry->insns, entry->n) && sass_is_equivalent_after(entry, k->exit, exit);
+	       sass_is_equivalent(k->entry->insns, k->entry->n, entry->insns, entry->n) &&
+	       sass_is_equivalent_after(entry, k->exit, exit);
 }
 
 static void replace(struct sass_probe *p, struct sass_probe *by)

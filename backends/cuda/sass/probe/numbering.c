@@ -15,10 +15,10 @@ struct numbers {
 	uint64_t reg[256], predicate[8];
 	bool is_invariant[256], predicate_is_invariant[8]; /* per register or predicate: computing the value again
 	                                                    * later in the thread gives the same value */
-	uint64_t exit_conditions;  /* number of the set of lanes that continue: a sum of the numbers of the exit
+	uint64_t exit_conditions; /* number of the set of lanes that continue: a sum of the numbers of the exit
 	                            * conditions, so that their order does not matter */
 	uint64_t effects[MAX_EFFECTS];
-	uint32_t n, nordered;      /* n: number of effects. nordered: number of effects except reads of the clock. */
+	uint32_t n, nordered; /* n: number of effects. nordered: number of effects except reads of the clock. */
 	bool failed;
 };
 
@@ -91,7 +91,8 @@ static bool is_invariant_result(const struct numbers *s, struct sass_insn insn, 
 {
 	const struct sass_form *form = sass_form_find(sass_opcode(insn));
 
-	if (sass_has_side_effect(insn) || sass_reads_multiprocessor(insn) || s->exit_conditions || sass_field(insn, 12, 4) != SASS_PT)
+	if (sass_has_side_effect(insn) || sass_reads_multiprocessor(insn) || s->exit_conditions ||
+	    sass_field(insn, 12, 4) != SASS_PT)
 		return false;
 	for (unsigned o = 1; o < SASS_OPERANDS; o++) {
 		struct sass_operand x = sass_operand(form, insn, o);
@@ -116,7 +117,9 @@ static void define_results(struct numbers *s, struct sass_insn insn, uint64_t nu
 	for (unsigned k = 0; k < x.n; k++) {
 		uint64_t *to = &s->reg[(x.reg + k) & 255], now = sass_copy_source_field(insn) ? number : mix(number, k);
 
-		*to = is_guarded || *to != UNDEFINED ? (sass_field(insn, 12, 3) == SASS_PT ? now : mix(mix(now, when), *to)) : now;
+		*to = is_guarded || *to != UNDEFINED ?
+			      (sass_field(insn, 12, 3) == SASS_PT ? now : mix(mix(now, when), *to)) :
+			      now;
 		s->is_invariant[(x.reg + k) & 255] = invariant;
 	}
 	for (unsigned f = 1; f < SASS_PREDICATE_FIELDS; f++) {
@@ -125,8 +128,9 @@ static void define_results(struct numbers *s, struct sass_insn insn, uint64_t nu
 		if (!(fields >> f & 1) || f < SASS_P_OUT || p == SASS_PT)
 			continue;
 		s->predicate_is_invariant[p] = invariant;
-		s->predicate[p] = sass_field(insn, 12, 3) == SASS_PT ? mix(number, 100 + f) :
-								       mix(mix(number, 100 + f), mix(when, s->predicate[p]));
+		s->predicate[p] = sass_field(insn, 12, 3) == SASS_PT ?
+					  mix(number, 100 + f) :
+					  mix(mix(number, 100 + f), mix(when, s->predicate[p]));
 	}
 }
 

@@ -20,7 +20,8 @@ uint32_t sass_work_branch_successor(const struct work *w, uint32_t i)
 	uint32_t to = w->lines[i].target;
 	struct sass_insn insn = w->lines[i].insn;
 
-	if (sass_opcode(insn) == SASS_OP_BSSY && to && to != SASS_NONE && sass_opcode(w->lines[to - 1].insn) == SASS_OP_BSYNC &&
+	if (sass_opcode(insn) == SASS_OP_BSSY && to && to != SASS_NONE &&
+	    sass_opcode(w->lines[to - 1].insn) == SASS_OP_BSYNC &&
 	    sass_field(w->lines[to - 1].insn, 16, 4) == sass_field(insn, 16, 4))
 		return SASS_NONE;
 	return to;

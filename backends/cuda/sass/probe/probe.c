@@ -68,8 +68,10 @@ static int open_lines(struct work *w, const struct sass_section *text)
 	if (!w->lines)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < w->n; i++)
-		w->lines[i] = (struct line){ .insn = to_branch(sass_read(text->data + i * SASS_INSN)), .target = SASS_NONE,
-					     .table_line = SASS_NONE, .to_drop = i < w->begin };
+		w->lines[i] = (struct line){ .insn = to_branch(sass_read(text->data + i * SASS_INSN)),
+					     .target = SASS_NONE,
+					     .table_line = SASS_NONE,
+					     .to_drop = i < w->begin };
 	for (uint32_t i = w->begin; !err && i < w->n; i++)
 		err = find_target(w, i);
 	for (uint32_t i = 0; !err && i < w->n; i++)
@@ -91,8 +93,8 @@ static int check_line(struct work *w, uint32_t i)
 		return 0;
 	if (!sass_is_probe_insn(w->arch, insn))
 		return sass_work_refuse(w, "has an instruction that probes do not support: %s (0x%03x)",
-			      sass_op_find(sass_opcode(insn))->name ? sass_op_find(sass_opcode(insn))->name : "?",
-			      sass_opcode(insn));
+					sass_op_find(sass_opcode(insn))->name ? sass_op_find(sass_opcode(insn))->name : "?",
+					sass_opcode(insn));
 	if (bank > 0 && bank != 3)
 		return sass_work_refuse(w, "reads constant bank %d", bank);
 	return 0;
@@ -161,7 +163,8 @@ static struct sass_insn map_fields(const struct work *w, const struct sass_form 
 {
 	for (unsigned i = 0; i < SASS_OPERANDS; i++)
 		if (sass_is_uniform_kind(form->operands[i]))
-			insn = sass_with_field(insn, sass_operand_at[i], 8, map_register(w, sass_field(insn, sass_operand_at[i], 6)));
+			insn = sass_with_field(insn, sass_operand_at[i], 8,
+					       map_register(w, sass_field(insn, sass_operand_at[i], 6)));
 	return insn;
 }
 
@@ -226,7 +229,8 @@ static int demote_form(struct work *w, struct line *line, const struct sass_form
 		if (sass_field(*i, 81, 3) != SASS_PT) /* R2UR P0, URZ, R3 tests whether the lanes' values differ */
 			return sass_work_refuse(w, "writes a predicate in R2UR, which is not supported");
 		*i = with_rest(sass_with_field(sass_with_field(*i, 32, 8, sass_field(*i, 24, 8)), 24, 8, 0), MOV_ALL);
-		*i = sass_with_field(sass_with_field(*i, SASS_WRITE_AT, 3, SASS_NO_SCOREBOARD), SASS_READ_AT, 3, SASS_NO_SCOREBOARD);
+		*i = sass_with_field(sass_with_field(*i, SASS_WRITE_AT, 3, SASS_NO_SCOREBOARD), SASS_READ_AT, 3,
+				     SASS_NO_SCOREBOARD);
 		break;
 	case SASS_DEMOTE_SWAP:
 		return swap_operands(w, line);
@@ -279,8 +283,8 @@ static int demote(struct work *w, struct line *line)
 	line->demoted = form->how != SASS_DEMOTE_MEMORY;
 	line->changed_unit = form->how == SASS_DEMOTE_VIADD || form->how == SASS_DEMOTE_FROM_A;
 	line->to_drop |= loads_descriptor(w, form, line->insn);
-	if (strchr("vVwn", form->operands[0]) && form->predicates[SASS_P_GUARD] != 'u' && form->how != SASS_DEMOTE_FROM_A &&
-	    sass_field(line->insn, 12, 4) != SASS_PT)
+	if (strchr("vVwn", form->operands[0]) && form->predicates[SASS_P_GUARD] != 'u' &&
+	    form->how != SASS_DEMOTE_FROM_A && sass_field(line->insn, 12, 4) != SASS_PT)
 		return sass_work_refuse(w, "sets a uniform register under a predicate");
 	if (form->how != SASS_DEMOTE_MEMORY)
 		line->insn = map_fields(w, form, line->insn);
@@ -393,8 +397,7 @@ static int legalize_probe(struct work *w, const struct sass_cubin *c, const stru
 	return err;
 }
 
-int sass_probe_read(const struct sass_cubin *probes, const char *name, struct sass_probe *probe,
-		    struct gpubpf_diag *diag)
+int sass_probe_read(const struct sass_cubin *probes, const char *name, struct sass_probe *probe, struct gpubpf_diag *diag)
 {
 	const struct sass_kernel *k = sass_kernel_find(probes, name);
 	struct work w = { .arch = sass_arch_find(probes->sm), .diag = diag };

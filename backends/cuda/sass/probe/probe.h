@@ -18,19 +18,18 @@
 struct gpubpf_diag;
 
 struct sass_probe {
-	struct sass_insn *insns;   /* malloc'd; it ends at EXITs, and its branches are relative */
+	struct sass_insn *insns; /* malloc'd; it ends at EXITs, and its branches are relative */
 	uint32_t n;
-	uint32_t regs;             /* number of registers from R0 to the highest that it uses */
-	uint32_t frame;            /* bytes of stack */
-	uint32_t barriers;         /* number of convergence barriers from B0 to the highest that it uses */
-	bool diverges;             /* lanes may diverge in it: it has branches, BSSY or a conditional EXIT */
-	bool predicates;           /* it writes predicates */
+	uint32_t regs;     /* number of registers from R0 to the highest that it uses */
+	uint32_t frame;    /* bytes of stack */
+	uint32_t barriers; /* number of convergence barriers from B0 to the highest that it uses */
+	bool diverges;     /* lanes may diverge in it: it has branches, BSSY or a conditional EXIT */
+	bool predicates;   /* it writes predicates */
 };
 
 /* Reads the kernel called `name` from a cubin of probes. Returns 0; -EINVAL with the unsupported part in *diag;
  * -ENOMEM. After success the caller calls sass_probe_finish(). */
-int sass_probe_read(const struct sass_cubin *probes, const char *name, struct sass_probe *probe,
-		    struct gpubpf_diag *diag);
+int sass_probe_read(const struct sass_cubin *probes, const char *name, struct sass_probe *probe, struct gpubpf_diag *diag);
 void sass_probe_finish(struct sass_probe *probe);
 /* Recomputes regs, barriers, diverges and predicates from the instructions. */
 void sass_probe_update_usage(struct sass_probe *probe);

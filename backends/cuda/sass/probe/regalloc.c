@@ -33,8 +33,9 @@ static void find_interference(struct regalloc *c, uint32_t i)
 
 		for (unsigned w = x.reg; w < (unsigned)x.reg + x.n && x.written; w++)
 			for (uint32_t r = 0; r < c->regs; r++) {
-				bool is_occupied = has_bit(live_out, r) || stays_in_flight(&states_before(c, i)[r], insn) ||
-					     (after_issue && in_flight(&states[r]));
+				bool is_occupied = has_bit(live_out, r) ||
+						   stays_in_flight(&states_before(c, i)[r], insn) ||
+						   (after_issue && in_flight(&states[r]));
 
 				if (is_occupied && states[r].value != NONE)
 					add_interference(c, find_set(c, states[w].value), find_set(c, states[r].value));
@@ -94,8 +95,7 @@ static void find_groups(struct regalloc *c)
 			if (c->failed)
 				return;
 			for (unsigned k = 1; k < x.n; k++)
-				join_groups(c, find_set(c, states[x.reg].value), find_set(c, states[x.reg + k].value),
-					    k);
+				join_groups(c, find_set(c, states[x.reg].value), find_set(c, states[x.reg + k].value), k);
 			if (x.n && wide > c->align[c->group[find_set(c, states[x.reg].value)]])
 				c->align[c->group[find_set(c, states[x.reg].value)]] = wide;
 		}
@@ -105,10 +105,10 @@ static void find_groups(struct regalloc *c)
 /* -- registers -- */
 
 struct assignment {
-	uint64_t *occupants;       /* set of the values that each register holds, `words` words of 64 bits per
+	uint64_t *occupants; /* set of the values that each register holds, `words` words of 64 bits per
 	                            * register */
-	uint32_t words;            /* words of 64 bits per register */
-	bool *placed;              /* per group */
+	uint32_t words;      /* words of 64 bits per register */
+	bool *placed;        /* per group */
 	uint32_t regs;
 };
 

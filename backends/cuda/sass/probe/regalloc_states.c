@@ -19,7 +19,8 @@ static bool falls_through(const struct regalloc *c, uint32_t i)
 {
 	uint32_t opcode = sass_opcode(c->p->insns[i]);
 
-	return i + 1 < c->p->n && !((opcode == SASS_OP_BRA || opcode == SASS_OP_EXIT) && sass_is_unconditional(c->p->insns[i]));
+	return i + 1 < c->p->n &&
+	       !((opcode == SASS_OP_BRA || opcode == SASS_OP_EXIT) && sass_is_unconditional(c->p->insns[i]));
 }
 
 /* Returns the target of a branch or of BSSY, which counts as an edge too; SASS_NONE: none, or outside of the probe. */
@@ -66,8 +67,7 @@ static bool find_live_before(struct regalloc *c, uint32_t i)
 	for (unsigned o = 0; o < SASS_OPERANDS; o++) {
 		struct sass_operand x = operand(c, i, o);
 
-		for (unsigned k = x.reg;
-		     k < (unsigned)x.reg + x.n && x.written && is_unconditional(c->p->insns[i]); k++)
+		for (unsigned k = x.reg; k < (unsigned)x.reg + x.n && x.written && is_unconditional(c->p->insns[i]); k++)
 			set[k / 64] &= ~(1ull << k % 64);
 	}
 	for (unsigned o = 0; o < SASS_OPERANDS; o++) {
@@ -138,8 +138,8 @@ static bool merge_state(struct regalloc *c, uint32_t i, const struct reg_state *
 		to->boards |= one.boards;
 		to->unseen_boards |= one.unseen_boards;
 		to->cycles = to->cycles > one.cycles ? to->cycles : one.cycles;
-		changed |= was.value == NONE || was.boards != to->boards || was.unseen_boards != to->unseen_boards || was.cycles != to->cycles ||
-			   find_set(c, was.value) != was.value || to->value != was.value;
+		changed |= was.value == NONE || was.boards != to->boards || was.unseen_boards != to->unseen_boards ||
+			   was.cycles != to->cycles || find_set(c, was.value) != was.value || to->value != was.value;
 	}
 	return changed;
 }

@@ -11,31 +11,31 @@
 /* State of a register before an instruction: its value is live, or dead but still accessed by an instruction in
  * flight. */
 struct reg_state {
-	uint16_t value;            /* NONE: the register is empty */
+	uint16_t value;                /* NONE: the register is empty */
 	uint8_t boards, unseen_boards; /* boards: scoreboards of the accesses in flight. unseen_boards: those set so
 	                                * recently that the next wait does not see them yet. */
-	uint8_t cycles;            /* cycles until a fixed-latency write completes */
+	uint8_t cycles;                /* cycles until a fixed-latency write completes */
 };
 
 struct regalloc {
 	const struct sass_arch *arch;
 	struct sass_probe *p;
 	uint32_t regs;
-	uint64_t (*live)[REGS / 64];       /* per instruction: registers that are live before it */
-	struct reg_state *states;          /* states before each instruction: [instruction * regs + register] */
-	uint16_t *defined;                 /* number of the value that an instruction defines: [instruction * regs +
+	uint64_t (*live)[REGS / 64]; /* per instruction: registers that are live before it */
+	struct reg_state *states;    /* states before each instruction: [instruction * regs + register] */
+	uint16_t *defined;           /* number of the value that an instruction defines: [instruction * regs +
 	                                    * register] */
-	uint16_t initial[REGS];            /* number of the value that each register has at the start of the probe */
+	uint16_t initial[REGS];      /* number of the value that each register has at the start of the probe */
 	uint32_t nvalues, room;
-	uint16_t *parent;                  /* union-find sets of values that share a register */
+	uint16_t *parent; /* union-find sets of values that share a register */
 	/* the arrays below are indexed by the representative of a union-find set */
-	uint16_t *group;                   /* number of the group: values that must occupy consecutive registers */
-	int16_t *at;                       /* register offset in the group */
-	uint16_t *next;                    /* next value of the group; NONE: none */
-	uint8_t *old_reg, *reg, *align;    /* the original register of a value, its new register, and the alignment
+	uint16_t *group;                /* number of the group: values that must occupy consecutive registers */
+	int16_t *at;                    /* register offset in the group */
+	uint16_t *next;                 /* next value of the group; NONE: none */
+	uint8_t *old_reg, *reg, *align; /* the original register of a value, its new register, and the alignment
 	                                    * of a group */
-	uint64_t *interferes;              /* interference: a bit per pair that may not share a register */
-	bool failed;                       /* leave the probe unchanged */
+	uint64_t *interferes;           /* interference: a bit per pair that may not share a register */
+	bool failed;                    /* leave the probe unchanged */
 };
 
 static inline struct sass_operand operand(const struct regalloc *c, uint32_t i, unsigned o)

@@ -49,8 +49,8 @@ int sass_schedule(const struct sass_arch *arch, struct sass_probe *probe)
 	return err;
 }
 
-int sass_schedule_find_read(const struct sass_arch *arch, const struct sass_probe *probe, const struct sass_pinned_results *pinned,
-			bool is_read[SASS_STRAIGHT_MAX_INSNS])
+int sass_schedule_find_read(const struct sass_arch *arch, const struct sass_probe *probe,
+			    const struct sass_pinned_results *pinned, bool is_read[SASS_STRAIGHT_MAX_INSNS])
 {
 	struct schedule *s = open_schedule(arch, probe);
 

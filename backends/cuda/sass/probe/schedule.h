@@ -25,14 +25,14 @@ int sass_schedule(const struct sass_arch *arch, struct sass_probe *probe);
  * (`live_out`); the exit probe finds them there (`live_in`). */
 struct sass_pinned_results {
 	bool live_out[SASS_STRAIGHT_MAX_INSNS]; /* its results must be in their registers at the end of the probe */
-	bool live_in[SASS_STRAIGHT_MAX_INSNS]; /* its results are in registers when the probe begins */
-	uint8_t reg[SASS_STRAIGHT_MAX_INSNS]; /* the first of these registers; sass_schedule_pinned() sets it for
+	bool live_in[SASS_STRAIGHT_MAX_INSNS];  /* its results are in registers when the probe begins */
+	uint8_t reg[SASS_STRAIGHT_MAX_INSNS];   /* the first of these registers; sass_schedule_pinned() sets it for
 	                                       * `live_out` and reads it for `live_in` */
 };
 
 /* Sets is_read[i] for each instruction i with a known result that another instruction reads. Returns 0 or -ENOMEM. */
-int sass_schedule_find_read(const struct sass_arch *arch, const struct sass_probe *probe, const struct sass_pinned_results *pinned,
-			bool is_read[SASS_STRAIGHT_MAX_INSNS]);
+int sass_schedule_find_read(const struct sass_arch *arch, const struct sass_probe *probe,
+			    const struct sass_pinned_results *pinned, bool is_read[SASS_STRAIGHT_MAX_INSNS]);
 /* Schedules like sass_schedule(), but does not compute known results. Uses as many registers as needed and proves
  * nothing. -EINVAL: the probe is not straight-line, or no schedule was found; -ENOMEM. */
 int sass_schedule_pinned(const struct sass_arch *arch, struct sass_probe *probe, struct sass_pinned_results *pinned);
@@ -44,8 +44,8 @@ bool sass_is_equivalent_after(const struct sass_probe *before, const struct sass
 
 /* value numbers of the results that an instruction leaves in registers */
 struct sass_insn_values {
-	uint64_t number[4];        /* equal numbers: equal values */
-	uint8_t n;                 /* number of registers; 0: the instruction has no result, or the same instruction
+	uint64_t number[4]; /* equal numbers: equal values */
+	uint8_t n;          /* number of registers; 0: the instruction has no result, or the same instruction
 	                            * may compute another value later */
 };
 /* Numbers the values of a straight-line probe: made[i] for instruction i. False: the probe is not straight-line. */

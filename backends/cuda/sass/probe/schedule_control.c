@@ -67,11 +67,11 @@ static struct sass_insn encode_node(const struct schedule *s, const struct node 
 	for (unsigned o = 0; o < SASS_OPERANDS; o++)
 		if (node->n[o])
 			insn = sass_with_field(insn, sass_operand_at[o], 8,
-					 s->reg[s->v.group[node->value[o][0]]] + s->v.at[node->value[o][0]]);
+					       s->reg[s->v.group[node->value[o][0]]] + s->v.at[node->value[o][0]]);
 	for (unsigned f = 0; f < SASS_PREDICATE_FIELDS; f++)
 		if (fields >> f & 1 && (node->predicate[f] != NONE || sass_field(insn, sass_predicate_at[f], 3) != SASS_PT))
 			insn = sass_with_field(insn, sass_predicate_at[f], 3,
-					 node->predicate[f] != NONE ? s->reg[node->predicate[f]] : SASS_PT);
+					       node->predicate[f] != NONE ? s->reg[node->predicate[f]] : SASS_PT);
 	return insn;
 }
 

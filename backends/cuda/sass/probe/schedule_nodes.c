@@ -116,7 +116,9 @@ void sass_schedule_build_nodes(struct schedule *s, const struct sass_probe *p)
 
 		if (sass_opcode(p->insns[i]) == SASS_OP_NOP)
 			continue;
-		*node = (struct node){ .insn = p->insns[i], .index = i, .has_side_effect = sass_has_side_effect(p->insns[i]),
+		*node = (struct node){ .insn = p->insns[i],
+				       .index = i,
+				       .has_side_effect = sass_has_side_effect(p->insns[i]),
 				       .slow = sass_is_slow(p->insns[i]) };
 		for (unsigned o = SASS_OPERANDS; o--;)
 			rename_operand(s, node, o, current);

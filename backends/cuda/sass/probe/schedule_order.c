@@ -18,7 +18,8 @@ static unsigned result_time(const struct schedule *s, const struct node *writer,
 	switch (sass_opcode(writer->insn) & 0x1ff) {
 	case 0x005: /* CS2R */
 		return s->arch->sm < 90 ? MAX_FIXED_CYCLES : 10;
-	case 0x031: case 0x035: /* HFMA2 */
+	case 0x031:
+	case 0x035: /* HFMA2 */
 		return 10;
 	default:
 		return reader->slow ? 8 : 6;
@@ -40,7 +41,8 @@ static unsigned predicate_time(const struct schedule *s, const struct node *writ
 static unsigned slow_time(const struct node *node)
 {
 	switch (sass_op_find(sass_opcode(node->insn))->class) {
-	case SASS_LOAD: case SASS_STORE:
+	case SASS_LOAD:
+	case SASS_STORE:
 		return 600;
 	default:
 		return (sass_opcode(node->insn) & 0x1ff) < 0x110 ? 18 : 30;
@@ -72,7 +74,9 @@ static void find_heights(struct schedule *s)
 {
 	for (uint32_t i = s->n; i--;)
 		for (uint32_t j = i + 1; j < s->n; j++) {
-			unsigned d = s->nodes[i].removed || s->nodes[j].removed ? 0 : sass_schedule_distance(s, &s->nodes[i], &s->nodes[j], false);
+			unsigned d = s->nodes[i].removed || s->nodes[j].removed ?
+					     0 :
+					     sass_schedule_distance(s, &s->nodes[i], &s->nodes[j], false);
 
 			s->latency[i][j] = d;
 			if (d && s->nodes[j].height + d > s->nodes[i].height)

@@ -62,7 +62,10 @@ static uint32_t free_position(struct schedule *s, uint16_t group)
 			continue;
 		if (node->slow && !node->first_wait)
 			return UINT32_MAX;
-		last_use = node->slow && node->first_wait > i ? (node->first_wait > last_use ? node->first_wait : last_use) : i > last_use ? i : last_use;
+		last_use = node->slow && node->first_wait > i ?
+				   (node->first_wait > last_use ? node->first_wait : last_use) :
+			   i > last_use ? i :
+					  last_use;
 	}
 	for (uint16_t v = 0; v < s->v.n; v++)
 		if (s->v.group[v] == group && !sass_schedule_is_read(s, v))
@@ -98,11 +101,14 @@ static void place_known(struct schedule *s, const struct sass_pinned_results *pi
 	for (uint32_t i = 0; pinned && i < s->n; i++) {
 		struct node *node = &s->nodes[i];
 		uint16_t g = node->n[0] ? s->v.group[node->value[0][0]] : 0;
-		int reg = node->live_in && sass_schedule_is_known_and_read(s, node) ? pinned->reg[node->index] - s->v.at[node->value[0][0]] : -1;
+		int reg = node->live_in && sass_schedule_is_known_and_read(s, node) ?
+				  pinned->reg[node->index] - s->v.at[node->value[0][0]] :
+				  -1;
 
 		if (!node->live_in || !sass_schedule_is_known_and_read(s, node))
 			continue;
-		s->failed |= reg < 0 || reg % s->wide[g] || (placed[g] ? s->reg[g] != reg : !is_free_at(s, reg, s->size[g], 0, placed));
+		s->failed |= reg < 0 || reg % s->wide[g] ||
+			     (placed[g] ? s->reg[g] != reg : !is_free_at(s, reg, s->size[g], 0, placed));
 		s->reg[g] = reg < 0 ? 0 : reg;
 		placed[g] = true;
 		s->regs = reg + s->size[g] > (int)s->regs ? (uint32_t)reg + s->size[g] : s->regs;

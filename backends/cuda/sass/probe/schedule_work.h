@@ -14,11 +14,11 @@ struct node {
 	uint16_t value[SASS_OPERANDS][4];
 	uint8_t n[SASS_OPERANDS];
 	uint16_t predicate[SASS_PREDICATE_FIELDS]; /* NONE: PT, or no predicate */
-	uint32_t index;            /* index in the original probe */
+	uint32_t index;                            /* index in the original probe */
 	bool removed, has_side_effect, slow;
-	bool live_out, live_in;    /* these members of struct sass_pinned_results for this instruction */
-	uint32_t height;           /* estimated cycles from the node to the end of the probe */
-	uint32_t first_wait;       /* position in the new order of the first wait for its scoreboard; 0: nothing
+	bool live_out, live_in; /* these members of struct sass_pinned_results for this instruction */
+	uint32_t height;        /* estimated cycles from the node to the end of the probe */
+	uint32_t first_wait;    /* position in the new order of the first wait for its scoreboard; 0: nothing
 	                            * waits for it */
 	uint8_t board;
 };
@@ -38,14 +38,14 @@ struct schedule {
 	uint16_t order[SASS_STRAIGHT_MAX_INSNS];
 	uint32_t n, norder;
 	struct values v;
-	uint16_t latency[SASS_STRAIGHT_MAX_INSNS][SASS_STRAIGHT_MAX_INSNS];  /* estimated cycles from one instruction to a later one; 0:
+	uint16_t latency[SASS_STRAIGHT_MAX_INSNS][SASS_STRAIGHT_MAX_INSNS]; /* estimated cycles from one instruction to a later one; 0:
 	                                                  * they are independent */
-	uint8_t wide[MAX_VALUES];      /* wide: alignment of a group; size: its registers; reg: its first register,
+	uint8_t wide[MAX_VALUES]; /* wide: alignment of a group; size: its registers; reg: its first register,
 	                                * or the number of a predicate */
 	uint8_t size[MAX_VALUES], reg[MAX_VALUES];
-	uint32_t free_at[MAX_VALUES];  /* position in the new order after which the registers of a group can be
+	uint32_t free_at[MAX_VALUES]; /* position in the new order after which the registers of a group can be
 	                                * reused; UINT32_MAX: never */
-	uint32_t last[MAX_VALUES];     /* position in the new order of the last use of a predicate value */
+	uint32_t last[MAX_VALUES];    /* position in the new order of the last use of a predicate value */
 	uint32_t regs;
 	bool failed;
 };

@@ -6,12 +6,14 @@
 static bool is_timed(uint32_t operation)
 {
 	static const uint16_t timed[] = {
-		0x002 /* MOV */, 0x005 /* CS2R */, 0x006 /* VOTE */, 0x007 /* SEL */, 0x00c /* ISETP */, 0x010 /* IADD3 */,
-		0x011 /* LEA */, 0x012 /* LOP3 */, 0x016 /* PRMT */, 0x017 /* IMNMX */, 0x019 /* SHF */, 0x01c /* PLOP3 */,
-		0x024 /* IMAD */, 0x025 /* IMAD.WIDE */, 0x031 /* HFMA2 */, 0x035 /* HFMA2.MMA, IADD.64 */, 0x048 /* VIMNMX */,
-		0x100 /* FLO */, 0x109 /* POPC */, 0x118 /* NOP */, 0x119 /* S2R */, 0x14d /* EXIT */, 0x181 /* LDG */,
-		0x182 /* LDC */, 0x183 /* LDL */, 0x186 /* STG */, 0x187 /* STL */, 0x189 /* SHFL */, 0x18e /* RED */,
-		0x1a8 /* ATOMG */, 0x1a9 /* ATOMG.CAS */,
+		0x002 /* MOV */,    0x005 /* CS2R */,      0x006 /* VOTE */,      0x007 /* SEL */,
+		0x00c /* ISETP */,  0x010 /* IADD3 */,     0x011 /* LEA */,       0x012 /* LOP3 */,
+		0x016 /* PRMT */,   0x017 /* IMNMX */,     0x019 /* SHF */,       0x01c /* PLOP3 */,
+		0x024 /* IMAD */,   0x025 /* IMAD.WIDE */, 0x031 /* HFMA2 */,     0x035 /* HFMA2.MMA, IADD.64 */,
+		0x048 /* VIMNMX */, 0x100 /* FLO */,       0x109 /* POPC */,      0x118 /* NOP */,
+		0x119 /* S2R */,    0x14d /* EXIT */,      0x181 /* LDG */,       0x182 /* LDC */,
+		0x183 /* LDL */,    0x186 /* STG */,       0x187 /* STL */,       0x189 /* SHFL */,
+		0x18e /* RED */,    0x1a8 /* ATOMG */,     0x1a9 /* ATOMG.CAS */,
 	};
 
 	for (size_t i = 0; i < sizeof(timed) / sizeof(*timed); i++)
@@ -53,8 +55,9 @@ bool sass_reads_clock(struct sass_insn insn)
  * multiprocessor, lane masks)? */
 static bool is_constant(struct sass_insn insn)
 {
-	static const uint8_t constant[] = { 0x00, 0x21, 0x22, 0x23, 0x25, 0x26, 0x27, 0x38, 0x39, 0x3a, 0x3b, 0x3c,
-		SR_MULTIPROCESSOR };
+	static const uint8_t constant[] = {
+		0x00, 0x21, 0x22, 0x23, 0x25, 0x26, 0x27, 0x38, 0x39, 0x3a, 0x3b, 0x3c, SR_MULTIPROCESSOR
+	};
 
 	for (size_t i = 0; i < sizeof(constant); i++)
 		if (constant[i] == special_register(insn))
@@ -76,7 +79,8 @@ bool sass_has_side_effect(struct sass_insn insn)
 		return !is_constant(insn);
 	case 0x182: /* LDC with an index register: the value depends on the lanes that are active */
 		return sass_field(insn, 24, 8) != SASS_RZ;
-	case 0x100: case 0x109: /* FLO, POPC */
+	case 0x100:
+	case 0x109: /* FLO, POPC */
 		return false;
 	default:
 		return (sass_opcode(insn) & 0x1ff) >= 0x100 || (sass_opcode(insn) & 0x1ff) == 0x006 /* VOTE */;

@@ -70,8 +70,9 @@ static void add_wait(struct work *w, uint32_t i, const struct sass_operand *resu
 	if (board == SASS_NO_SCOREBOARD)
 		board = w->board;
 	w->lines[i].insn = sass_with_field(w->lines[i].insn, SASS_WRITE_AT, 3, board);
-	while (j < w->n && !sass_work_touches(w->lines[j].insn, result) && !overwrites(w->lines[j].insn, w->lines[i].insn) &&
-	       !ends_straight_code(&w->lines[j]) && !w->lines[j].is_target)
+	while (j < w->n && !sass_work_touches(w->lines[j].insn, result) &&
+	       !overwrites(w->lines[j].insn, w->lines[i].insn) && !ends_straight_code(&w->lines[j]) &&
+	       !w->lines[j].is_target)
 		j = next_line(w, j);
 	if (j < w->n)
 		add_wait_bit(&w->lines[j], board);
@@ -156,7 +157,7 @@ void sass_work_drop(struct work *w, uint32_t i)
 	w->lines[i].dropped = true;
 	if (next < w->n)
 		w->lines[next].insn = sass_with_field(w->lines[next].insn, SASS_WAIT_AT, 6,
-						sass_wait_mask(w->lines[next].insn) | waits);
+						      sass_wait_mask(w->lines[next].insn) | waits);
 	if (before != SASS_NONE)
 		extend_stall(&w->lines[before], sass_stall(w->lines[before].insn) + stall);
 }

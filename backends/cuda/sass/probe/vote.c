@@ -22,9 +22,9 @@
 
 struct use_walk {
 	const struct work *w;
-	uint32_t *next, nnext;     /* worklist of lines */
+	uint32_t *next, nnext; /* worklist of lines */
 	bool *seen;
-	uint32_t reg, predicate;   /* the uniform register or predicate to follow; UINT32_MAX: none */
+	uint32_t reg, predicate; /* the uniform register or predicate to follow; UINT32_MAX: none */
 };
 
 static bool reads_register(const struct use_walk *k, struct sass_insn insn, const struct sass_form *form)
@@ -84,7 +84,8 @@ static void push_successors(struct use_walk *k, uint32_t i)
 		push(k, sass_work_branch_successor(k->w, i));
 	for (uint32_t e = 0; e < sass_work_count_targets(k->w, i); e++)
 		push(k, sass_work_get_target(k->w, i, e));
-	if (!sass_is_unconditional(line->insn) || (opcode != SASS_OP_BRA && opcode != SASS_OP_EXIT) || sass_is_bra_div(line->insn))
+	if (!sass_is_unconditional(line->insn) || (opcode != SASS_OP_BRA && opcode != SASS_OP_EXIT) ||
+	    sass_is_bra_div(line->insn))
 		push(k, i + 1);
 }
 
@@ -107,7 +108,8 @@ static bool is_only_tested(struct use_walk *k, uint32_t i)
 static struct sass_insn to_lane_mask(struct sass_insn insn)
 {
 	bool mask = sass_opcode(insn) == SASS_OP_REDUX;
-	struct sass_insn alone = { (mask ? insn.lo & ~0xfffull : 0) | (mask ? SASS_OP_R2UR : SASS_OP_PLOP3) | (insn.lo & 0xf000),
+	struct sass_insn alone = { (mask ? insn.lo & ~0xfffull : 0) | (mask ? SASS_OP_R2UR : SASS_OP_PLOP3) |
+					   (insn.lo & 0xf000),
 				   (insn.hi & ~REST) | (mask ? R2UR_REST : PLOP3_FALSE) };
 
 	return mask ? alone : sass_with_field(alone, 81, 3, sass_field(insn, 81, 3));
@@ -117,9 +119,11 @@ int sass_work_split_mask(struct work *w, uint32_t i)
 {
 	struct sass_insn insn = w->lines[i].insn;
 	bool mask = sass_opcode(insn) == SASS_OP_REDUX && (insn.hi & REST) == REDUX_OR;
-	bool differ = sass_opcode(insn) == SASS_OP_R2UR && sass_field(insn, 81, 3) != SASS_PT && sass_field(insn, 16, 6) == SASS_URZ;
-	struct use_walk k = { .w = w, .reg = mask ? sass_field(insn, 16, 6) : UINT32_MAX,
-			  .predicate = differ ? sass_field(insn, 81, 3) : UINT32_MAX };
+	bool differ = sass_opcode(insn) == SASS_OP_R2UR && sass_field(insn, 81, 3) != SASS_PT &&
+		      sass_field(insn, 16, 6) == SASS_URZ;
+	struct use_walk k = { .w = w,
+			      .reg = mask ? sass_field(insn, 16, 6) : UINT32_MAX,
+			      .predicate = differ ? sass_field(insn, 81, 3) : UINT32_MAX };
 
 	if (!mask && !differ)
 		return 0;

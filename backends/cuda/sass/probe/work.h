@@ -17,31 +17,31 @@ struct work {
 	                                    * NULL if there are none */
 	struct line {
 		struct sass_insn insn;
-		uint32_t target;           /* index of the line that a branch targets; SASS_NONE: none */
-		uint32_t table_line;       /* for BRX: the line that loads from its table; SASS_NONE: none */
-		uint32_t nskipped;         /* for an inserted branch: number of lines that it skips; 0: it goes to
+		uint32_t target;     /* index of the line that a branch targets; SASS_NONE: none */
+		uint32_t table_line; /* for BRX: the line that loads from its table; SASS_NONE: none */
+		uint32_t nskipped;   /* for an inserted branch: number of lines that it skips; 0: it goes to
 		                            * `target` */
-		uint32_t nbranches;        /* for a BRX without a table: number of branches after it, of which it
+		uint32_t nbranches;  /* for a BRX without a table: number of branches after it, of which it
 		                            * selects one; else 0 */
 		bool dropped, to_drop, demoted, is_target; /* dropped: removed. to_drop: to be removed. demoted:
 		                                            * changed from a uniform operation. is_target: a branch
 		                                            * targets the line. */
-		bool changed_unit;         /* demotion has moved the operation to another unit, which reads operands
+		bool changed_unit; /* demotion has moved the operation to another unit, which reads operands
 		                            * a cycle later */
 	} *lines;
-	uint32_t n, begin;                 /* begin: the first line after the preamble (sass_preamble()), which is
+	uint32_t n, begin;                   /* begin: the first line after the preamble (sass_preamble()), which is
 	                                    * dropped */
 	uint32_t first_uniform, uniform_reg; /* uniform register first_uniform + i becomes per-lane register
 	                                      * uniform_reg + i */
-	uint8_t predicate[PREDICATES + 1];  /* the lane predicate that replaces each uniform one; SASS_PT: the
+	uint8_t predicate[PREDICATES + 1];   /* the lane predicate that replaces each uniform one; SASS_PT: the
 	                                     * uniform one is not used */
-	uint16_t *live;                    /* predicates that are live before each original line */
-	uint32_t divergences, jumps;       /* number of BRA.DIVs and of computed branches */
-	uint32_t mask_reg, saved_reg;      /* registers for the active mask (BRA.DIV) and for saved predicates */
-	uint32_t sums, sum_reg;            /* sums: number of accesses whose address is a sum with uniform registers.
+	uint16_t *live;                      /* predicates that are live before each original line */
+	uint32_t divergences, jumps;         /* number of BRA.DIVs and of computed branches */
+	uint32_t mask_reg, saved_reg;        /* registers for the active mask (BRA.DIV) and for saved predicates */
+	uint32_t sums, sum_reg;              /* sums: number of accesses whose address is a sum with uniform registers.
 	                                    * sum_reg: first of the two registers for such a sum. */
-	unsigned sum_boards;               /* scoreboards of these accesses; a new sum waits for them */
-	unsigned board;                    /* the scoreboard that instructions without one get */
+	unsigned sum_boards;                 /* scoreboards of these accesses; a new sum waits for them */
+	unsigned board;                      /* the scoreboard that instructions without one get */
 	struct gpubpf_diag *diag;
 };
 

@@ -15,7 +15,7 @@ struct stub_writer {
 	const struct sass_code *code;
 	struct sass_patched_code *out;
 	unsigned pending;
-	uint32_t regs;             /* the first register of a stub: SASS_CONSTANT_ADDRESS of enum
+	uint32_t regs; /* the first register of a stub: SASS_CONSTANT_ADDRESS of enum
 	                            * sass_constant_register */
 };
 
@@ -53,19 +53,22 @@ static void emit_index(struct stub_writer *p, const struct sass_constant *k)
 static void emit_load(struct stub_writer *p, const struct sass_constant *k, struct sass_insn own)
 {
 	bool loaded = k->way == SASS_CONSTANT_LOADED;
-	unsigned width = k->way <= SASS_CONSTANT_UNIFORM ? sass_field(own, 73, 3) : k->bytes == 8 ? SASS_WIDTH_64 : SASS_WIDTH_32;
-	struct sass_insn load = sass_load(p->code->arch, loaded ? sass_field(own, 16, 8) : p->regs + SASS_CONSTANT_VALUE, p->regs, width);
+	unsigned width = k->way <= SASS_CONSTANT_UNIFORM ? sass_field(own, 73, 3) :
+			 k->bytes == 8                   ? SASS_WIDTH_64 :
+							   SASS_WIDTH_32;
+	struct sass_insn load = sass_load(p->code->arch, loaded ? sass_field(own, 16, 8) : p->regs + SASS_CONSTANT_VALUE,
+					  p->regs, width);
 
 	emit(p, sass_nop(0, SASS_SCOREBOARD_CYCLES));
-	emit(p, sass_with_field(sass_with_field(load, SASS_WRITE_AT, 3, SASS_CONSTANT_BOARD), 12, 4, loaded ? sass_field(own, 12, 4) : SASS_PT));
+	emit(p, sass_with_field(sass_with_field(load, SASS_WRITE_AT, 3, SASS_CONSTANT_BOARD), 12, 4,
+				loaded ? sass_field(own, 12, 4) : SASS_PT));
 	emit(p, sass_nop(1u << SASS_CONSTANT_BOARD, SASS_SCOREBOARD_CYCLES));
 }
 
 static void emit_uniform(struct stub_writer *p, const struct sass_constant *k, struct sass_insn own)
 {
 	for (uint32_t i = 0; i < (k->bytes + 3) / 4; i++)
-		emit(p, sass_move_to_uniform(p->code->arch, sass_field(own, 16, 6) + i,
-					  p->regs + SASS_CONSTANT_VALUE + i));
+		emit(p, sass_move_to_uniform(p->code->arch, sass_field(own, 16, 6) + i, p->regs + SASS_CONSTANT_VALUE + i));
 	emit(p, sass_nop(1u << SASS_CONSTANT_BOARD, UNIFORM_CYCLES));
 }
 

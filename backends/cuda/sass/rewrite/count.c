@@ -10,7 +10,8 @@ int sass_count_probe(const struct sass_arch *arch, bool end, struct sass_probe *
 
 	if (!insns)
 		return -ENOMEM;
-	*probe = (struct sass_probe){ .insns = insns, .n = end ? sass_count_end(arch, 0, insns) : sass_count_begin(arch, 0, insns) };
+	*probe = (struct sass_probe){ .insns = insns,
+				      .n = end ? sass_count_end(arch, 0, insns) : sass_count_begin(arch, 0, insns) };
 	sass_probe_update_usage(probe);
 	return 0;
 }

@@ -32,7 +32,9 @@ uint32_t sass_insn_probes_regs(const struct sass_insn_probes *insn_probes, const
 {
 	uint32_t value_reg[SASS_NINPUTS];
 
-	return insn_probes->n ? sass_stub_assign_value_regs(insn_probes, count_body_regs(insn_probes, code) + SAVED_REGS, value_reg) : 0;
+	return insn_probes->n ? sass_stub_assign_value_regs(insn_probes,
+							    count_body_regs(insn_probes, code) + SAVED_REGS, value_reg) :
+				0;
 }
 
 size_t sass_insn_probes_max_insns(const struct sass_insn_probes *insn_probes)
@@ -48,14 +50,16 @@ size_t sass_insn_probes_max_insns(const struct sass_insn_probes *insn_probes)
 
 /* Returns the move that replaces a body's load of a place value. It has the guard and waits of the load, and the
  * stall of a move. */
-static struct sass_insn load_to_move(const struct stub_writer *p, const struct sass_insn_probe *at, struct sass_insn insn,
-				     enum sass_input value, unsigned half)
+static struct sass_insn load_to_move(const struct stub_writer *p, const struct sass_insn_probe *at,
+				     struct sass_insn insn, enum sass_input value, unsigned half)
 {
 	unsigned to = sass_field(insn, 16, 8) + p->out->base;
-	struct sass_insn move = sass_input_is_per_lane(value) ? sass_move(to, sass_stub_value_reg(p, value) + half) :
-							 sass_move_imm(to, half ? 0 : sass_stub_place_constant(at, value));
+	struct sass_insn move = sass_input_is_per_lane(value) ?
+					sass_move(to, sass_stub_value_reg(p, value) + half) :
+					sass_move_imm(to, half ? 0 : sass_stub_place_constant(at, value));
 
-	return sass_with_field(sass_with_field(move, 12, 4, sass_field(insn, 12, 4)), SASS_WAIT_AT, 6, sass_wait_mask(insn));
+	return sass_with_field(sass_with_field(move, 12, 4, sass_field(insn, 12, 4)), SASS_WAIT_AT, 6,
+			       sass_wait_mask(insn));
 }
 
 /* Returns an instruction of a body with its registers moved above the kernel's. */
@@ -223,42 +227,56 @@ static int check_place(const struct stub_writer *p, const struct sass_insn_probe
 		return refuse(diag, "its instruction at 0x%x (%s) is %s, which a probe in machine code cannot observe",
 			      at->place.at * SASS_INSN, sass_op_find(sass_opcode(own))->name, at->place.why);
 	if (at->body->place_values >> SASS_INPUT_ADDRESS & 1 && at->place.access.near)
-		return refuse(diag, "its access at 0x%x has no generic address in machine code; read mem.offset, the "
-				    "offset in its space, and not mem.addr", at->place.at * SASS_INSN);
+		return refuse(diag,
+			      "its access at 0x%x has no generic address in machine code; read mem.offset, the "
+			      "offset in its space, and not mem.addr",
+			      at->place.at * SASS_INSN);
 	if (at->body->place_values >> SASS_INPUT_OFFSET & 1 && gpubpf_place_kind(at->place.kind)->spaces &&
 	    sass_stub_access_space(&at->place.access) == GPUBPF_GENERIC)
-		return refuse(diag, "its access at 0x%x may be in one of several spaces, so it has no offset; read "
-				    "mem.addr, and not mem.offset",
+		return refuse(diag,
+			      "its access at 0x%x may be in one of several spaces, so it has no offset; read "
+			      "mem.addr, and not mem.offset",
 			      at->place.at * SASS_INSN);
 	if (old && sass_write_board(own) == SASS_NO_SCOREBOARD)
-		return refuse(diag, "its instruction at 0x%x has no scoreboard, so no probe can wait for its "
-				    "result", at->place.at * SASS_INSN);
+		return refuse(diag,
+			      "its instruction at 0x%x has no scoreboard, so no probe can wait for its "
+			      "result",
+			      at->place.at * SASS_INSN);
 	if (at->body->place_values & OPERAND_VALUES && !sass_operands_known(code->arch, own))
-		return refuse(diag, "its instruction at 0x%x (%s) has operands whose registers are not "
-				    "known", at->place.at * SASS_INSN,
-			      sass_op_find(sass_opcode(own))->name);
+		return refuse(diag,
+			      "its instruction at 0x%x (%s) has operands whose registers are not "
+			      "known",
+			      at->place.at * SASS_INSN, sass_op_find(sass_opcode(own))->name);
 	if (!sass_is_relocatable(code, at->place.at))
-		return refuse(diag, "its instruction at 0x%x cannot execute at another address, as a probe "
-				    "requires", at->place.at * SASS_INSN);
+		return refuse(diag,
+			      "its instruction at 0x%x cannot execute at another address, as a probe "
+			      "requires",
+			      at->place.at * SASS_INSN);
 	if (at->body->has_branches && p->barrier == SASS_BARRIERS)
-		return refuse(diag, "it uses all convergence barriers, so lanes of its probe at 0x%x could not "
-				    "reconverge",
+		return refuse(diag,
+			      "it uses all convergence barriers, so lanes of its probe at 0x%x could not "
+			      "reconverge",
 			      at->place.at * SASS_INSN);
 	if (code->calls)
 		return refuse(diag, "it calls functions in other sections, whose instructions would have no probes");
 	return 0;
 }
 
-int sass_emit_insn_probes(const struct sass_insn_probes *insn_probes, const struct sass_code *code, unsigned left, struct sass_patched_code *out,
-		    struct gpubpf_diag *diag)
+int sass_emit_insn_probes(const struct sass_insn_probes *insn_probes, const struct sass_code *code, unsigned left,
+			  struct sass_patched_code *out, struct gpubpf_diag *diag)
 {
-	struct stub_writer p = { .insn_probes = insn_probes, .code = code, .out = out, .pending = left, .barrier = sass_find_free_barrier(code) };
+	struct stub_writer p = { .insn_probes = insn_probes,
+				 .code = code,
+				 .out = out,
+				 .pending = left,
+				 .barrier = sass_find_free_barrier(code) };
 	int err = 0;
 
 	p.saved_at = out->base + count_body_regs(insn_probes, code);
 	sass_stub_assign_value_regs(insn_probes, p.saved_at + SAVED_REGS, p.value_reg);
 	for (uint32_t i = 0, to; !err && i < insn_probes->n; i = to) {
-		for (to = i; !err && to < insn_probes->n && insn_probes->list[to].place.at == insn_probes->list[i].place.at; to++)
+		for (to = i;
+		     !err && to < insn_probes->n && insn_probes->list[to].place.at == insn_probes->list[i].place.at; to++)
 			err = check_place(&p, &insn_probes->list[to], diag);
 		if (!err)
 			emit_stub(&p, i, to);

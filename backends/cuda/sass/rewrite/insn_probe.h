@@ -28,7 +28,7 @@ struct sass_insn_probe {
 };
 
 struct sass_insn_probes {
-	struct sass_insn_probe *list;  /* malloc'd by the caller, sorted by instruction, then by kind */
+	struct sass_insn_probe *list; /* malloc'd by the caller, sorted by instruction, then by kind */
 	uint32_t n;
 };
 
@@ -54,7 +54,7 @@ static inline unsigned sass_insn_probes_pending(const struct sass_insn_probes *i
 size_t sass_insn_probes_max_insns(const struct sass_insn_probes *insn_probes);
 /* Appends the stubs to `out`. Each first waits for the scoreboards in `left` (bits). Returns 0, or -EINVAL with the
  * reason in *diag. */
-int sass_emit_insn_probes(const struct sass_insn_probes *insn_probes, const struct sass_code *code, unsigned left, struct sass_patched_code *out,
-		    struct gpubpf_diag *diag);
+int sass_emit_insn_probes(const struct sass_insn_probes *insn_probes, const struct sass_code *code, unsigned left,
+			  struct sass_patched_code *out, struct gpubpf_diag *diag);
 
 #endif

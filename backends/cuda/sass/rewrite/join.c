@@ -44,7 +44,8 @@ static uint32_t emit_between(const struct sass_probe *first, enum sass_join_kind
 	return n;
 }
 
-int sass_probe_join(const struct sass_arch *arch, struct sass_probe *first, struct sass_probe *second, enum sass_join_kind how)
+int sass_probe_join(const struct sass_arch *arch, struct sass_probe *first, struct sass_probe *second,
+		    enum sass_join_kind how)
 {
 	struct sass_insn *insns = calloc(first->n + MAX_INSNS_BETWEEN + second->n, sizeof(*insns));
 	uint32_t n = first->n;

@@ -14,15 +14,16 @@
 #include "backends/cuda/sass/probe/probe.h"
 
 enum sass_join_kind {
-	SASS_JOIN_CONVERGED,        /* lanes that end the first probe execute the second; the whole warp reconverges
+	SASS_JOIN_CONVERGED, /* lanes that end the first probe execute the second; the whole warp reconverges
 	                             * between them */
-	SASS_JOIN_SEPARATE,           /* lanes that end the first probe execute the second, without reconvergence,
+	SASS_JOIN_SEPARATE,  /* lanes that end the first probe execute the second, without reconvergence,
 	                               * because they reached the first separately */
-	SASS_JOIN_FILTER,          /* lanes that execute an EXIT of the first probe end there, and the others fall
+	SASS_JOIN_FILTER,    /* lanes that execute an EXIT of the first probe end there, and the others fall
 	                            * through; the first leaves nothing in flight */
 };
 
 /* Appends *second to *first, which then owns both. -ENOMEM. */
-int sass_probe_join(const struct sass_arch *arch, struct sass_probe *first, struct sass_probe *second, enum sass_join_kind how);
+int sass_probe_join(const struct sass_arch *arch, struct sass_probe *first, struct sass_probe *second,
+		    enum sass_join_kind how);
 
 #endif

@@ -26,7 +26,8 @@ static uint32_t max_member(const struct patch_ctx *p, size_t member)
 static int alloc_registers(struct patch_ctx *p, uint32_t regs)
 {
 	uint32_t of_exit = p->exit ? p->exit->regs + (p->exit->barriers > 0) : 0;
-	uint32_t need = p->entry && p->entry->regs > of_exit ? p->entry->regs : of_exit, insn_regs = sass_insn_probes_regs(&p->insn_probes, p->code);
+	uint32_t need = p->entry && p->entry->regs > of_exit ? p->entry->regs : of_exit,
+		 insn_regs = sass_insn_probes_regs(&p->insn_probes, p->code);
 	struct sass_reg_window room;
 	int err;
 
@@ -104,7 +105,7 @@ bool sass_patch_may_clobber_predicates(const struct patch_ctx *p)
 /* -- the code -- */
 
 struct sass_insn sass_patch_relocate_insn(const struct patch_ctx *p, struct sass_insn insn,
-				      const uint8_t barriers[SASS_BARRIERS])
+					  const uint8_t barriers[SASS_BARRIERS])
 {
 	const struct sass_form *form = sass_form_find(sass_opcode(insn));
 	unsigned field = sass_barrier_at(insn);
@@ -127,7 +128,8 @@ static unsigned cycles_after_predicate(const struct sass_probe *probe)
 	if (probe->diverges)
 		return 0;
 	for (uint32_t i = 0; i + 1 < probe->n && time < SASS_PREDICATE_CYCLES; i++)
-		time = sass_predicates_written(probe->insns[i]) ? sass_stall(probe->insns[i]) : time + sass_stall(probe->insns[i]);
+		time = sass_predicates_written(probe->insns[i]) ? sass_stall(probe->insns[i]) :
+								  time + sass_stall(probe->insns[i]);
 	return time < SASS_PREDICATE_CYCLES ? time : SASS_PREDICATE_CYCLES;
 }
 
@@ -210,11 +212,15 @@ static int emit_entry(struct patch_ctx *p)
 				       "entry requires");
 	p->out->entry = p->out->n;
 	for (uint32_t i = 0; i < p->entry->n; i++)
-		emit(p, sass_exit_to_branch(p->code->arch, with_needed_board(p, sass_patch_relocate_insn(p, p->entry->insns[i], p->barrier)), p->entry->n - i - 1));
+		emit(p,
+		     sass_exit_to_branch(p->code->arch,
+					 with_needed_board(p, sass_patch_relocate_insn(p, p->entry->insns[i], p->barrier)),
+					 p->entry->n - i - 1));
 	sass_insert_added_waits(p->entry->insns, p->out->insns + p->out->entry, p->entry->n);
 	time = cycles_after_predicate(p->entry);
 	if (!p->regs_above_kernel || time < SASS_PREDICATE_CYCLES)
-		emit(p, sass_nop(p->regs_above_kernel ? 0 : SASS_ALL_BOARDS, SASS_PREDICATE_CYCLES - (p->regs_above_kernel ? time : 0)));
+		emit(p, sass_nop(p->regs_above_kernel ? 0 : SASS_ALL_BOARDS,
+				 SASS_PREDICATE_CYCLES - (p->regs_above_kernel ? time : 0)));
 	emit_breaks(p);
 	if (p->entry->diverges)
 		emit(p, sass_warpsync_all());
@@ -231,7 +237,8 @@ static void enforce_scoreboard_latency(struct patch_ctx *p)
 	for (uint32_t i = p->exit ? p->out->exit : p->entry ? p->out->entry : p->code->n; i + 1 < p->out->n; i++) {
 		struct sass_insn *insn = &p->out->insns[i];
 
-		if (sass_stall(*insn) < SASS_SCOREBOARD_CYCLES && sass_boards_set(*insn) & sass_wait_mask(p->out->insns[i + 1]))
+		if (sass_stall(*insn) < SASS_SCOREBOARD_CYCLES &&
+		    sass_boards_set(*insn) & sass_wait_mask(p->out->insns[i + 1]))
 			*insn = sass_with_field(*insn, SASS_STALL_AT, 4, SASS_SCOREBOARD_CYCLES);
 	}
 }
@@ -268,12 +275,15 @@ static int emit_all(struct patch_ctx *p)
 	return err;
 }
 
-int sass_patch_kernel(const struct sass_code *code, uint32_t regs, const struct sass_probe *entry, const struct sass_probe *exit,
-	       const struct sass_insn_probes *insn_probes, struct sass_patched_code *patched, struct gpubpf_diag *diag)
+int sass_patch_kernel(const struct sass_code *code, uint32_t regs, const struct sass_probe *entry,
+		      const struct sass_probe *exit, const struct sass_insn_probes *insn_probes,
+		      struct sass_patched_code *patched, struct gpubpf_diag *diag)
 {
 	size_t n = code->n + (entry ? entry->n : 0) + 2 * (exit ? exit->n : 0) + 2 * MAX_EXTRA_INSNS + 3 * PAD +
 		   sass_insn_probes_max_insns(insn_probes) + sass_constants_max_insns(code);
-	struct patch_ctx p = { .code = code, .entry = entry, .exit = exit, .insn_probes = *insn_probes, .out = patched, .diag = diag };
+	struct patch_ctx p = {
+		.code = code, .entry = entry, .exit = exit, .insn_probes = *insn_probes, .out = patched, .diag = diag
+	};
 	int err;
 
 	*patched = (struct sass_patched_code){ .entry = SASS_NONE, .exit = SASS_NONE };

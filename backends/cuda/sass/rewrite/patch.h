@@ -31,17 +31,17 @@ struct sass_constant_address {
 };
 
 struct sass_patched_code {
-	struct sass_insn *insns;   /* malloc'd: the code of the twin, which begins with the kernel's; padded to 128
+	struct sass_insn *insns; /* malloc'd: the code of the twin, which begins with the kernel's; padded to 128
 	                            * bytes */
 	uint32_t n;
-	uint32_t *location;        /* malloc'd: per instruction of the kernel: index of the instruction or of its
+	uint32_t *location;     /* malloc'd: per instruction of the kernel: index of the instruction or of its
 	                            * copy in a probe; a branch to a stub may replace it there */
-	uint32_t entry, exit;      /* indices of the first instructions of the entry and exit probes; SASS_NONE: none */
-	uint32_t regs;             /* registers per thread of the twin, as EIATTR_REGCOUNT counts them */
-	uint32_t base;             /* number of the register that R0 of the probes becomes */
-	uint32_t frame;            /* bytes of stack that probes need */
-	uint32_t nadded_boards;    /* number of instructions of the kernel that got a scoreboard */
-	bool counts;               /* the twin counts the lanes of a block in a word of shared memory that it adds
+	uint32_t entry, exit;   /* indices of the first instructions of the entry and exit probes; SASS_NONE: none */
+	uint32_t regs;          /* registers per thread of the twin, as EIATTR_REGCOUNT counts them */
+	uint32_t base;          /* number of the register that R0 of the probes becomes */
+	uint32_t frame;         /* bytes of stack that probes need */
+	uint32_t nadded_boards; /* number of instructions of the kernel that got a scoreboard */
+	bool counts;            /* the twin counts the lanes of a block in a word of shared memory that it adds
 	                            * (backends/cuda/sass/isa/lane_count.h) */
 	struct sass_constant_address *addresses; /* malloc'd: immediates that the agent fills in */
 	uint32_t naddresses;
@@ -49,8 +49,9 @@ struct sass_patched_code {
 
 /* Patches the kernel `code`, which has `regs` registers. entry and exit may be NULL. Returns 0; -EINVAL with the
  * reason in *diag why the probes do not fit; -ENOMEM. */
-int sass_patch_kernel(const struct sass_code *code, uint32_t regs, const struct sass_probe *entry, const struct sass_probe *exit,
-	       const struct sass_insn_probes *insn_probes, struct sass_patched_code *patched, struct gpubpf_diag *diag);
+int sass_patch_kernel(const struct sass_code *code, uint32_t regs, const struct sass_probe *entry,
+		      const struct sass_probe *exit, const struct sass_insn_probes *insn_probes,
+		      struct sass_patched_code *patched, struct gpubpf_diag *diag);
 void sass_patched_code_finish(struct sass_patched_code *patched);
 
 /* Returns an instruction of a probe; an EXIT becomes a branch over the `behind` instructions that follow it. */

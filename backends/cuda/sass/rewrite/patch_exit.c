@@ -19,7 +19,8 @@ static struct sass_insn relocate_exit_insn(const struct patch_ctx *p, struct sas
 
 	for (unsigned f = 0; f < SASS_PREDICATE_FIELDS; f++)
 		if (fields >> f & 1)
-			insn = sass_with_field(insn, sass_predicate_at[f], 3, p->predicate[sass_field(insn, sass_predicate_at[f], 3)]);
+			insn = sass_with_field(insn, sass_predicate_at[f], 3,
+					       p->predicate[sass_field(insn, sass_predicate_at[f], 3)]);
 	return sass_patch_relocate_insn(p, insn, p->barrier);
 }
 
@@ -41,7 +42,9 @@ static unsigned cycles_to_predicate(const struct sass_probe *probe)
  * Returns the scoreboards for which the first instruction of the probe itself must wait. */
 static unsigned emit_exit_waits(struct patch_ctx *p)
 {
-	unsigned time = p->exit->barriers ? SASS_VOTE_CYCLES : p->uses_free_predicates ? SASS_PREDICATE_CYCLES : cycles_to_predicate(p->exit);
+	unsigned time = p->exit->barriers       ? SASS_VOTE_CYCLES :
+			p->uses_free_predicates ? SASS_PREDICATE_CYCLES :
+						  cycles_to_predicate(p->exit);
 	bool late = sass_patch_may_clobber_predicates(p) && p->code->slow_predicates, falls = p->code->tail != SASS_NONE;
 	unsigned waits = falls ? sass_wait_mask(sass_code_at(p->code, p->code->tail)) : 0;
 
@@ -75,8 +78,10 @@ static struct sass_insn to_single_lane(const struct patch_ctx *p, struct sass_in
 	if (sass_opcode(insn) == SASS_OP_BMOV_CLEAR && sass_field(insn, 16, 8) != SASS_RZ) /* BMOV reads the mask of
 	                                                                                    * the lanes at the
 	                                                                                    * barrier, which is 0 */
-		return sass_with_field(sass_move_imm(sass_field(insn, 16, 8) + p->out->base, 0), SASS_WAIT_AT, 6, sass_wait_mask(insn));
-	return converges ? sass_nop(sass_wait_mask(insn), sass_stall(insn)) : sass_patch_relocate_insn(p, insn, p->barrier);
+		return sass_with_field(sass_move_imm(sass_field(insn, 16, 8) + p->out->base, 0), SASS_WAIT_AT, 6,
+				       sass_wait_mask(insn));
+	return converges ? sass_nop(sass_wait_mask(insn), sass_stall(insn)) :
+			   sass_patch_relocate_insn(p, insn, p->barrier);
 }
 
 /* Emits the test whether all lanes of the warp are converged, and the probe for that case. It uses the barriers as
@@ -129,7 +134,8 @@ int sass_patch_emit_exit(struct patch_ctx *p)
 	for (uint32_t i = 0; i < p->exit->n; i++)
 		emit(p, p->exit->barriers ? to_single_lane(p, p->exit->insns[i]) :
 					    relocate_exit_insn(p, p->exit->insns[i]));
-	p->out->insns[first] = sass_with_field(p->out->insns[first], SASS_WAIT_AT, 6, sass_wait_mask(p->out->insns[first]) | waits);
+	p->out->insns[first] = sass_with_field(p->out->insns[first], SASS_WAIT_AT, 6,
+					       sass_wait_mask(p->out->insns[first]) | waits);
 	for (uint32_t i = 0; i < p->code->nexits; i++) {
 		uint32_t at = p->code->exits[i];
 		struct sass_insn *insn = &p->out->insns[at];

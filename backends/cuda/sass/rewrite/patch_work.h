@@ -16,10 +16,10 @@ struct patch_ctx {
 	const struct sass_probe *entry, *exit;
 	struct sass_insn_probes insn_probes;
 	struct sass_patched_code *out;
-	bool regs_above_kernel; /* the probes use only registers above the kernel's */
-	uint8_t barrier[SASS_BARRIERS];     /* convergence barrier of the twin for each barrier of a probe */
-	uint8_t predicate[SASS_PT + 1];     /* predicate of the twin for each predicate of the exit probe */
-	bool uses_free_predicates;          /* the kernel writes none of the predicates in predicate[] */
+	bool regs_above_kernel;         /* the probes use only registers above the kernel's */
+	uint8_t barrier[SASS_BARRIERS]; /* convergence barrier of the twin for each barrier of a probe */
+	uint8_t predicate[SASS_PT + 1]; /* predicate of the twin for each predicate of the exit probe */
+	bool uses_free_predicates;      /* the kernel writes none of the predicates in predicate[] */
 	struct gpubpf_diag *diag;
 };
 
@@ -36,7 +36,8 @@ static inline void emit(struct patch_ctx *p, struct sass_insn insn)
 
 /* Returns an instruction of a probe with its registers and barriers in the twin. barriers[]: the barrier of the twin
  * for each one of the probe. */
-struct sass_insn sass_patch_relocate_insn(const struct patch_ctx *p, struct sass_insn insn, const uint8_t barriers[SASS_BARRIERS]);
+struct sass_insn sass_patch_relocate_insn(const struct patch_ctx *p, struct sass_insn insn,
+					  const uint8_t barriers[SASS_BARRIERS]);
 /* Does the exit probe write predicates that the kernel may write too? */
 bool sass_patch_may_clobber_predicates(const struct patch_ctx *p);
 /* Returns the scoreboards that the entry probe and the bodies may leave set, as bits. */

@@ -13,7 +13,8 @@ static enum sass_input shared_value(enum sass_input value)
 	return value == SASS_INPUT_OFFSET ? SASS_INPUT_ADDRESS : value;
 }
 
-uint32_t sass_stub_assign_value_regs(const struct sass_insn_probes *insn_probes, uint32_t at, uint32_t value_reg[SASS_NINPUTS])
+uint32_t sass_stub_assign_value_regs(const struct sass_insn_probes *insn_probes, uint32_t at,
+				     uint32_t value_reg[SASS_NINPUTS])
 {
 	uint32_t read = 0;
 
@@ -67,10 +68,11 @@ static void emit_value(struct stub_writer *p, const struct sass_access *a, enum 
 	unsigned first = value == SASS_INPUT_VALUE_HIGH ? 2 : 0;
 
 	for (unsigned i = 0; i < 2; i++) {
-		uint32_t to = sass_stub_value_reg(p, value) + i, from = first + i < a->nvalue && a->value != SASS_RZ ? a->value + first + i :
-											 SASS_RZ;
+		uint32_t to = sass_stub_value_reg(p, value) + i,
+			 from = first + i < a->nvalue && a->value != SASS_RZ ? a->value + first + i : SASS_RZ;
 
-		emit(p, a->bytes < 4 && !first && !i ? sass_and_imm(to, from, (1u << 8 * a->bytes) - 1) : sass_move(to, from));
+		emit(p, a->bytes < 4 && !first && !i ? sass_and_imm(to, from, (1u << 8 * a->bytes) - 1) :
+						       sass_move(to, from));
 	}
 }
 
@@ -141,7 +143,8 @@ void sass_stub_emit_operands(struct stub_writer *p, struct sass_insn own, uint32
 			const struct sass_operand *o = i < n && half < named[i].n ? &named[i] : NULL;
 			uint32_t to = sass_stub_value_reg(p, SASS_INPUT_REGISTER + i) + half;
 
-			emit(p, o && o->uniform ? sass_move_uniform(to, o->reg + half) : sass_move(to, o ? o->reg + half : SASS_RZ));
+			emit(p, o && o->uniform ? sass_move_uniform(to, o->reg + half) :
+						  sass_move(to, o ? o->reg + half : SASS_RZ));
 		}
 }
 

@@ -14,9 +14,9 @@ struct stub_writer {
 	const struct sass_code *code;
 	struct sass_patched_code *out;
 	unsigned pending;
-	unsigned barrier;          /* a convergence barrier that the kernel does not use; SASS_BARRIERS: the kernel
+	unsigned barrier;  /* a convergence barrier that the kernel does not use; SASS_BARRIERS: the kernel
 	                            * uses all */
-	uint32_t saved_at;         /* register for saved predicates; the next one is the scratch register */
+	uint32_t saved_at; /* register for saved predicates; the next one is the scratch register */
 	uint32_t value_reg[SASS_NINPUTS]; /* first of the two registers of each per-lane value of the place */
 	const struct sass_access *access; /* the access whose values the registers hold; switch_access() changes it
 	                                   * between bodies if the instruction has two accesses */
@@ -29,7 +29,8 @@ static inline void emit(struct stub_writer *p, struct sass_insn insn)
 
 /* Allocates two registers, from `at` on, for each per-lane value that a body reads. Returns the first register after
  * them. */
-uint32_t sass_stub_assign_value_regs(const struct sass_insn_probes *insn_probes, uint32_t at, uint32_t value_reg[SASS_NINPUTS]);
+uint32_t sass_stub_assign_value_regs(const struct sass_insn_probes *insn_probes, uint32_t at,
+				     uint32_t value_reg[SASS_NINPUTS]);
 /* Returns the first of the two registers of a per-lane value. */
 uint32_t sass_stub_value_reg(const struct stub_writer *p, enum sass_input value);
 

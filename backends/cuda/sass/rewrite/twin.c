@@ -93,8 +93,9 @@ int sass_twin_write(const struct sass_cubin *app, const struct sass_kernel *kern
 		    const struct sass_cubin *probes, const struct sass_patched_code *patched, struct sass_twin *twin,
 		    struct gpubpf_diag *diag)
 {
-	struct writer w = { .app = app, .probes = probes, .kernel = kernel, .code = code, .patched = patched, .diag = diag,
-			    .twin = twin };
+	struct writer w = {
+		.app = app, .probes = probes, .kernel = kernel, .code = code, .patched = patched, .diag = diag, .twin = twin
+	};
 	int err = -ENOMEM;
 
 	*twin = (struct sass_twin){ 0 };

@@ -18,15 +18,15 @@
 
 /* an address that the agent stores into the twin before it loads the twin */
 struct sass_binding {
-	uint32_t symbol;           /* the variable in the application's cubin */
+	uint32_t symbol; /* the variable in the application's cubin */
 	int64_t addend;
-	uint64_t off;              /* offset of the address in the file of the twin */
-	enum cuda_twin_part part;  /* does the twin need the whole address, or which half? */
-	uint32_t section;          /* index in the application's cubin of the section whose copy holds the address */
+	uint64_t off;             /* offset of the address in the file of the twin */
+	enum cuda_twin_part part; /* does the twin need the whole address, or which half? */
+	uint32_t section;         /* index in the application's cubin of the section whose copy holds the address */
 };
 
 struct sass_twin {
-	struct gpubpf_blob cubin;  /* malloc'd */
+	struct gpubpf_blob cubin;      /* malloc'd */
 	struct sass_binding *bindings; /* malloc'd */
 	uint32_t nbindings;
 };

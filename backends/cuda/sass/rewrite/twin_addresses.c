@@ -66,15 +66,18 @@ static int read_address(struct writer *w, uint64_t off)
 			return 0;
 	if (!sass_address_at(w->app, off, &a)) /* data is copied unchanged */
 		return sass_relocations_each(w->app, section, covers_offset, &off) ?
-			       refuse(w, "it reads an address with a relocation of unknown type") : 0;
+			       refuse(w, "it reads an address with a relocation of unknown type") :
+			       0;
 	s = &w->app->symbols[a.symbol];
 	if (sass_is_system_call(s) || is_constant_data(w, s))
 		w->relocations[w->nrelocations++] = relocation(w, &a);
 	else if (is_variable(s))
 		bind(w, &a, CUDA_TWIN_WHOLE);
 	else
-		return refuse(w, "it takes the address of %.100s, which its twin cannot do from another "
-				 "module", s->name);
+		return refuse(w,
+			      "it takes the address of %.100s, which its twin cannot do from another "
+			      "module",
+			      s->name);
 	return 0;
 }
 
@@ -140,8 +143,10 @@ static int read_code_address(void *arg, const struct sass_relocation *r)
 	else if (is_variable(s))
 		bind(w, r, r->type == SASS_RELOCATION_LOW ? CUDA_TWIN_LOW : CUDA_TWIN_HIGH);
 	else
-		return refuse(w, "it takes the address of %.100s, which its twin cannot do from another "
-				 "module", s->name);
+		return refuse(w,
+			      "it takes the address of %.100s, which its twin cannot do from another "
+			      "module",
+			      s->name);
 	return 0;
 }
 
@@ -182,8 +187,9 @@ int sass_twin_addresses_in_stubs(struct writer *w)
 
 		if (!symbol)
 			return refuse(w, "it reads __constant__ variables that have no name");
-		bind(w, &(struct sass_relocation){ (uint64_t)a->at * SASS_INSN, symbol, 0,
-						   (int64_t)a->off - (int64_t)w->app->symbols[symbol].head.st_value },
+		bind(w,
+		     &(struct sass_relocation){ (uint64_t)a->at * SASS_INSN, symbol, 0,
+						(int64_t)a->off - (int64_t)w->app->symbols[symbol].head.st_value },
 		     a->high ? CUDA_TWIN_HIGH : CUDA_TWIN_LOW);
 	}
 	return 0;

@@ -78,7 +78,9 @@ static size_t lay_out(struct writer *w)
 	for (uint32_t i = 1; i < w->nsections; i++) {
 		Elf64_Shdr *h = &w->sections[i].head;
 
-		at = align(at, w->sections[i].from == w->kernel->text ? CODE_ALIGN : h->sh_addralign > 4096 ? 1 : h->sh_addralign);
+		at = align(at, w->sections[i].from == w->kernel->text ? CODE_ALIGN :
+			       h->sh_addralign > 4096                 ? 1 :
+									h->sh_addralign);
 		h->sh_offset = at;
 		if (h->sh_type != SHT_NOBITS)
 			h->sh_size = file_bytes(&w->sections[i]);
@@ -103,7 +105,9 @@ static uint32_t make_segments(const struct writer *w, Elf64_Phdr *out)
 		if (!(flags & SHF_ALLOC))
 			continue;
 		if (!before || (before->head.sh_flags & SEGMENT_FLAGS) != flags)
-			out[n++] = (Elf64_Phdr){ .p_type = PT_LOAD, .p_offset = s->head.sh_offset, .p_align = 8,
+			out[n++] = (Elf64_Phdr){ .p_type = PT_LOAD,
+						 .p_offset = s->head.sh_offset,
+						 .p_align = 8,
 						 .p_flags = PF_R | (flags & SHF_WRITE ? PF_W : 0) |
 							    (flags & SHF_EXECINSTR ? PF_X : 0) };
 		out[n - 1].p_filesz = s->head.sh_offset + bytes - out[n - 1].p_offset;
@@ -130,8 +134,12 @@ int sass_twin_write_file(struct writer *w)
 	head.e_shnum = w->nsections;
 	head.e_shstrndx = SECTION_NAMES;
 	size = table + head.e_phnum * sizeof(*segments);
-	segments[0] = (Elf64_Phdr){ .p_type = PT_PHDR, .p_flags = PF_R, .p_offset = table, .p_align = 8,
-				    .p_filesz = size - table, .p_memsz = size - table };
+	segments[0] = (Elf64_Phdr){ .p_type = PT_PHDR,
+				    .p_flags = PF_R,
+				    .p_offset = table,
+				    .p_align = 8,
+				    .p_filesz = size - table,
+				    .p_memsz = size - table };
 	segments[1] = segments[0];
 	segments[1].p_type = PT_LOAD;
 	out = calloc(1, size);

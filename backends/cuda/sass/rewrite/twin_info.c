@@ -70,13 +70,15 @@ static int find_items(const struct writer *w, uint32_t **found, uint32_t *n)
 	uint32_t room = 1, *all;
 
 	for (uint32_t k = 0; k <= w->nselected; k++)
-		for (uint32_t i = sass_first(items, k < w->nselected ? w->selected[k] : w->app->nsymbols); i; i = items->next[i])
+		for (uint32_t i = sass_first(items, k < w->nselected ? w->selected[k] : w->app->nsymbols); i;
+		     i = items->next[i])
 			room++;
 	all = malloc(room * sizeof(*all));
 	if (!all)
 		return -ENOMEM;
 	for (uint32_t k = *n = 0; k <= w->nselected; k++)
-		for (uint32_t i = sass_first(items, k < w->nselected ? w->selected[k] : w->app->nsymbols); i; i = items->next[i])
+		for (uint32_t i = sass_first(items, k < w->nselected ? w->selected[k] : w->app->nsymbols); i;
+		     i = items->next[i])
 			all[(*n)++] = i;
 	qsort(all, *n, sizeof(*all), sass_compare_u32);
 	*found = all;
@@ -210,8 +212,8 @@ int sass_twin_calls(struct writer *w, uint32_t section, size_t *size)
 		bool mark = !caller;
 
 		by_pointer |= mark && callee <= CALLS_BY_POINTER;
-		if (!mark && (by_pointer || caller >= w->app->nsymbols || callee >= w->app->nsymbols || !w->symbol[caller] ||
-			      !w->symbol[callee]))
+		if (!mark && (by_pointer || caller >= w->app->nsymbols || callee >= w->app->nsymbols ||
+			      !w->symbol[caller] || !w->symbol[callee]))
 			continue;
 		put32(w->calls + *size, mark ? caller : w->symbol[caller]);
 		put32(w->calls + *size + 4, mark ? callee : w->symbol[callee]);

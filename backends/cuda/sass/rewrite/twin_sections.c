@@ -37,7 +37,8 @@ const char *sass_twin_section_name(struct writer *w, const char *name)
 	const char *kernel = w->app->symbols[w->kernel->symbol].name;
 	size_t n = strlen(name), own = strlen(kernel);
 
-	return n > own && name[n - own - 1] == '.' && !strcmp(name + n - own, kernel) ? twin_rename(w, name, n - own) : name;
+	return n > own && name[n - own - 1] == '.' && !strcmp(name + n - own, kernel) ? twin_rename(w, name, n - own) :
+											name;
 }
 
 /* -- copied sections -- */
@@ -120,7 +121,8 @@ int sass_twin_find_copied(struct writer *w)
 {
 	const struct sass_cubin *app = w->app;
 
-	w->copied = malloc((length(&app->general, 0) + length(&app->sections_by_info, w->kernel->text) + 1) * sizeof(*w->copied));
+	w->copied = malloc((length(&app->general, 0) + length(&app->sections_by_info, w->kernel->text) + 1) *
+			   sizeof(*w->copied));
 	if (!w->copied)
 		return -ENOMEM;
 	collect_copied(w, &app->general, 0);
@@ -142,8 +144,9 @@ static void add_rank(struct writer *w, int wanted)
 static void add_own(struct writer *w)
 {
 	const Elf64_Shdr strings = { .sh_type = SHT_STRTAB, .sh_addralign = 1 };
-	const Elf64_Shdr symbols = { .sh_type = SHT_SYMTAB, .sh_link = SECTION_STRINGS, .sh_addralign = 8,
-				     .sh_entsize = sizeof(Elf64_Sym) };
+	const Elf64_Shdr symbols = {
+		.sh_type = SHT_SYMTAB, .sh_link = SECTION_STRINGS, .sh_addralign = 8, .sh_entsize = sizeof(Elf64_Sym)
+	};
 	const Elf64_Shdr frames = { .sh_type = SHT_PROGBITS, .sh_addralign = 1 }; /* tools expect this section here */
 
 	w->nsections = 1;
@@ -156,8 +159,13 @@ static void add_own(struct writer *w)
 /* of: index in the application's cubin of the section that the relocations apply to */
 static void add_relocations(struct writer *w, const char *name, const Elf64_Rela *relocations, uint32_t n, uint32_t of)
 {
-	const Elf64_Shdr head = { .sh_type = SHT_RELA, .sh_flags = SHF_INFO_LINK, .sh_link = SECTION_SYMBOLS, .sh_info = of,
-				  .sh_size = n * sizeof(*relocations), .sh_addralign = 8, .sh_entsize = sizeof(*relocations) };
+	const Elf64_Shdr head = { .sh_type = SHT_RELA,
+				  .sh_flags = SHF_INFO_LINK,
+				  .sh_link = SECTION_SYMBOLS,
+				  .sh_info = of,
+				  .sh_size = n * sizeof(*relocations),
+				  .sh_addralign = 8,
+				  .sh_entsize = sizeof(*relocations) };
 
 	if (n)
 		add(w, name, &head, relocations, 0);
@@ -193,12 +201,15 @@ static uint64_t aligned_size(const Elf64_Shdr *head)
 static int add_count_word(struct writer *w)
 {
 	uint32_t own = sass_section_of(w->app, ".nv.shared.", w->kernel->text);
-	Elf64_Shdr head = { .sh_type = SHT_NOBITS, .sh_flags = SHF_WRITE | SHF_ALLOC | SHF_INFO_LINK, .sh_info = w->kernel->text,
-			    .sh_size = w->code->arch->sm >= SASS_COUNT_MIN_SM_RANK ? SASS_COUNT_SYSTEM_BYTES : 0, .sh_addralign = SASS_COUNT_BYTES };
-	uint32_t at = own ? w->section[own] :
-			    add(w, twin_rename(w, ".nv.shared.", strlen(".nv.shared.")), &head, NULL, 0);
+	Elf64_Shdr head = { .sh_type = SHT_NOBITS,
+			    .sh_flags = SHF_WRITE | SHF_ALLOC | SHF_INFO_LINK,
+			    .sh_info = w->kernel->text,
+			    .sh_size = w->code->arch->sm >= SASS_COUNT_MIN_SM_RANK ? SASS_COUNT_SYSTEM_BYTES : 0,
+			    .sh_addralign = SASS_COUNT_BYTES };
+	uint32_t at = own ? w->section[own] : add(w, twin_rename(w, ".nv.shared.", strlen(".nv.shared.")), &head, NULL, 0);
 
-	if (w->sections[at].data || w->sections[at].head.sh_size > MAX_SHARED_BYTES || w->sections[at].head.sh_addralign > MAX_SHARED_BYTES)
+	if (w->sections[at].data || w->sections[at].head.sh_size > MAX_SHARED_BYTES ||
+	    w->sections[at].head.sh_addralign > MAX_SHARED_BYTES)
 		return refuse(w, "its .nv.shared section is invalid (size, alignment or contents)");
 	w->sections[at].head.sh_size = aligned_size(&w->sections[at].head) + SASS_COUNT_BYTES;
 	return 0;
@@ -207,7 +218,8 @@ static int add_count_word(struct writer *w)
 int sass_twin_choose_sections(struct writer *w, uint32_t bank)
 {
 	const struct sass_section *text = &w->app->sections[w->kernel->text];
-	uint32_t data = sass_section_find(w->app, ".nv.global.init"), addresses = sass_section_find(w->app, ".nv.constant4");
+	uint32_t data = sass_section_find(w->app, ".nv.global.init"),
+		 addresses = sass_section_find(w->app, ".nv.constant4");
 	int err;
 
 	add_own(w);

@@ -30,31 +30,31 @@ struct writer {
 	const struct sass_patched_code *patched;
 	struct gpubpf_diag *diag;
 	struct out_section *sections;
-	uint32_t nsections, constants;        /* constants: index of the probes' c[0x3], 0 if there is none */
-	uint32_t *section, *symbol;           /* index in the twin of each section and symbol of the application's
+	uint32_t nsections, constants; /* constants: index of the probes' c[0x3], 0 if there is none */
+	uint32_t *section, *symbol;    /* index in the twin of each section and symbol of the application's
 	                                       * cubin; 0: not in the twin */
-	uint32_t *copied, ncopied;            /* copied[]: indices of the application's sections that the twin
+	uint32_t *copied, ncopied;     /* copied[]: indices of the application's sections that the twin
 	                                       * copies, rising */
-	uint8_t *is_selected;                 /* per symbol of the application: does the twin have it? */
-	uint32_t *selected, nselected;        /* selected[]: indices of these symbols; sorted when all are known */
+	uint8_t *is_selected;          /* per symbol of the application: does the twin have it? */
+	uint32_t *selected, nselected; /* selected[]: indices of these symbols; sorted when all are known */
 	Elf64_Sym *symbols;
 	uint32_t nsymbols;
 	char *strings, *names;
 	size_t strings_size, names_size;
 	char twin_name[GPUBPF_NAME_SIZE + sizeof(GPUBPF_TWIN_PREFIX)];
-	char *renamed[OWN_NAMES];             /* malloc'd: section names that end with the name of the twin instead
+	char *renamed[OWN_NAMES]; /* malloc'd: section names that end with the name of the twin instead
 	                                       * of the kernel */
 	uint32_t nrenamed;
-	bool failed;                          /* an allocation of a name failed */
-	uint8_t *info, *general, *calls;      /* malloc'd: contents of .nv.info.<kernel>, .nv.info and .nv.callgraph
+	bool failed;                     /* an allocation of a name failed */
+	uint8_t *info, *general, *calls; /* malloc'd: contents of .nv.info.<kernel>, .nv.info and .nv.callgraph
 	                                       * of the twin */
-	struct sass_texts texts;              /* the application's code sections in the twin */
+	struct sass_texts texts;         /* the application's code sections in the twin */
 	Elf64_Rela *relocations, *code_relocations; /* relocations of c[0x4], and of code; sass_twin_make_symbols()
 	                                             * replaces the application's symbol indices by the twin's */
 	uint32_t nrelocations, ncode_relocations;
-	uint32_t text;                        /* index of the application's code section whose relocations are being
+	uint32_t text;      /* index of the application's code section whose relocations are being
 	                                       * read */
-	uint8_t *addresses;                   /* malloc'd: contents of c[0x4] of the twin */
+	uint8_t *addresses; /* malloc'd: contents of c[0x4] of the twin */
 	struct sass_twin *twin;
 };
 

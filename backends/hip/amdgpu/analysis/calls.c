@@ -29,18 +29,18 @@ struct known {
 struct state {
 	struct known reg[REGISTERS];
 	bool visited, has_sum;
-	uint8_t sum;               /* if has_sum: SCC is the carry of an add whose result is in this register, */
-	uint64_t at;               /* which added to the low half of this address */
-	uint32_t literal;          /* this literal */
+	uint8_t sum;      /* if has_sum: SCC is the carry of an add whose result is in this register, */
+	uint64_t at;      /* which added to the low half of this address */
+	uint32_t literal; /* this literal */
 };
 
 struct trace {
 	struct hip_steps *steps;
 	uint64_t address;
 	const struct hip_elf *elf;
-	uint32_t *number;          /* [word] index + 1 of the step that begins there; 0: none */
-	struct state *at;          /* known values at the branch targets, indexed by order[step] - 1 */
-	uint32_t *order;           /* [step] number of the branch target from 1; 0: it is none */
+	uint32_t *number;            /* [word] index + 1 of the step that begins there; 0: none */
+	struct state *at;            /* known values at the branch targets, indexed by order[step] - 1 */
+	uint32_t *order;             /* [step] number of the branch target from 1; 0: it is none */
 	uint32_t *pending, npending; /* stack of steps at which the analysis continues */
 };
 
@@ -55,10 +55,17 @@ static int step_kind(const char *name)
 		const char *name;
 		int what;
 	} known[] = {
-		{ "s_getpc_b64", HIP_STEP_PC }, { "s_add_u32", HIP_STEP_ADD }, { "s_add_co_u32", HIP_STEP_ADD },
-		{ "s_addc_u32", HIP_STEP_ADD_CARRY }, { "s_add_co_ci_u32", HIP_STEP_ADD_CARRY },
-		{ "s_sext_i32_i16", HIP_STEP_EXTEND }, { "s_mov_b32", HIP_STEP_MOVE }, { "s_mov_b64", HIP_STEP_MOVE },
-		{ "s_load_dwordx2", HIP_STEP_LOAD }, { "s_load_b64", HIP_STEP_LOAD }, { "s_swappc_b64", HIP_STEP_CALL },
+		{ "s_getpc_b64", HIP_STEP_PC },
+		{ "s_add_u32", HIP_STEP_ADD },
+		{ "s_add_co_u32", HIP_STEP_ADD },
+		{ "s_addc_u32", HIP_STEP_ADD_CARRY },
+		{ "s_add_co_ci_u32", HIP_STEP_ADD_CARRY },
+		{ "s_sext_i32_i16", HIP_STEP_EXTEND },
+		{ "s_mov_b32", HIP_STEP_MOVE },
+		{ "s_mov_b64", HIP_STEP_MOVE },
+		{ "s_load_dwordx2", HIP_STEP_LOAD },
+		{ "s_load_b64", HIP_STEP_LOAD },
+		{ "s_swappc_b64", HIP_STEP_CALL },
 		{ "s_setpc_b64", HIP_STEP_CALL },
 	};
 
@@ -67,7 +74,9 @@ static int step_kind(const char *name)
 			return known[i].what;
 	if (has_prefix(name, "buffer_"))
 		return HIP_STEP_BUFFER;
-	return has_prefix(name, "s_nop") || has_prefix(name, "s_wait") || has_prefix(name, "s_delay_alu") ? HIP_STEP_WAIT : HIP_STEP_OTHER;
+	return has_prefix(name, "s_nop") || has_prefix(name, "s_wait") || has_prefix(name, "s_delay_alu") ?
+		       HIP_STEP_WAIT :
+		       HIP_STEP_OTHER;
 }
 
 static void read_register(const char *text, uint8_t *first, uint8_t *n)
@@ -106,8 +115,10 @@ static bool completes_descriptor(const char *name, const char *operands)
 	unsigned to, from;
 	int at = 0;
 
-	return (!strcmp(name, "s_add_u32") && sscanf(operands, " s%3u, s%3u, s%n", &to, &from, &at) == 2 && at && to == from) ||
-	       (!strcmp(name, "s_addc_u32") && sscanf(operands, " s%3u, s%3u, 0%n", &to, &from, &at) == 2 && at && to == from);
+	return (!strcmp(name, "s_add_u32") && sscanf(operands, " s%3u, s%3u, s%n", &to, &from, &at) == 2 && at &&
+		to == from) ||
+	       (!strcmp(name, "s_addc_u32") && sscanf(operands, " s%3u, s%3u, 0%n", &to, &from, &at) == 2 && at &&
+		to == from);
 }
 
 static void find_descriptor(const char *operands, struct hip_step *step)
@@ -173,7 +184,8 @@ static uint64_t address_in(const struct state *s, const struct hip_step *step)
 {
 	const struct known *low = &s->reg[step->from];
 
-	return step->nfrom == 2 && low[0].half == LOW && low[1].half == HIGH && low[0].at == low[1].at ? low[0].at : UINT64_MAX;
+	return step->nfrom == 2 && low[0].half == LOW && low[1].half == HIGH && low[0].at == low[1].at ? low[0].at :
+													 UINT64_MAX;
 }
 
 static bool descriptor_in(const struct state *s, const struct hip_step *step)
@@ -211,8 +223,8 @@ static uint64_t relocated_address(const struct hip_elf *elf, const uint8_t *byte
 			continue;
 		if (ELF64_R_TYPE(rela.r_info) == HIP_R_RELATIVE64)
 			return rela.r_addend;
-		if (ELF64_R_TYPE(rela.r_info) == HIP_R_ABS64 && hip_elf_symbol(&symbols, ELF64_R_SYM(rela.r_info), &symbol, &name) &&
-		    symbol.st_shndx)
+		if (ELF64_R_TYPE(rela.r_info) == HIP_R_ABS64 &&
+		    hip_elf_symbol(&symbols, ELF64_R_SYM(rela.r_info), &symbol, &name) && symbol.st_shndx)
 			return symbol.st_value + rela.r_addend;
 	}
 	return UINT64_MAX;

@@ -17,25 +17,26 @@
 
 /* an instruction, as far as the analysis needs it */
 struct hip_step {
-	uint32_t off, target;      /* offset of the instruction and of a branch's target, in bytes from the first
+	uint32_t off, target; /* offset of the instruction and of a branch's target, in bytes from the first
 				    * instruction */
 	enum hip_flow flow;
 	enum {
-		HIP_STEP_OTHER,    /* writes `to` and `second_to` */
-		HIP_STEP_WAIT,     /* no effect */
-		HIP_STEP_PC,       /* to = the address after the instruction */
-		HIP_STEP_ADD, HIP_STEP_ADD_CARRY, /* to = from + literal, of 32 bits */
-		HIP_STEP_EXTEND,   /* sign-extends the upper half of an address, which does not change it */
-		HIP_STEP_MOVE,     /* to = from */
-		HIP_STEP_LOAD,     /* to = 64 bits at from + literal */
-		HIP_STEP_CALL,     /* jumps to the address in `from` */
-		HIP_STEP_COMPLETE, /* adds the wave's offset to a word of the descriptor */
-		HIP_STEP_BUFFER,   /* accesses memory through the descriptor in `from` */
+		HIP_STEP_OTHER, /* writes `to` and `second_to` */
+		HIP_STEP_WAIT,  /* no effect */
+		HIP_STEP_PC,    /* to = the address after the instruction */
+		HIP_STEP_ADD,
+		HIP_STEP_ADD_CARRY, /* to = from + literal, of 32 bits */
+		HIP_STEP_EXTEND,    /* sign-extends the upper half of an address, which does not change it */
+		HIP_STEP_MOVE,      /* to = from */
+		HIP_STEP_LOAD,      /* to = 64 bits at from + literal */
+		HIP_STEP_CALL,      /* jumps to the address in `from` */
+		HIP_STEP_COMPLETE,  /* adds the wave's offset to a word of the descriptor */
+		HIP_STEP_BUFFER,    /* accesses memory through the descriptor in `from` */
 	} what;
 	uint8_t to, nto, second_to, nsecond_to, from, nfrom; /* scalar registers: index of the first, and how many */
 	uint32_t literal;
-	uint64_t callee;           /* out, of CALL: the function's address, or UINT64_MAX */
-	bool is_private;           /* out, of BUFFER: the descriptor is that of the lane's private memory */
+	uint64_t callee; /* out, of CALL: the function's address, or UINT64_MAX */
+	bool is_private; /* out, of BUFFER: the descriptor is that of the lane's private memory */
 };
 
 struct hip_steps {

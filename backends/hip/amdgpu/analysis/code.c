@@ -25,17 +25,17 @@
 
 struct reader {
 	LLVMDisasmContextRef disasm;
-	uint8_t *bytes;            /* a copy of the code, followed by PADDING zeros */
+	uint8_t *bytes; /* a copy of the code, followed by PADDING zeros */
 	size_t size;
 	struct hip_code *code;
 	const struct hip_isa *isa;
-	uint32_t how;              /* enum hip_reading */
+	uint32_t how; /* enum hip_reading */
 	uint32_t start;
 	uint64_t address;
-	struct hip_steps steps;    /* recorded with HIP_READ_CALLS, to find callees */
+	struct hip_steps steps; /* recorded with HIP_READ_CALLS, to find callees */
 	struct hip_far_jump far;
-	bool indexed;              /* vector registers are indexed at the current instruction */
-	uint32_t *pending;         /* stack of reachable offsets; lowest bit: `indexed` there */
+	bool indexed;      /* vector registers are indexed at the current instruction */
+	uint32_t *pending; /* stack of reachable offsets; lowest bit: `indexed` there */
 	uint32_t npending, room;
 	struct gpubpf_diag *diag;
 };
@@ -86,7 +86,10 @@ static struct hip_patch *add_patch(struct reader *r, enum hip_patch_kind kind, u
 		return NULL;
 	code->patches = grown;
 	grown[code->npatches] = (struct hip_patch){
-		.kind = kind, .off = off, .address = r->address + off, .callee = UINT64_MAX,
+		.kind = kind,
+		.off = off,
+		.address = r->address + off,
+		.callee = UINT64_MAX,
 		.begins_function = r->how & HIP_READ_FUNCTION && off == r->start,
 	};
 	return &grown[code->npatches++];
@@ -209,8 +212,7 @@ static int record_insn(struct reader *r, const char *name, const char *operands,
 	if (hip_enables_exceptions(name, operands))
 		return refuse(r, "it enables arithmetic exceptions, which a probe could raise", off);
 	if (!strncmp(name, "s_setreg_", 9) && strstr(operands, "SCHED_MODE"))
-		return refuse(r, "it turns off the hardware's handling of hazards (SCHED_MODE), which probes need",
-			      off);
+		return refuse(r, "it turns off the hardware's handling of hazards (SCHED_MODE), which probes need", off);
 	if (r->indexed && (!strcmp(name, "s_swappc_b64") || !strcmp(name, "s_setpc_b64")))
 		return refuse(r, "it calls functions, or returns, while registers are indexed", off);
 
@@ -354,7 +356,8 @@ static int apply_step(struct reader *r, const struct hip_step *step)
 		return record_call(r, step, patch);
 	if (step->what == HIP_STEP_BUFFER && patch && patch->kind == HIP_PATCH_ACCESS)
 		set_buffer_space(&patch->access[0], step);
-	if (r->how & HIP_READ_FUNCTION && step->target == r->start && (step->flow == HIP_BRANCHES || step->flow == HIP_MAY_BRANCH))
+	if (r->how & HIP_READ_FUNCTION && step->target == r->start &&
+	    (step->flow == HIP_BRANCHES || step->flow == HIP_MAY_BRANCH))
 		r->code->patches[0].has_back_branch = true;
 	return 0;
 }
@@ -383,11 +386,16 @@ static int read_all(struct reader *r, size_t start)
 	return err;
 }
 
-int hip_code_read(const struct hip_isa *isa, bool wave32, uint32_t how, const struct hip_code_at *at, struct hip_code *code,
-		  struct gpubpf_diag *diag)
+int hip_code_read(const struct hip_isa *isa, bool wave32, uint32_t how, const struct hip_code_at *at,
+		  struct hip_code *code, struct gpubpf_diag *diag)
 {
-	struct reader r = { .size = at->size < MAX_BYTES ? at->size & ~3ul : MAX_BYTES, .code = code, .isa = isa, .how = how, .diag = diag,
-			    .start = at->start, .address = at->address };
+	struct reader r = { .size = at->size < MAX_BYTES ? at->size & ~3ul : MAX_BYTES,
+			    .code = code,
+			    .isa = isa,
+			    .how = how,
+			    .diag = diag,
+			    .start = at->start,
+			    .address = at->address };
 	int err = -ENOMEM;
 
 	*code = (struct hip_code){ 0 };
@@ -417,4 +425,3 @@ void hip_code_finish(struct hip_code *code)
 	free(code->callees);
 	*code = (struct hip_code){ 0 };
 }
-

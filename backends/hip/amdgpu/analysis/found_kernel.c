@@ -15,8 +15,8 @@ int hip_refuse(struct gpubpf_diag *diag, const char *why)
 	return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "%s", why);
 }
 
-int hip_app_kernel_open(const struct gpubpf_image *image, const struct gpubpf_device_caps *caps, struct hip_app_kernel *app,
-		   struct gpubpf_diag *diag)
+int hip_app_kernel_open(const struct gpubpf_image *image, const struct gpubpf_device_caps *caps,
+			struct hip_app_kernel *app, struct gpubpf_diag *diag)
 {
 	struct gpubpf_blob object;
 	int err = hip_bundle_pick(image, caps->arch, &app->plain, &object, diag);
@@ -150,7 +150,8 @@ static int add_part(struct hip_app_kernel *app, const char *name, struct hip_cod
 	if (!parts || !patches || !words)
 		return -ENOMEM;
 	memcpy(words + all->size / 4, code->words, code->size / 4);
-	parts[app->nparts] = (struct hip_part){ .address = app->address, .bytes = app->bytes, .off = all->size, .size = code->size };
+	parts[app->nparts] =
+		(struct hip_part){ .address = app->address, .bytes = app->bytes, .off = all->size, .size = code->size };
 	strcpy(parts[app->nparts++].name, name);
 	for (uint32_t i = 0; i < code->npatches; i++) {
 		struct hip_patch *patch = &patches[all->npatches++];
@@ -198,7 +199,9 @@ static int add_function(struct hip_app_kernel *app, uint64_t address, struct hip
 	if (!err)
 		err = add_part(app, name, all);
 	hip_code_finish(&app->code);
-	return err == -EINVAL ? gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "function %.64s: %s", name, why.what) : err;
+	return err == -EINVAL ?
+		       gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "function %.64s: %s", name, why.what) :
+		       err;
 }
 
 static int join_bytes(struct hip_app_kernel *app, struct hip_code *all)

@@ -11,15 +11,15 @@
 
 /* a part of a twin's code: the kernel, or a function that it calls */
 struct hip_part {
-	char name[256];            /* "": the kernel */
-	uint64_t address;          /* virtual address in the file */
+	char name[256];   /* "": the kernel */
+	uint64_t address; /* virtual address in the file */
 	const uint8_t *bytes;
-	uint32_t off, size;        /* offset and size in the twin's code, in bytes */
+	uint32_t off, size; /* offset and size in the twin's code, in bytes */
 };
 
 /* a kernel of the application, found in its code object */
 struct hip_app_kernel {
-	void *plain;               /* the decompressed image that contains the code object, or NULL */
+	void *plain; /* the decompressed image that contains the code object, or NULL */
 	struct hip_elf elf;
 	const struct hip_isa *isa;
 	struct hip_meta meta;
@@ -27,13 +27,13 @@ struct hip_app_kernel {
 	struct hip_code code;
 	const uint8_t *bytes;
 	uint64_t address;
-	struct hip_part *parts;    /* parts of the twin, the kernel first; NULL: the twin calls the functions of the
+	struct hip_part *parts; /* parts of the twin, the kernel first; NULL: the twin calls the functions of the
 				    * original code object */
 	uint32_t nparts;
-	uint8_t *part_bytes;       /* bytes of all parts */
+	uint8_t *part_bytes; /* bytes of all parts */
 	bool wave32;
-	uint32_t insns;            /* kinds of instruction places for which the code is read, GPUBPF_SITE_BIT */
-	uint32_t words;            /* words that each launch of the twin fills: enum hip_bind_args */
+	uint32_t insns; /* kinds of instruction places for which the code is read, GPUBPF_SITE_BIT */
+	uint32_t words; /* words that each launch of the twin fills: enum hip_bind_args */
 };
 
 /* the kinds of places that have names; these places can be at any instruction */
@@ -43,8 +43,8 @@ struct hip_app_kernel {
 int hip_refuse(struct gpubpf_diag *diag, const char *why);
 
 /* Opens the image's code object for the device. The caller frees app->plain, on failure too. */
-int hip_app_kernel_open(const struct gpubpf_image *image, const struct gpubpf_device_caps *caps, struct hip_app_kernel *app,
-		   struct gpubpf_diag *diag);
+int hip_app_kernel_open(const struct gpubpf_image *image, const struct gpubpf_device_caps *caps,
+			struct hip_app_kernel *app, struct gpubpf_diag *diag);
 /* Reads the descriptor and the instructions of the kernel that app->meta describes. Control in an application's kernel
  * never goes before its first instruction. In a twin it does, to stubs and probes. The caller calls hip_app_kernel_finish(),
  * on failure too. */

@@ -94,8 +94,9 @@ bool hip_patch_is_site(const struct hip_patch *patch, uint32_t i, enum gpubpf_si
 	if (kind == GPUBPF_SITE_CALL_EXIT)
 		return !i && (patch->kind == HIP_PATCH_RETURN || patch->kind == HIP_PATCH_TAIL);
 	if (gpubpf_place_has_name(kind))
-		return !i && (kind == GPUBPF_SITE_INSN ? patch->is_insn_place : kind == GPUBPF_SITE_LINE ? patch->file != NULL :
-												  patch->mark != NULL);
+		return !i && (kind == GPUBPF_SITE_INSN ? patch->is_insn_place :
+			      kind == GPUBPF_SITE_LINE ? patch->file != NULL :
+							 patch->mark != NULL);
 	if (patch->kind == HIP_PATCH_BARRIER)
 		return !i && (kind == GPUBPF_SITE_BARRIER || kind == GPUBPF_SITE_BARRIER_EXIT);
 	if (patch->kind == HIP_PATCH_BRANCH || patch->kind == HIP_PATCH_NARROW_EXEC)

@@ -26,7 +26,7 @@ static const struct row {
 	enum unit unit;
 	const char *pattern;
 	uint32_t access, bytes, op;
-	uint32_t step;             /* nonzero: two accesses, whose offsets count steps of this many bytes */
+	uint32_t step; /* nonzero: two accesses, whose offsets count steps of this many bytes */
 	uint32_t spaces;
 	const char *why;
 	bool none;
@@ -43,7 +43,7 @@ static const struct row {
 struct operands {
 	char text[MAX_OPERANDS][24];
 	uint32_t n;
-	char rest[128];            /* text after the last operand: offset:16 glc */
+	char rest[128]; /* text after the last operand: offset:16 glc */
 };
 
 bool hip_reg_read(const char *text, struct hip_reg *reg)
@@ -53,7 +53,8 @@ bool hip_reg_read(const char *text, struct hip_reg *reg)
 
 	*reg = (struct hip_reg){ 0 };
 	if (!strncmp(text, "vcc", 3)) {
-		*reg = (struct hip_reg){ 's', text[3] == '_' && text[4] == 'h' ? HIP_VCC + 1 : HIP_VCC, text[3] == '_' ? 1 : 2 };
+		*reg = (struct hip_reg){ 's', text[3] == '_' && text[4] == 'h' ? HIP_VCC + 1 : HIP_VCC,
+					 text[3] == '_' ? 1 : 2 };
 		return true;
 	}
 	if (!strchr("sva", text[0]) || !text[0])
@@ -154,7 +155,9 @@ static void read_vector(struct hip_access *a, const char *name, const struct ope
 		a->scalar = read_operand(a, ops, &next, "s");
 	a->offset = modifier(ops, "offset:");
 	a->by = scratch ? HIP_AT_OFFSET : a->scalar.file ? HIP_AT_SCALAR : HIP_AT_VECTOR;
-	if (a->vector.n != (a->by == HIP_AT_VECTOR ? 2 : scratch && !a->vector.file ? 0 : 1) ||
+	if (a->vector.n != (a->by == HIP_AT_VECTOR     ? 2 :
+			    scratch && !a->vector.file ? 0 :
+							 1) ||
 	    (a->scalar.file && a->scalar.n != (scratch ? 1 : 2)))
 		set_unknown(a);
 }
@@ -247,10 +250,15 @@ static uint32_t hint_of(enum gpubpf_mem_access access, const struct operands *op
 		enum gpubpf_mem_hint hint;
 		bool of_atomics;
 	} hints[] = {
-		{ "glc", GPUBPF_HINT_GLOBAL, false }, { "sc1", GPUBPF_HINT_GLOBAL, true }, { "slc", GPUBPF_HINT_STREAM, true },
-		{ "nt", GPUBPF_HINT_STREAM, true }, { "th:TH_LOAD_NT", GPUBPF_HINT_STREAM, false },
-		{ "th:TH_STORE_NT", GPUBPF_HINT_STREAM, false }, { "th:TH_LOAD_LU", GPUBPF_HINT_LAST, false },
-		{ "th:TH_LOAD_HT", GPUBPF_HINT_KEEP, false }, { "th:TH_STORE_HT", GPUBPF_HINT_KEEP, false },
+		{ "glc", GPUBPF_HINT_GLOBAL, false },
+		{ "sc1", GPUBPF_HINT_GLOBAL, true },
+		{ "slc", GPUBPF_HINT_STREAM, true },
+		{ "nt", GPUBPF_HINT_STREAM, true },
+		{ "th:TH_LOAD_NT", GPUBPF_HINT_STREAM, false },
+		{ "th:TH_STORE_NT", GPUBPF_HINT_STREAM, false },
+		{ "th:TH_LOAD_LU", GPUBPF_HINT_LAST, false },
+		{ "th:TH_LOAD_HT", GPUBPF_HINT_KEEP, false },
+		{ "th:TH_STORE_HT", GPUBPF_HINT_KEEP, false },
 	};
 	uint32_t all = 0;
 
@@ -293,8 +301,12 @@ uint32_t hip_accesses(const char *name, const char *operands, struct hip_access 
 		return 0;
 	split(operands, &ops);
 	for (uint32_t i = 0; i < (row->step ? 2 : 1); i++) {
-		a = (struct hip_access){ .access = row->access, .op = row->op, .bytes = row->bytes, .why = row->why,
-					 .spaces = row->spaces & UNIT ? (row->spaces & ~UNIT) | unit->spaces : row->spaces };
+		a = (struct hip_access){ .access = row->access,
+					 .op = row->op,
+					 .bytes = row->bytes,
+					 .why = row->why,
+					 .spaces = row->spaces & UNIT ? (row->spaces & ~UNIT) | unit->spaces :
+									row->spaces };
 		if (!a.why)
 			read_operands(&a, name, &ops, row, i);
 		if (has_word(&ops, "lds")) {

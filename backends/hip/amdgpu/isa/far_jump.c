@@ -37,8 +37,8 @@ static uint32_t literal_of(const uint8_t *insn)
 	return word;
 }
 
-bool hip_far_jump_match(struct hip_far_jump *f, const char *name, const char *operands, const uint8_t *insn, uint32_t off,
-			uint32_t size)
+bool hip_far_jump_match(struct hip_far_jump *f, const char *name, const char *operands, const uint8_t *insn,
+			uint32_t off, uint32_t size)
 {
 	uint32_t matched = f->matched, reg;
 
@@ -50,7 +50,8 @@ bool hip_far_jump_match(struct hip_far_jump *f, const char *name, const char *op
 	} else if (matched == 1 && is_one_of(name, "s_add_u32", "s_add_co_u32") && adds_to(operands, size, f->reg)) {
 		f->to += literal_of(insn);
 		f->matched = 2;
-	} else if (matched == 2 && is_one_of(name, "s_addc_u32", "s_add_co_ci_u32") && adds_to(operands, size, f->reg + 1)) {
+	} else if (matched == 2 && is_one_of(name, "s_addc_u32", "s_add_co_ci_u32") &&
+		   adds_to(operands, size, f->reg + 1)) {
 		f->to += (uint64_t)literal_of(insn) << 32;
 		f->matched = 3;
 	}

@@ -8,8 +8,8 @@
 enum hip_flow hip_flow_of(const char *name)
 {
 	static const char *const unknown[] = {
-		"s_setpc_b64", "s_call_b64", "s_rfe", "s_cbranch_i_fork", "s_cbranch_g_fork", "s_cbranch_join",
-		"s_subvector_loop", "s_endpgm_", "s_alloc_vgpr",
+		"s_setpc_b64",    "s_call_b64",       "s_rfe",     "s_cbranch_i_fork", "s_cbranch_g_fork",
+		"s_cbranch_join", "s_subvector_loop", "s_endpgm_", "s_alloc_vgpr",
 	};
 
 	for (size_t i = 0; i < sizeof(unknown) / sizeof(*unknown); i++)

@@ -10,16 +10,11 @@
 #define GFX12(family_) GFX11(family_), .ids_in_traps = true
 
 static const struct hip_isa isas[] = {
-	{ "gfx90a", 0x3f, GFX9(HIP_GFX90A) },
-	{ "gfx942", 0x4c, GFX9(HIP_GFX940) },
-	{ "gfx950", 0x4f, GFX9(HIP_GFX940) },
-	{ "gfx1100", 0x41, GFX11(HIP_GFX11) },
-	{ "gfx1101", 0x46, GFX11(HIP_GFX11) },
-	{ "gfx1102", 0x47, GFX11(HIP_GFX11) },
-	{ "gfx1103", 0x44, GFX11(HIP_GFX11) },
-	{ "gfx1150", 0x43, GFX11(HIP_GFX11) },
-	{ "gfx1151", 0x4a, GFX11(HIP_GFX11) },
-	{ "gfx1200", 0x48, GFX12(HIP_GFX12) },
+	{ "gfx90a", 0x3f, GFX9(HIP_GFX90A) },  { "gfx942", 0x4c, GFX9(HIP_GFX940) },
+	{ "gfx950", 0x4f, GFX9(HIP_GFX940) },  { "gfx1100", 0x41, GFX11(HIP_GFX11) },
+	{ "gfx1101", 0x46, GFX11(HIP_GFX11) }, { "gfx1102", 0x47, GFX11(HIP_GFX11) },
+	{ "gfx1103", 0x44, GFX11(HIP_GFX11) }, { "gfx1150", 0x43, GFX11(HIP_GFX11) },
+	{ "gfx1151", 0x4a, GFX11(HIP_GFX11) }, { "gfx1200", 0x48, GFX12(HIP_GFX12) },
 	{ "gfx1201", 0x4e, GFX12(HIP_GFX12) },
 };
 

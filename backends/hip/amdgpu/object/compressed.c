@@ -22,7 +22,7 @@ bool hip_is_compressed(const void *image, size_t size)
 /* the header; the reader is positioned after it */
 struct head {
 	uint16_t version, method;
-	uint64_t size, plain;      /* bytes of the compressed file (0 in version 1, which does not state it) and of the
+	uint64_t size, plain; /* bytes of the compressed file (0 in version 1, which does not state it) and of the
 				    * bundle */
 };
 
@@ -44,8 +44,7 @@ static struct head read_head(struct gpubpf_reader *r)
 	return h;
 }
 
-static int expand(const struct gpubpf_reader *r, const struct head *h, struct gpubpf_blob *out,
-		  struct gpubpf_diag *diag)
+static int expand(const struct gpubpf_reader *r, const struct head *h, struct gpubpf_blob *out, struct gpubpf_diag *diag)
 {
 	size_t n;
 
@@ -73,9 +72,10 @@ int hip_decompress(const void *image, size_t size, struct gpubpf_blob *out, stru
 	if (h.method != METHOD_ZSTD)
 		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
 				       "the bundle is compressed by method %u, not by zstd; build it with hipcc "
-				       "-no-offload-compress", h.method);
+				       "-no-offload-compress",
+				       h.method);
 	if (h.size)
 		r.end = (const uint8_t *)image + h.size;
 	return r.at <= r.end ? expand(&r, &h, out, diag) :
-	       gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "the compressed bundle is damaged");
+			       gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "the compressed bundle is damaged");
 }

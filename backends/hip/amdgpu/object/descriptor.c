@@ -74,8 +74,7 @@ struct hip_registers hip_registers_of(const struct hip_isa *isa, const struct hi
 bool hip_registers_set(const struct hip_isa *isa, struct hip_descriptor *d, const struct hip_registers *want)
 {
 	struct hip_registers have = hip_registers_of(isa, d);
-	uint32_t vector = max(have.vector, want->vector), accum = max(have.accum, want->accum), g = granule(isa, d),
-		 all;
+	uint32_t vector = max(have.vector, want->vector), accum = max(have.accum, want->accum), g = granule(isa, d), all;
 
 	if (isa->accum)
 		vector = (vector + 3) & ~3u;

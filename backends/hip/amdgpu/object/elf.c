@@ -123,8 +123,7 @@ static const uint8_t *metadata_in(const uint8_t *notes, size_t left, size_t *siz
 		desc = (head.n_descsz + 3ull) & ~3ull;
 		if (name > left - sizeof(head) || head.n_descsz > left - sizeof(head) - name)
 			return NULL;
-		if (head.n_type == HIP_NT_METADATA && head.n_namesz == 7 &&
-		    !memcmp(notes + sizeof(head), "AMDGPU", 7)) {
+		if (head.n_type == HIP_NT_METADATA && head.n_namesz == 7 && !memcmp(notes + sizeof(head), "AMDGPU", 7)) {
 			*size = head.n_descsz;
 			return notes + sizeof(head) + name;
 		}

@@ -21,8 +21,16 @@ struct gpubpf_diag;
 
 /* relocations, "Relocation Records" */
 enum hip_reloc {
-	HIP_R_ABS32_LO = 1, HIP_R_ABS32_HI = 2, HIP_R_ABS64 = 3, HIP_R_REL32 = 4, HIP_R_REL64 = 5, HIP_R_ABS32 = 6,
-	HIP_R_REL32_LO = 10, HIP_R_REL32_HI = 11, HIP_R_RELATIVE64 = 13, HIP_R_REL16 = 14,
+	HIP_R_ABS32_LO = 1,
+	HIP_R_ABS32_HI = 2,
+	HIP_R_ABS64 = 3,
+	HIP_R_REL32 = 4,
+	HIP_R_REL64 = 5,
+	HIP_R_ABS32 = 6,
+	HIP_R_REL32_LO = 10,
+	HIP_R_REL32_HI = 11,
+	HIP_R_RELATIVE64 = 13,
+	HIP_R_REL16 = 14,
 };
 
 struct hip_elf {
@@ -35,7 +43,7 @@ struct hip_elf {
 struct hip_symbols {
 	const struct hip_elf *elf;
 	const uint8_t *data;
-	uint32_t n, strings;       /* entries; section of their names */
+	uint32_t n, strings; /* entries; section of their names */
 };
 
 int hip_elf_open(const void *data, size_t size, struct hip_elf *elf, struct gpubpf_diag *diag);

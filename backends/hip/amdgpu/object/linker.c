@@ -34,7 +34,7 @@ static const struct {
 };
 
 struct laid {
-	uint64_t off;              /* offset in its part; NONE: the section is not linked */
+	uint64_t off; /* offset in its part; NONE: the section is not linked */
 	enum part part;
 };
 
@@ -42,9 +42,9 @@ struct linker {
 	const struct hip_link *job;
 	struct gpubpf_diag *diag;
 	struct laid *laid[HIP_LINK_OBJECTS]; /* [object][section] */
-	uint64_t at[NPARTS], size[NPARTS]; /* file offsets, which are the addresses too */
+	uint64_t at[NPARTS], size[NPARTS];   /* file offsets, which are the addresses too */
 	uint64_t total;
-	uint32_t nexports, names;  /* number of exported symbols; bytes of their names */
+	uint32_t nexports, names; /* number of exported symbols; bytes of their names */
 	uint8_t *out;
 };
 
@@ -79,8 +79,8 @@ static int lay_out_object(struct linker *ln, uint32_t o)
 		if (!is_linked(&head))
 			continue;
 		if (head.sh_addralign > PAGE || head.sh_size > UINT32_MAX || (head.sh_type == SHT_PROGBITS && !bytes))
-			return refuse(ln, "a section is malformed: ",
-				      hip_elf_string(elf, elf->head.e_shstrndx, head.sh_name));
+			return refuse(ln,
+				      "a section is malformed: ", hip_elf_string(elf, elf->head.e_shstrndx, head.sh_name));
 		p->part = head.sh_flags & SHF_EXECINSTR ? TEXT : head.sh_flags & SHF_WRITE ? DATA : RODATA;
 		p->off = align_up(ln->size[p->part], head.sh_addralign ? head.sh_addralign : 1);
 		ln->size[p->part] = p->off + head.sh_size;
@@ -125,7 +125,8 @@ static void lay_out(struct linker *ln)
 	const char *name;
 	Elf64_Sym symbol;
 
-	FOR_EACH_EXPORT(ln, o, symbol, name) {
+	FOR_EACH_EXPORT(ln, o, symbol, name)
+	{
 		ln->nexports++;
 		ln->names += strlen(name) + 1;
 	}
@@ -167,12 +168,17 @@ static void write_symbols(struct linker *ln)
 	hash[0] = 1;
 	hash[1] = ln->nexports + 1;
 	hash[2] = ln->nexports ? 1 : 0;
-	FOR_EACH_EXPORT(ln, o, symbol, name) {
+	FOR_EACH_EXPORT(ln, o, symbol, name)
+	{
 		uint32_t part = ln->laid[o][symbol.st_shndx].part;
 
 		table[++n] = (Elf64_Sym){
-			.st_name = off, .st_info = symbol.st_info, .st_other = STV_PROTECTED, .st_shndx = part + 1,
-			.st_value = section_address(ln, o, symbol.st_shndx) + symbol.st_value, .st_size = symbol.st_size,
+			.st_name = off,
+			.st_info = symbol.st_info,
+			.st_other = STV_PROTECTED,
+			.st_shndx = part + 1,
+			.st_value = section_address(ln, o, symbol.st_shndx) + symbol.st_value,
+			.st_size = symbol.st_size,
 		};
 		hash[3 + n] = n < ln->nexports ? n + 1 : 0;
 		memcpy(ln->out + ln->at[DYNSTR] + off, name, strlen(name));
@@ -198,7 +204,7 @@ static void write_dynamic(struct linker *ln)
 	Elf64_Dyn dynamic[] = {
 		{ DT_SYMTAB, { ln->at[DYNSYM] } }, { DT_SYMENT, { sizeof(Elf64_Sym) } },
 		{ DT_STRTAB, { ln->at[DYNSTR] } }, { DT_STRSZ, { ln->size[DYNSTR] } },
-		{ DT_HASH, { ln->at[HASH] } },	   { DT_NULL, { 0 } },
+		{ DT_HASH, { ln->at[HASH] } },     { DT_NULL, { 0 } },
 	};
 
 	_Static_assert(sizeof(dynamic) == 6 * sizeof(Elf64_Dyn), "lay_out() knows their number");
@@ -210,8 +216,14 @@ static Elf64_Phdr span(const struct linker *ln, uint32_t type, enum part first, 
 {
 	uint64_t at = ln->at[first], size = ln->at[last] + ln->size[last] - at;
 
-	return (Elf64_Phdr){ .p_type = type, .p_flags = flags, .p_offset = at, .p_vaddr = at, .p_paddr = at,
-			     .p_filesz = size, .p_memsz = size, .p_align = align };
+	return (Elf64_Phdr){ .p_type = type,
+			     .p_flags = flags,
+			     .p_offset = at,
+			     .p_vaddr = at,
+			     .p_paddr = at,
+			     .p_filesz = size,
+			     .p_memsz = size,
+			     .p_align = align };
 }
 
 static void write_headers(struct linker *ln)
@@ -219,10 +231,18 @@ static void write_headers(struct linker *ln)
 	Elf64_Ehdr head = {
 		.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT, HIP_ELFOSABI,
 			     ln->job->abi },
-		.e_type = ET_DYN, .e_machine = EM_AMDGPU, .e_version = EV_CURRENT, .e_phoff = sizeof(head),
-		.e_shoff = ln->total - (NPARTS + 1) * sizeof(Elf64_Shdr), .e_flags = ln->job->flags,
-		.e_ehsize = sizeof(head), .e_phentsize = sizeof(Elf64_Phdr), .e_phnum = 6,
-		.e_shentsize = sizeof(Elf64_Shdr), .e_shnum = NPARTS + 1, .e_shstrndx = SHSTRTAB + 1,
+		.e_type = ET_DYN,
+		.e_machine = EM_AMDGPU,
+		.e_version = EV_CURRENT,
+		.e_phoff = sizeof(head),
+		.e_shoff = ln->total - (NPARTS + 1) * sizeof(Elf64_Shdr),
+		.e_flags = ln->job->flags,
+		.e_ehsize = sizeof(head),
+		.e_phentsize = sizeof(Elf64_Phdr),
+		.e_phnum = 6,
+		.e_shentsize = sizeof(Elf64_Shdr),
+		.e_shnum = NPARTS + 1,
+		.e_shstrndx = SHSTRTAB + 1,
 	};
 	Elf64_Phdr load[6] = {
 		span(ln, PT_LOAD, NOTE, RODATA, PF_R, PAGE),
@@ -249,10 +269,18 @@ static void write_sections(struct linker *ln)
 		bool loaded = shapes[i].flags & SHF_ALLOC;
 
 		table[i + 1] = (Elf64_Shdr){
-			.sh_name = off, .sh_type = shapes[i].type, .sh_flags = shapes[i].flags,
-			.sh_addr = loaded ? ln->at[i] : 0, .sh_offset = ln->at[i], .sh_size = ln->size[i],
-			.sh_link = shapes[i].link ? shapes[i].link + 1 : 0, .sh_info = i == DYNSYM || i == SYMTAB,
-			.sh_addralign = i == TEXT ? 256 : i == DYNAMIC ? 8 : shapes[i].align, .sh_entsize = shapes[i].entry,
+			.sh_name = off,
+			.sh_type = shapes[i].type,
+			.sh_flags = shapes[i].flags,
+			.sh_addr = loaded ? ln->at[i] : 0,
+			.sh_offset = ln->at[i],
+			.sh_size = ln->size[i],
+			.sh_link = shapes[i].link ? shapes[i].link + 1 : 0,
+			.sh_info = i == DYNSYM || i == SYMTAB,
+			.sh_addralign = i == TEXT    ? 256 :
+					i == DYNAMIC ? 8 :
+						       shapes[i].align,
+			.sh_entsize = shapes[i].entry,
 		};
 		memcpy(ln->out + ln->at[SHSTRTAB] + off, shapes[i].name, strlen(shapes[i].name));
 		off += strlen(shapes[i].name) + 1;
@@ -283,8 +311,9 @@ static uint64_t address_of(const struct linker *ln, uint32_t o, uint32_t index, 
 	if (!hip_elf_symbol(&all, index, &symbol, name))
 		return NONE;
 	if (symbol.st_shndx && symbol.st_shndx < ln->job->object[o].head.e_shnum)
-		return ln->laid[o][symbol.st_shndx].off == NONE ? NONE
-								  : section_address(ln, o, symbol.st_shndx) + symbol.st_value;
+		return ln->laid[o][symbol.st_shndx].off == NONE ?
+			       NONE :
+			       section_address(ln, o, symbol.st_shndx) + symbol.st_value;
 	return symbol.st_shndx == SHN_UNDEF && **name ? find_named(ln, *name) : NONE;
 }
 
@@ -332,8 +361,7 @@ static int relocate_section(struct linker *ln, uint32_t o, const Elf64_Shdr *rel
 	Elf64_Shdr head;
 	int err = 0;
 
-	if (!bytes || !hip_elf_section(elf, relocs->sh_info, &head, &target) ||
-	    ln->laid[o][relocs->sh_info].off == NONE)
+	if (!bytes || !hip_elf_section(elf, relocs->sh_info, &head, &target) || ln->laid[o][relocs->sh_info].off == NONE)
 		return 0;
 	for (uint64_t i = 0; !err && i < relocs->sh_size / sizeof(Elf64_Rela); i++) {
 		const char *name;
@@ -342,13 +370,12 @@ static int relocate_section(struct linker *ln, uint32_t o, const Elf64_Shdr *rel
 
 		memcpy(&rela, bytes + i * sizeof(rela), sizeof(rela));
 		value = address_of(ln, o, ELF64_R_SYM(rela.r_info), &name);
-		if (head.sh_size < 8 ||
-		    rela.r_offset > head.sh_size - (ELF64_R_TYPE(rela.r_info) == HIP_R_REL64 ? 8 : 4))
+		if (head.sh_size < 8 || rela.r_offset > head.sh_size - (ELF64_R_TYPE(rela.r_info) == HIP_R_REL64 ? 8 : 4))
 			return refuse(ln, "a relocation lies outside of its section", "");
 		if (value == NONE)
 			return refuse(ln, "there is no ", name);
-		err = relocate_one(ln, section_address(ln, o, relocs->sh_info) + rela.r_offset, ELF64_R_TYPE(rela.r_info),
-				   value + rela.r_addend, name);
+		err = relocate_one(ln, section_address(ln, o, relocs->sh_info) + rela.r_offset,
+				   ELF64_R_TYPE(rela.r_info), value + rela.r_addend, name);
 	}
 	return err;
 }

@@ -14,23 +14,23 @@
 /* an instruction of an object's .text that becomes a branch to a symbol of any object */
 struct hip_branch {
 	uint32_t object;
-	uint64_t off;              /* in the section .text */
-	const char *symbol;        /* NULL: the instruction becomes s_nop */
+	uint64_t off;       /* in the section .text */
+	const char *symbol; /* NULL: the instruction becomes s_nop */
 };
 
 /* a position that the caller needs in the result */
 struct hip_link_position {
 	char symbol[32];
-	uint64_t bytes_after;      /* bytes after the symbol */
-	uint64_t off;              /* out: in the file */
+	uint64_t bytes_after; /* bytes after the symbol */
+	uint64_t off;         /* out: in the file */
 };
 
 struct hip_link {
 	struct hip_elf object[HIP_LINK_OBJECTS];
 	uint32_t nobjects;
-	uint32_t flags;            /* e_flags */
-	uint8_t abi;               /* EI_ABIVERSION */
-	const void *metadata;      /* descriptor of the note */
+	uint32_t flags;       /* e_flags */
+	uint8_t abi;          /* EI_ABIVERSION */
+	const void *metadata; /* descriptor of the note */
 	size_t metadata_size;
 	const struct hip_branch *branches;
 	uint32_t nbranches;

@@ -150,8 +150,8 @@ static enum gpubpf_param_kind kind_of(const struct hip_meta_arg *arg)
 		enum gpubpf_param_kind means;
 	} kinds[] = {
 		{ "global_buffer", GPUBPF_PARAM_POINTER }, { "dynamic_shared_pointer", GPUBPF_PARAM_LOCAL },
-		{ "sampler", GPUBPF_PARAM_OPAQUE }, { "image", GPUBPF_PARAM_OPAQUE }, { "pipe", GPUBPF_PARAM_OPAQUE },
-		{ "queue", GPUBPF_PARAM_OPAQUE },
+		{ "sampler", GPUBPF_PARAM_OPAQUE },        { "image", GPUBPF_PARAM_OPAQUE },
+		{ "pipe", GPUBPF_PARAM_OPAQUE },           { "queue", GPUBPF_PARAM_OPAQUE },
 	};
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
@@ -171,7 +171,8 @@ uint32_t hip_meta_params(const struct hip_meta *meta, struct gpubpf_param *param
 		uint32_t size = arg.size < 65536 ? arg.size : 65536;
 
 		if (n < room && params) {
-			params[n] = (struct gpubpf_param){ .kind = kind_of(&arg), .size = size,
+			params[n] = (struct gpubpf_param){ .kind = kind_of(&arg),
+							   .size = size,
 							   .align = arg.offset ? arg.offset & -arg.offset : 16,
 							   .bytes_off = size ? bytes : UINT32_MAX };
 			if (params[n].align > 16)
@@ -223,8 +224,11 @@ static void copy_kernel(struct gpubpf_writer *w, const struct hip_meta *meta, co
 		const char *key;
 		uint32_t value;
 	} numbers[] = {
-		{ ".vgpr_count", twin->vgprs }, { ".agpr_count", twin->agprs }, { ".sgpr_count", twin->sgprs },
-		{ ".private_segment_fixed_size", twin->private_size }, { ".group_segment_fixed_size", twin->group_size },
+		{ ".vgpr_count", twin->vgprs },
+		{ ".agpr_count", twin->agprs },
+		{ ".sgpr_count", twin->sgprs },
+		{ ".private_segment_fixed_size", twin->private_size },
+		{ ".group_segment_fixed_size", twin->group_size },
 		{ ".kernarg_segment_size", twin->words ? twin->end + 8 * twin->words : meta->kernarg_size },
 	};
 	struct gpubpf_reader m = meta->map;

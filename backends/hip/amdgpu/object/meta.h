@@ -12,8 +12,8 @@ struct hip_meta {
 	const char *name, *symbol;
 	uint32_t name_len, symbol_len;
 	uint32_t vgprs, agprs, sgprs, kernarg_size, wave_size; /* agprs: UINT32_MAX if not stated */
-	struct gpubpf_reader map;    /* the whole map of the kernel */
-	struct gpubpf_reader args;   /* the array of arguments; at NULL: none */
+	struct gpubpf_reader map;                              /* the whole map of the kernel */
+	struct gpubpf_reader args;                             /* the array of arguments; at NULL: none */
 };
 
 struct hip_meta_arg {
@@ -35,10 +35,10 @@ uint32_t hip_meta_params(const struct hip_meta *meta, struct gpubpf_param *param
 
 /* values of a twin's metadata that differ from the original's */
 struct hip_meta_twin {
-	const char *name;          /* the symbol is name.kd */
+	const char *name; /* the symbol is name.kd */
 	uint32_t vgprs, agprs, sgprs, private_size, group_size;
-	uint32_t words;            /* number of arguments of 8 bytes that follow the original's, by value */
-	uint32_t end;              /* offset after the original's arguments, where the first of these words begins */
+	uint32_t words; /* number of arguments of 8 bytes that follow the original's, by value */
+	uint32_t end;   /* offset after the original's arguments, where the first of these words begins */
 };
 
 /* Writes metadata with one kernel, the twin of this one. Returns 0, -ENOMEM, or -EINVAL if the original is

@@ -69,8 +69,8 @@ static void skip(struct gpubpf_reader *m, unsigned depth)
 {
 	static const uint8_t scalars[] = {
 		/* 0xc0 to 0xdb: bytes that follow; 0xff: handled below */
-		0, 0xff, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 4,  8,    1,	   2,
-		4, 8,	 1, 2, 4,    8,	   2,	 3,    5,    9,	   17, 0xff, 0xff, 0xff,
+		0, 0xff, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 4,  8,    1,    2,
+		4, 8,    1, 2, 4,    8,    2,    3,    5,    9,    17, 0xff, 0xff, 0xff,
 	};
 	uint8_t head = m->at < m->end ? *m->at : 0xc1;
 	uint64_t n;

@@ -19,13 +19,15 @@ static int refuse_insns(const struct hip_app_kernel *app, uint32_t vector, struc
 {
 	return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
 			       "the kernel uses %u vector registers; with a probe at its instructions it needs %u, but "
-			       "there are %u", hip_live_used(app).vector, vector, HIP_MAX_VECTOR);
+			       "there are %u",
+			       hip_live_used(app).vector, vector, HIP_MAX_VECTOR);
 }
 
 /* Allocates registers for probes at single instructions, from `at` on. Returns the first register after them. */
 static uint32_t allocate_bodies(const struct hip_app_kernel *app, struct hip_draft *draft, uint32_t at)
 {
-	uint32_t lanes = draft->wave32 ? 32 : 64, used = hip_live_used(app).vector, lane_operands = 3u << HIP_ADDR, uniform_operands = 0;
+	uint32_t lanes = draft->wave32 ? 32 : 64, used = hip_live_used(app).vector, lane_operands = 3u << HIP_ADDR,
+		 uniform_operands = 0;
 
 	for (uint32_t b = 0; b < draft->nbodies; b++) {
 		lane_operands |= draft->bodies[b].lane_operands;
@@ -47,8 +49,8 @@ static uint32_t allocate_bodies(const struct hip_app_kernel *app, struct hip_dra
  * probes use. If the kernel uses every register, they are above the probes' only. An exit probe then needs them saved
  * in accumulation registers while the kernel runs.
  */
-int hip_allocate_registers(const struct hip_app_kernel *app, struct hip_draft *draft, const struct hip_registers *probes,
-			   struct gpubpf_diag *diag)
+int hip_allocate_registers(const struct hip_app_kernel *app, struct hip_draft *draft,
+			   const struct hip_registers *probes, struct gpubpf_diag *diag)
 {
 	struct hip_registers all = hip_live_used(app);
 	bool full = max(all.vector, probes->vector) + 2 > HIP_MAX_VECTOR;

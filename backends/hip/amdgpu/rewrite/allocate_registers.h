@@ -7,7 +7,7 @@
 
 /* Chooses the draft's vector registers, and draft->twin's, for probes that use `probes`. Returns 0, or -EINVAL with the
  * reason if there are too few. */
-int hip_allocate_registers(const struct hip_app_kernel *app, struct hip_draft *draft, const struct hip_registers *probes,
-			   struct gpubpf_diag *diag);
+int hip_allocate_registers(const struct hip_app_kernel *app, struct hip_draft *draft,
+			   const struct hip_registers *probes, struct gpubpf_diag *diag);
 
 #endif

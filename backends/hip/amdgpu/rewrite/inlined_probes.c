@@ -92,19 +92,22 @@ static int read_body(struct hip_draft *draft, const struct hip_probes *probes, s
 		return err;
 	if (body->descriptor.private_size)
 		return hip_refuse(diag, "the probe needs private memory, which belongs to the kernel while it runs");
-	err = hip_code_read(draft->isa, draft->wave32, 0, &(struct hip_code_at){ .bytes = bytes, .size = size }, &code, diag);
+	err = hip_code_read(draft->isa, draft->wave32, 0, &(struct hip_code_at){ .bytes = bytes, .size = size }, &code,
+			    diag);
 	if (err < 0)
 		return err;
 	if (code.special || code.accum)
 		err = hip_refuse(diag, "the probe needs registers that cannot be saved for the kernel");
-	else if (hip_operands_read(draft->isa, draft->wave32, bytes, size, &body->lane_operands, &body->uniform_operands, &vectors) < 0)
+	else if (hip_operands_read(draft->isa, draft->wave32, bytes, size, &body->lane_operands,
+				   &body->uniform_operands, &vectors) < 0)
 		err = hip_refuse(diag, "the probe has no registers left for the place's operands");
 	if (!err && is_of_function(body->kind) && body->lane_operands >> HIP_UNKNOWN_OPERAND & 1)
-		err = hip_refuse(diag, body->kind == GPUBPF_SITE_CALL_EXIT ?
-			"a program at a function's return reads its arguments, which are gone there, or a result that "
-			"the debug information (-g) does not describe" :
-			"a program at a function's call reads an argument that the debug information (-g) does not "
-			"describe");
+		err = hip_refuse(diag,
+				 body->kind == GPUBPF_SITE_CALL_EXIT ?
+					 "a program at a function's return reads its arguments, which are gone there, or a result that "
+					 "the debug information (-g) does not describe" :
+					 "a program at a function's call reads an argument that the debug information (-g) does not "
+					 "describe");
 	draft->scalars = max(draft->scalars, max(code.scalar, hip_start_of(draft->isa, &body->descriptor).end));
 	draft->vectors = max(draft->vectors, max(vectors, 1)); /* v0 has the work-item's ids */
 	hip_code_finish(&code);
@@ -125,7 +128,8 @@ static int read_bodies(struct hip_draft *draft, const struct hip_probes *probes,
 /* Requests the fields and the group memory that the stubs need to find a block's first lane and to count its waves. */
 static int count_waves(const struct hip_app_kernel *app, struct hip_draft *draft, struct gpubpf_diag *diag)
 {
-	const struct hip_descriptor ids = { .rsrc2 = 2 << HIP_ITEM_IDS_SHIFT }, packet = { .properties = HIP_DISPATCH_POINTER };
+	const struct hip_descriptor ids = { .rsrc2 = 2 << HIP_ITEM_IDS_SHIFT },
+				    packet = { .properties = HIP_DISPATCH_POINTER };
 	uint32_t size = (draft->twin.group_size + 3) & ~3u;
 
 	if (hip_has(draft, HIP_AT_BEGIN) || hip_has(draft, HIP_AT_END))
@@ -144,7 +148,8 @@ static int count_waves(const struct hip_app_kernel *app, struct hip_draft *draft
 }
 
 /* Adds the descriptors of the probes at the kernel's entry and ends. */
-static int read_kernel_probes(struct hip_draft *draft, const struct hip_probes *probes, struct hip_registers *all, struct gpubpf_diag *diag)
+static int read_kernel_probes(struct hip_draft *draft, const struct hip_probes *probes, struct hip_registers *all,
+			      struct gpubpf_diag *diag)
 {
 	const uint8_t *code;
 	uint64_t off;
@@ -194,7 +199,8 @@ int hip_probes_place_operands(const struct hip_draft *draft, const struct hip_pr
 	for (uint32_t b = 0; !err && b < draft->nbodies; b++) {
 		err = hip_probe_read(probes, draft->bodies[b].site, &d, &off, &code, &size, diag);
 		if (!err)
-			hip_operands_place(draft->isa, draft->wave32, (uint8_t *)code, size, draft->lane_reg, draft->uniform_reg);
+			hip_operands_place(draft->isa, draft->wave32, (uint8_t *)code, size, draft->lane_reg,
+					   draft->uniform_reg);
 	}
 	return err;
 }

@@ -42,7 +42,8 @@ static void add64(struct hip_text *t, uint32_t low, uint32_t high, uint32_t add,
 	hip_emit_hazard_wait(t);
 	fprintf(t->f, "\tv_add_co_u32_e64 v%u, %s, v%u, v%u\n", low, lane_mask(t), low, add);
 	hip_emit_hazard_wait(t);
-	fprintf(t->f, "\t%s v%u, %s, v%u, v%u, %s\n", t->spelling->add_carry, high, lane_mask(t), high, add_high, lane_mask(t));
+	fprintf(t->f, "\t%s v%u, %s, v%u, v%u, %s\n", t->spelling->add_carry, high, lane_mask(t), high, add_high,
+		lane_mask(t));
 	hip_emit_hazard_wait(t);
 }
 
@@ -147,7 +148,8 @@ static void emit_old(struct hip_text *t, const struct hip_access *a)
 {
 	for (uint32_t i = 0; i < 2; i++)
 		if (operand_register(t, HIP_OLD + i) != UINT32_MAX)
-			emit_copy(t, operand_register(t, HIP_OLD + i), a->access == GPUBPF_ATOMIC ? a->old : (struct hip_reg){ 0 }, i);
+			emit_copy(t, operand_register(t, HIP_OLD + i),
+				  a->access == GPUBPF_ATOMIC ? a->old : (struct hip_reg){ 0 }, i);
 }
 
 void hip_emit_offset(struct hip_text *t, uint32_t space)
@@ -170,8 +172,8 @@ void hip_emit_space_filter(struct hip_text *t, uint32_t space)
 		emit_aperture(t, i);
 		fprintf(t->f, "\tv_mov_b32 v%u, s1\n", t->draft->copies);
 		hip_emit_hazard_wait(t);
-		fprintf(t->f, "\tv_cmpx_%s_u32_e64 %sv%u, v%u\n", space == i ? "eq" : "ne", t->spelling->compare, t->draft->copies,
-			operand_register(t, HIP_ADDR + 1));
+		fprintf(t->f, "\tv_cmpx_%s_u32_e64 %sv%u, v%u\n", space == i ? "eq" : "ne", t->spelling->compare,
+			t->draft->copies, operand_register(t, HIP_ADDR + 1));
 		hip_emit_hazard_wait(t);
 	}
 }
@@ -189,8 +191,8 @@ void hip_emit_outside_filter(struct hip_text *t, enum hip_field field, uint32_t 
 	}
 	fprintf(t->f, "\tv_sub_co_u32_e64 v%u, %s, v%u, v%u\n", low, lane_mask(t), operand_register(t, HIP_ADDR), low);
 	hip_emit_hazard_wait(t);
-	fprintf(t->f, "\t%s v%u, %s, v%u, v%u, %s\n", t->spelling->sub_borrow, high, lane_mask(t), operand_register(t, HIP_ADDR + 1), high,
-		lane_mask(t));
+	fprintf(t->f, "\t%s v%u, %s, v%u, v%u, %s\n", t->spelling->sub_borrow, high, lane_mask(t),
+		operand_register(t, HIP_ADDR + 1), high, lane_mask(t));
 	hip_emit_hazard_wait(t);
 	fprintf(t->f, "\tv_cmp_ne_u32_e64 %s, 0, v%u\n", lane_mask(t), high);
 	hip_emit_hazard_wait(t);
@@ -261,7 +263,8 @@ void hip_emit_branch_operands(struct hip_text *t, bool others)
 	emit_mask(t, "exec_lo", "exec_hi", HIP_ACTIVE);
 }
 
-void hip_emit_register_operands(struct hip_text *t, enum hip_lane_operand first, const struct hip_reg *registers, uint32_t n)
+void hip_emit_register_operands(struct hip_text *t, enum hip_lane_operand first, const struct hip_reg *registers,
+				uint32_t n)
 {
 	hip_restore_scalars(t);
 	for (uint32_t i = 0; i < 2 * n; i++)

@@ -15,11 +15,11 @@
 
 /* a call of a body: the probe of one or several places, which the twin contains once */
 struct call {
-	uint32_t patch, body;      /* indices */
-	uint32_t id;               /* number of the place within its kind */
+	uint32_t patch, body;            /* indices */
+	uint32_t id;                     /* number of the place within its kind */
 	const struct hip_access *access; /* NULL: not a memory access */
-	uint32_t space;            /* space of the access, for the lanes that run */
-	uint32_t *labels;          /* counts the labels that the place's stub uses */
+	uint32_t space;                  /* space of the access, for the lanes that run */
+	uint32_t *labels;                /* counts the labels that the place's stub uses */
 };
 
 static void write_uniform_operands(struct hip_text *t, const struct call *c)
@@ -27,16 +27,21 @@ static void write_uniform_operands(struct hip_text *t, const struct call *c)
 	const struct hip_patch *patch = &t->draft->code->patches[c->patch];
 	const struct hip_access *a = c->access;
 	uint32_t values[HIP_NCONSTANTS] = {
-		[HIP_PLACE_ID] = c->id, [HIP_LINE] = patch->line, [HIP_BARRIER_KIND] = GPUBPF_BARRIER_BLOCK,
-		[HIP_BYTES] = a ? a->bytes : 0, [HIP_ACCESS] = a ? a->access : 0, [HIP_SPACE] = c->space, [HIP_OP] = a ? a->op : 0,
+		[HIP_PLACE_ID] = c->id,
+		[HIP_LINE] = patch->line,
+		[HIP_BARRIER_KIND] = GPUBPF_BARRIER_BLOCK,
+		[HIP_BYTES] = a ? a->bytes : 0,
+		[HIP_ACCESS] = a ? a->access : 0,
+		[HIP_SPACE] = c->space,
+		[HIP_OP] = a ? a->op : 0,
 		[HIP_HINT] = a ? a->hint : 0,
 		[HIP_COUNT] = a && a->access != GPUBPF_ATOMIC && a->bytes > 4 ? a->bytes / 4 : 1,
 	};
 
 	for (uint32_t i = 0; i < HIP_NCONSTANTS; i++)
 		if (t->draft->bodies[c->body].uniform_operands >> i & 1)
-			fprintf(t->f, "\ts_mov_b32 s0, %#x\n%s\tv_writelane_b32 v%u, s0, %u\n", values[i], t->spelling->hazard_nop,
-				t->draft->uniform_reg, i);
+			fprintf(t->f, "\ts_mov_b32 s0, %#x\n%s\tv_writelane_b32 v%u, s0, %u\n", values[i],
+				t->spelling->hazard_nop, t->draft->uniform_reg, i);
 }
 
 static void write_call(struct hip_text *t, const struct call *c)
@@ -95,8 +100,8 @@ static bool has_named_body(const struct hip_text *t, uint32_t i)
 static bool has_body(const struct hip_text *t, uint32_t i, uint32_t access, enum gpubpf_when when)
 {
 	for (uint32_t kind = 0; kind < GPUBPF_NSITES; kind++)
-		if (t->draft->site_body[i][access][kind].body && gpubpf_place_kind(kind)->when == when && !gpubpf_place_has_name(kind) &&
-		    !is_of_function(kind))
+		if (t->draft->site_body[i][access][kind].body && gpubpf_place_kind(kind)->when == when &&
+		    !gpubpf_place_has_name(kind) && !is_of_function(kind))
 			return true;
 	return false;
 }
@@ -167,7 +172,8 @@ static void write_function(struct hip_text *t, uint32_t i, uint32_t *labels)
 		const struct hip_site_body *site = &t->draft->site_body[i][0][kind];
 
 		if (site->body && is_of_function(kind))
-			write_call(t, &(struct call){ .patch = i, .body = site->body - 1, .id = site->id, .labels = labels });
+			write_call(t,
+				   &(struct call){ .patch = i, .body = site->body - 1, .id = site->id, .labels = labels });
 	}
 	hip_end_stub(t);
 }
@@ -284,7 +290,8 @@ static void write_place(struct hip_text *t, uint32_t i)
 
 static bool has_probes(const struct hip_text *t, uint32_t i)
 {
-	return has_function_body(t, i) || has_named_body(t, i) || has_bodies(t, i, GPUBPF_WHEN_BEFORE) || has_bodies(t, i, GPUBPF_WHEN_AFTER);
+	return has_function_body(t, i) || has_named_body(t, i) || has_bodies(t, i, GPUBPF_WHEN_BEFORE) ||
+	       has_bodies(t, i, GPUBPF_WHEN_AFTER);
 }
 
 void hip_write_place(struct hip_text *t, uint32_t i)
@@ -305,4 +312,3 @@ bool hip_write_place_branch(struct hip_text *t, uint32_t i)
 		return false;
 	return true;
 }
-

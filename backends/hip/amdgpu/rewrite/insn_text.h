@@ -29,7 +29,8 @@ void hip_emit_offset(struct hip_text *t, uint32_t space);
  * lanes that are not in it do. */
 void hip_emit_branch_operands(struct hip_text *t, bool others);
 /* Copies operands from the kernel's registers. s0 and s1 are restored first, since the stub may have changed them. */
-void hip_emit_register_operands(struct hip_text *t, enum hip_lane_operand first, const struct hip_reg *registers, uint32_t n);
+void hip_emit_register_operands(struct hip_text *t, enum hip_lane_operand first, const struct hip_reg *registers,
+				uint32_t n);
 /* Removes the lanes from EXEC whose address is not in that space. It clobbers s1. */
 void hip_emit_space_filter(struct hip_text *t, uint32_t space);
 /* Removes the lanes from EXEC whose address lies in memory that the runtime allocated for the launch. This memory has

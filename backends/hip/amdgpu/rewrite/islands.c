@@ -72,7 +72,8 @@ static uint32_t pool_towards(const struct hip_listing *l, uint32_t from, uint32_
 	bool forward = to > from;
 
 	while (low < high) {
-		uint32_t middle = low + (high - low) / 2, begin = l->pools[middle].at, end = begin + 4 * l->pools[middle].n;
+		uint32_t middle = low + (high - low) / 2, begin = l->pools[middle].at,
+			 end = begin + 4 * l->pools[middle].n;
 
 		if (forward ? end <= from + most : begin + most < from)
 			low = middle + 1;
@@ -210,7 +211,8 @@ static int write_bytes(struct hip_listing *l)
 	for (uint32_t i = 0; i < l->nitems; i++)
 		write_item(l, &l->items[i]);
 	for (uint32_t i = 0; i < l->nislands; i++)
-		write_branch(l, island_at(l, i), l->draft->isa->branch, branch_goal(l, l->islands[i].label, l->islands[i].via));
+		write_branch(l, island_at(l, i), l->draft->isa->branch,
+			     branch_goal(l, l->islands[i].label, l->islands[i].via));
 	return 0;
 }
 

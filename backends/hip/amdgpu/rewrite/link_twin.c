@@ -25,7 +25,7 @@ static uint32_t max(uint32_t a, uint32_t b)
 struct branches {
 	struct hip_branch *list;
 	uint32_t n;
-	char (*names)[32];         /* two for each probe: its symbol, and the label to which the branches at its ends go */
+	char (*names)[32]; /* two for each probe: its symbol, and the label to which the branches at its ends go */
 	uint32_t nnames;
 };
 
@@ -52,19 +52,22 @@ static int find_ends(struct branches *b, const struct hip_draft *draft, const st
 	int err = hip_probe_read(probes, site, &d, &off, &bytes, &size, diag);
 
 	if (!err)
-		err = hip_code_read(draft->isa, draft->wave32, 0, &(struct hip_code_at){ .bytes = bytes, .size = size }, &code, diag);
+		err = hip_code_read(draft->isa, draft->wave32, 0, &(struct hip_code_at){ .bytes = bytes, .size = size },
+				    &code, diag);
 	if (err < 0)
 		return err;
 	for (uint32_t i = 0; !err && i < code.npatches; i++)
 		if (code.patches[i].kind != HIP_PATCH_PC && code.patches[i].kind != HIP_PATCH_FAR_JUMP)
-			err = add_branch(b, 0, off + code.patches[i].off, code.patches[i].kind == HIP_PATCH_END ? back : NULL);
+			err = add_branch(b, 0, off + code.patches[i].off,
+					 code.patches[i].kind == HIP_PATCH_END ? back : NULL);
 	hip_code_finish(&code);
 	return err;
 }
 
 /* Adds the branch from a stub's label to the probe of a site and, if `back` is set, the branches back to that label. */
 static int add_probe_branches(struct branches *b, const struct hip_draft *draft, const struct hip_probes *probes,
-			      const struct hip_elf *stubs, uint32_t site, const char *to, const char *back, struct gpubpf_diag *diag)
+			      const struct hip_elf *stubs, uint32_t site, const char *to, const char *back,
+			      struct gpubpf_diag *diag)
 {
 	struct hip_symbols symbols = hip_elf_symbols(stubs, SHT_SYMTAB);
 	char *name = b->names[b->nnames++], *return_label = b->names[b->nnames++];
@@ -82,9 +85,12 @@ static int add_probe_branches(struct branches *b, const struct hip_draft *draft,
 static int find_branches(const struct hip_draft *draft, const struct hip_probes *probes, const struct hip_elf *stubs,
 			 struct branches *b, struct gpubpf_diag *diag)
 {
-	static const char *const ways[HIP_NKERNEL_PROBES][2] = { /* a probe that does not return ends the twin */
-		[HIP_AT_ENTRY] = { HIP_STUB_TO_ENTRY, HIP_STUB_ENTERED }, [HIP_AT_BEGIN] = { HIP_STUB_TO_BEGIN, HIP_STUB_BEGUN },
-		[HIP_AT_EXIT] = { HIP_STUB_TO_EXIT, HIP_STUB_LEFT }, [HIP_AT_END] = { HIP_STUB_TO_END, NULL },
+	static const char *const ways[HIP_NKERNEL_PROBES][2] = {
+		/* a probe that does not return ends the twin */
+		[HIP_AT_ENTRY] = { HIP_STUB_TO_ENTRY, HIP_STUB_ENTERED },
+		[HIP_AT_BEGIN] = { HIP_STUB_TO_BEGIN, HIP_STUB_BEGUN },
+		[HIP_AT_EXIT] = { HIP_STUB_TO_EXIT, HIP_STUB_LEFT },
+		[HIP_AT_END] = { HIP_STUB_TO_END, NULL },
 	};
 	char to[32], back[32];
 	int err = 0;
@@ -95,7 +101,8 @@ static int find_branches(const struct hip_draft *draft, const struct hip_probes 
 	for (uint32_t i = 0; !err && i < HIP_NKERNEL_PROBES; i++)
 		if (hip_has(draft, i))
 			err = add_probe_branches(b, draft, probes, stubs, draft->kernel_probe[i].site, ways[i][0],
-						 i == HIP_AT_EXIT && !hip_has(draft, HIP_AT_END) ? NULL : ways[i][1], diag);
+						 i == HIP_AT_EXIT && !hip_has(draft, HIP_AT_END) ? NULL : ways[i][1],
+						 diag);
 	for (uint32_t i = 0; !err && i < draft->nbodies; i++) {
 		snprintf(to, sizeof(to), HIP_STUB_TO_BODY, i);
 		snprintf(back, sizeof(back), HIP_STUB_FROM_BODY, i);
@@ -128,7 +135,8 @@ static int find_binds(const struct hip_draft *draft, struct hip_link *job, struc
 		snprintf(position->symbol, sizeof(position->symbol), "gpubpf_pc_%u", i / 2);
 		position->bytes_after = i % 2 ? HIP_STUB_PC_HI : HIP_STUB_PC_LO;
 		(*binds)[job->npositions++] = (struct hip_bind){ .what = HIP_BIND_IMAGE,
-			.part = i % 2 ? HIP_BIND_HI32 : HIP_BIND_LO32, .addend = patch->address + 4 };
+								 .part = i % 2 ? HIP_BIND_HI32 : HIP_BIND_LO32,
+								 .addend = patch->address + 4 };
 	}
 	return 0;
 }
@@ -148,8 +156,8 @@ static int publish(const struct hip_app_kernel *app, const struct hip_draft *dra
 	for (uint32_t i = 0; i < job->npositions; i++)
 		binds[i].offset = job->positions[i].off;
 	if (app->words) {
-		binds[job->npositions] = (struct hip_bind){ .what = HIP_BIND_ARGS, .part = app->words,
-							.offset = hip_arguments_end(app) };
+		binds[job->npositions] =
+			(struct hip_bind){ .what = HIP_BIND_ARGS, .part = app->words, .offset = hip_arguments_end(app) };
 		snprintf(binds[job->npositions].kernel, sizeof(binds->kernel), "%s", draft->name);
 	}
 	memcpy(grown + out->size, binds, size);
@@ -163,10 +171,15 @@ int hip_link_twin(const struct hip_app_kernel *app, const struct hip_probes *pro
 		  const struct gpubpf_blob *object, struct gpubpf_blob *out, struct gpubpf_diag *diag)
 {
 	struct hip_registers r = hip_registers_of(app->isa, &draft->twin);
-	struct hip_meta_twin say = { draft->name, r.vector + r.accum, r.accum, max(app->meta.sgprs, r.scalar),
-				     draft->twin.private_size, draft->twin.group_size, __builtin_popcount(app->words), hip_arguments_end(app) };
-	struct hip_link job = { .nobjects = 2, .flags = app->elf.head.e_flags,
-				.abi = app->elf.head.e_ident[EI_ABIVERSION] };
+	struct hip_meta_twin say = { draft->name,
+				     r.vector + r.accum,
+				     r.accum,
+				     max(app->meta.sgprs, r.scalar),
+				     draft->twin.private_size,
+				     draft->twin.group_size,
+				     __builtin_popcount(app->words),
+				     hip_arguments_end(app) };
+	struct hip_link job = { .nobjects = 2, .flags = app->elf.head.e_flags, .abi = app->elf.head.e_ident[EI_ABIVERSION] };
 	struct branches branches = { 0 };
 	struct gpubpf_blob metadata;
 	struct hip_bind *binds = NULL;

@@ -122,7 +122,8 @@ static bool is_literal(const char *line, uint32_t length, const char *last, uint
  * that operand has a fixed size. */
 static int read_insn(struct hip_listing *l, const char *line, uint32_t length)
 {
-	bool branch = has_prefix(line, length, "s_branch ") || has_prefix(line, length, "s_cbranch_") || has_prefix(line, length, "s_call_b64 ");
+	bool branch = has_prefix(line, length, "s_branch ") || has_prefix(line, length, "s_cbranch_") ||
+		      has_prefix(line, length, "s_call_b64 ");
 	const char *last = line + length;
 	uint32_t insn, value;
 
@@ -133,7 +134,8 @@ static int read_insn(struct hip_listing *l, const char *line, uint32_t length)
 	insn = intern_string(&l->insns, line, last - line);
 	if (insn == HIP_NONE)
 		return -ENOMEM;
-	return branch ? add_label(l, HIP_ITEM_JUMP, insn, last, line + length - last) : add_item(l, HIP_ITEM_LITERAL, insn, value);
+	return branch ? add_label(l, HIP_ITEM_JUMP, insn, last, line + length - last) :
+			add_item(l, HIP_ITEM_LITERAL, insn, value);
 }
 
 static int read_line(struct hip_listing *l, const char *line, uint32_t length)
@@ -177,7 +179,8 @@ static const char *operand_of(const struct hip_string *insn)
 {
 	if (insn->s[insn->length - 1] != ' ')
 		return "";
-	return has_prefix(insn->s, insn->length, "s_mov") || has_prefix(insn->s, insn->length, "v_mov") ? "0x10101010" : "0";
+	return has_prefix(insn->s, insn->length, "s_mov") || has_prefix(insn->s, insn->length, "v_mov") ? "0x10101010" :
+													  "0";
 }
 
 /* Writes the distinct instructions, each after a label with its index. */
@@ -266,7 +269,8 @@ static void make_branches(struct hip_listing *l)
 	}
 }
 
-int hip_listing_read(const struct hip_draft *draft, const struct gpubpf_blob *text, struct hip_listing *l, struct gpubpf_diag *diag)
+int hip_listing_read(const struct hip_draft *draft, const struct gpubpf_blob *text, struct hip_listing *l,
+		     struct gpubpf_diag *diag)
 {
 	int err;
 

@@ -27,36 +27,43 @@
 /* distinct strings, by their index */
 struct hip_strings {
 	struct hip_string {
-		const char *s;             /* points into the text of hip_stub_write(), not terminated */
+		const char *s; /* points into the text of hip_stub_write(), not terminated */
 		uint32_t length;
-		uint32_t at, size;         /* an instruction: offset and size of its bytes in `code`. A label: its
+		uint32_t at, size; /* an instruction: offset and size of its bytes in `code`. A label: its
 					    * offset in the twin, HIP_NONE if undefined */
-		uint32_t islands;          /* a label's first island, or HIP_NONE */
+		uint32_t islands;  /* a label's first island, or HIP_NONE */
 	} *list;
 	uint32_t n, room, *slots, nslots;
 };
 
 /* JUMP: a branch whose instruction is not assembled yet */
 enum hip_item_kind {
-	HIP_ITEM_INSN, HIP_ITEM_LITERAL, HIP_ITEM_WORD, HIP_ITEM_JUMP, HIP_ITEM_BRANCH, HIP_ITEM_LABEL, HIP_ITEM_POOL, HIP_ITEM_ALIGN,
+	HIP_ITEM_INSN,
+	HIP_ITEM_LITERAL,
+	HIP_ITEM_WORD,
+	HIP_ITEM_JUMP,
+	HIP_ITEM_BRANCH,
+	HIP_ITEM_LABEL,
+	HIP_ITEM_POOL,
+	HIP_ITEM_ALIGN,
 };
 
 struct hip_item {
 	enum hip_item_kind kind;
-	uint32_t what;             /* index of the instruction (INSN, LITERAL, JUMP) or pool (POOL), or the word (WORD,
+	uint32_t what;  /* index of the instruction (INSN, LITERAL, JUMP) or pool (POOL), or the word (WORD,
 				    * BRANCH) */
-	uint32_t label;            /* the label (JUMP, BRANCH, LABEL) or the instruction's last word (LITERAL) */
+	uint32_t label; /* the label (JUMP, BRANCH, LABEL) or the instruction's last word (LITERAL) */
 	uint32_t at;
-	uint32_t via;              /* BRANCH: the island to which it goes, HIP_NONE for the label */
+	uint32_t via; /* BRANCH: the island to which it goes, HIP_NONE for the label */
 };
 
 struct hip_island {
 	uint32_t pool, slot, label, via;
-	uint32_t next;             /* the next island for the same label, or HIP_NONE */
+	uint32_t next; /* the next island for the same label, or HIP_NONE */
 };
 
 struct hip_pool {
-	uint32_t at, n;            /* offset in the twin; number of islands */
+	uint32_t at, n; /* offset in the twin; number of islands */
 };
 
 struct hip_listing {
@@ -66,13 +73,14 @@ struct hip_listing {
 	struct hip_pool *pools;
 	struct hip_island *islands;
 	uint32_t nitems, room, npools, nislands;
-	uint8_t *code;             /* bytes of the distinct instructions, concatenated */
+	uint8_t *code; /* bytes of the distinct instructions, concatenated */
 	uint32_t code_size;
-	uint8_t *bytes;            /* bytes of the twin's code */
+	uint8_t *bytes; /* bytes of the twin's code */
 	uint32_t size;
 };
 
-int hip_listing_read(const struct hip_draft *draft, const struct gpubpf_blob *text, struct hip_listing *l, struct gpubpf_diag *diag);
+int hip_listing_read(const struct hip_draft *draft, const struct gpubpf_blob *text, struct hip_listing *l,
+		     struct gpubpf_diag *diag);
 void hip_listing_finish(struct hip_listing *l);
 /* Lays out all items so that all branches reach, and writes the bytes. Returns 0, -ENOMEM, or -EINVAL if a branch
  * cannot reach. */

@@ -15,7 +15,8 @@ static const char names[] = "\0.text\0.rodata\0.rela.rodata\0.symtab\0.strtab";
 /* Returns true for labels that the linker needs (stub.h). It does not need labels of branches and places. */
 static bool is_wanted(const struct hip_string *label)
 {
-	static const char *const of[] = { "gpubpf_to_", "gpubpf_from_", "gpubpf_entered", "gpubpf_begun", "gpubpf_left", "gpubpf_pc_" };
+	static const char *const of[] = { "gpubpf_to_",   "gpubpf_from_", "gpubpf_entered",
+					  "gpubpf_begun", "gpubpf_left",  "gpubpf_pc_" };
 
 	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++)
 		if (label->length >= strlen(of[i]) && !memcmp(label->s, of[i], strlen(of[i])))
@@ -52,7 +53,8 @@ static uint32_t add_labels(const struct hip_listing *l, FILE *symbols, FILE *str
 
 		if (!is_wanted(label))
 			continue;
-		add_symbol(symbols, strings, (Elf64_Sym){ .st_shndx = TEXT, .st_value = label->at }, label->s, label->length);
+		add_symbol(symbols, strings, (Elf64_Sym){ .st_shndx = TEXT, .st_value = label->at }, label->s,
+			   label->length);
 		n++;
 	}
 	return n;
@@ -60,9 +62,13 @@ static uint32_t add_labels(const struct hip_listing *l, FILE *symbols, FILE *str
 
 static void add_twin(const struct hip_listing *l, FILE *symbols, FILE *strings)
 {
-	Elf64_Sym code = { .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), .st_other = STV_PROTECTED, .st_shndx = TEXT,
+	Elf64_Sym code = { .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
+			   .st_other = STV_PROTECTED,
+			   .st_shndx = TEXT,
 			   .st_size = l->size };
-	Elf64_Sym descriptor = { .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT), .st_other = STV_PROTECTED, .st_shndx = RODATA,
+	Elf64_Sym descriptor = { .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT),
+				 .st_other = STV_PROTECTED,
+				 .st_shndx = RODATA,
 				 .st_size = sizeof(struct hip_descriptor) };
 	char name[320];
 
@@ -72,36 +78,63 @@ static void add_twin(const struct hip_listing *l, FILE *symbols, FILE *strings)
 }
 
 /* locals: the number of local symbols, and so the index of the twin's; strings begins with the sections' names */
-static void write_sections(const struct hip_listing *l, FILE *f, const struct gpubpf_blob *symbols, const struct gpubpf_blob *strings,
-			   uint32_t locals, Elf64_Shdr heads[NSECTIONS])
+static void write_sections(const struct hip_listing *l, FILE *f, const struct gpubpf_blob *symbols,
+			   const struct gpubpf_blob *strings, uint32_t locals, Elf64_Shdr heads[NSECTIONS])
 {
 	struct hip_descriptor d = l->draft->twin;
-	Elf64_Rela entry = { .r_offset = offsetof(struct hip_descriptor, entry), .r_info = ELF64_R_INFO(locals, HIP_R_REL64),
+	Elf64_Rela entry = { .r_offset = offsetof(struct hip_descriptor, entry),
+			     .r_info = ELF64_R_INFO(locals, HIP_R_REL64),
 			     .r_addend = offsetof(struct hip_descriptor, entry) }; /* the address of the code is
 										    * relative to the descriptor */
 
 	d.entry = 0;
-	write_section(f, &heads[TEXT], (Elf64_Shdr){ .sh_name = 1, .sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
-					       .sh_addralign = 256 }, l->bytes, l->size);
-	write_section(f, &heads[RODATA], (Elf64_Shdr){ .sh_name = 7, .sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC, .sh_addralign = 64 },
+	write_section(f, &heads[TEXT],
+		      (Elf64_Shdr){ .sh_name = 1,
+				    .sh_type = SHT_PROGBITS,
+				    .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
+				    .sh_addralign = 256 },
+		      l->bytes, l->size);
+	write_section(f, &heads[RODATA],
+		      (Elf64_Shdr){ .sh_name = 7, .sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC, .sh_addralign = 64 },
 		      &d, sizeof(d));
-	write_section(f, &heads[RELA], (Elf64_Shdr){ .sh_name = 15, .sh_type = SHT_RELA, .sh_link = SYMTAB, .sh_info = RODATA,
-					       .sh_addralign = 8, .sh_entsize = sizeof(entry) }, &entry, sizeof(entry));
-	write_section(f, &heads[SYMTAB], (Elf64_Shdr){ .sh_name = 28, .sh_type = SHT_SYMTAB, .sh_link = STRTAB, .sh_info = locals,
-						 .sh_addralign = 8, .sh_entsize = sizeof(Elf64_Sym) }, symbols->data, symbols->size);
-	write_section(f, &heads[STRTAB], (Elf64_Shdr){ .sh_name = 36, .sh_type = SHT_STRTAB }, strings->data, strings->size);
+	write_section(f, &heads[RELA],
+		      (Elf64_Shdr){ .sh_name = 15,
+				    .sh_type = SHT_RELA,
+				    .sh_link = SYMTAB,
+				    .sh_info = RODATA,
+				    .sh_addralign = 8,
+				    .sh_entsize = sizeof(entry) },
+		      &entry, sizeof(entry));
+	write_section(f, &heads[SYMTAB],
+		      (Elf64_Shdr){ .sh_name = 28,
+				    .sh_type = SHT_SYMTAB,
+				    .sh_link = STRTAB,
+				    .sh_info = locals,
+				    .sh_addralign = 8,
+				    .sh_entsize = sizeof(Elf64_Sym) },
+		      symbols->data, symbols->size);
+	write_section(f, &heads[STRTAB], (Elf64_Shdr){ .sh_name = 36, .sh_type = SHT_STRTAB }, strings->data,
+		      strings->size);
 }
 
 static Elf64_Ehdr head_of(const struct hip_isa *isa, uint64_t sections)
 {
 	return (Elf64_Ehdr){
 		.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT, HIP_ELFOSABI, 2 },
-		.e_type = ET_REL, .e_machine = EM_AMDGPU, .e_version = EV_CURRENT, .e_shoff = sections, .e_flags = isa->mach,
-		.e_ehsize = sizeof(Elf64_Ehdr), .e_shentsize = sizeof(Elf64_Shdr), .e_shnum = NSECTIONS, .e_shstrndx = STRTAB,
+		.e_type = ET_REL,
+		.e_machine = EM_AMDGPU,
+		.e_version = EV_CURRENT,
+		.e_shoff = sections,
+		.e_flags = isa->mach,
+		.e_ehsize = sizeof(Elf64_Ehdr),
+		.e_shentsize = sizeof(Elf64_Shdr),
+		.e_shnum = NSECTIONS,
+		.e_shstrndx = STRTAB,
 	};
 }
 
-static int write_symbols(const struct hip_listing *l, struct gpubpf_blob *symbols, struct gpubpf_blob *strings, uint32_t *locals)
+static int write_symbols(const struct hip_listing *l, struct gpubpf_blob *symbols, struct gpubpf_blob *strings,
+			 uint32_t *locals)
 {
 	char *table = NULL, *all = NULL;
 	FILE *to = open_memstream(&table, &symbols->size);
@@ -122,8 +155,8 @@ static int write_symbols(const struct hip_listing *l, struct gpubpf_blob *symbol
 	return err;
 }
 
-static int write_file(const struct hip_listing *l, const struct gpubpf_blob *symbols, const struct gpubpf_blob *strings, uint32_t locals,
-		      struct gpubpf_blob *object)
+static int write_file(const struct hip_listing *l, const struct gpubpf_blob *symbols, const struct gpubpf_blob *strings,
+		      uint32_t locals, struct gpubpf_blob *object)
 {
 	Elf64_Shdr heads[NSECTIONS] = { 0 };
 	Elf64_Ehdr head = { 0 };

@@ -15,14 +15,26 @@
 #define VECTOR 256             /* sources from here on are vector registers */
 
 static const struct hip_operand operands[] = {
-	{ "place", true, HIP_PLACE_ID }, { "line", true, HIP_LINE }, { "mem.addr", false, HIP_ADDR },
-	{ "mem.offset", false, HIP_OFFSET }, { "mem.value", false, HIP_VALUE }, { "mem.bytes", true, HIP_BYTES },
-	{ "mem.access", true, HIP_ACCESS }, { "mem.space", true, HIP_SPACE }, { "mem.count", true, HIP_COUNT },
+	{ "place", true, HIP_PLACE_ID },
+	{ "line", true, HIP_LINE },
+	{ "mem.addr", false, HIP_ADDR },
+	{ "mem.offset", false, HIP_OFFSET },
+	{ "mem.value", false, HIP_VALUE },
+	{ "mem.bytes", true, HIP_BYTES },
+	{ "mem.access", true, HIP_ACCESS },
+	{ "mem.space", true, HIP_SPACE },
+	{ "mem.count", true, HIP_COUNT },
 	{ "mem.hint", true, HIP_HINT },
-	{ "atomic.op", true, HIP_OP }, { "atomic.operand", false, HIP_OPERAND }, { "atomic.old", false, HIP_OLD },
-	{ "barrier.id", true, HIP_BARRIER_ID }, { "barrier.kind", true, HIP_BARRIER_KIND },
-	{ "branch.lanes", true, HIP_LANES }, { "branch.taken", false, HIP_TAKEN }, { "branch.active", true, HIP_ACTIVE },
-	{ "operand", false, HIP_REGISTERS }, { "mark", false, HIP_MARKED },
+	{ "atomic.op", true, HIP_OP },
+	{ "atomic.operand", false, HIP_OPERAND },
+	{ "atomic.old", false, HIP_OLD },
+	{ "barrier.id", true, HIP_BARRIER_ID },
+	{ "barrier.kind", true, HIP_BARRIER_KIND },
+	{ "branch.lanes", true, HIP_LANES },
+	{ "branch.taken", false, HIP_TAKEN },
+	{ "branch.active", true, HIP_ACTIVE },
+	{ "operand", false, HIP_REGISTERS },
+	{ "mark", false, HIP_MARKED },
 };
 
 const struct hip_operand *hip_operand_of(const char *field)
@@ -39,7 +51,7 @@ struct visit {
 	uint32_t uniform_register;
 	uint32_t lane_operands, uniform_operands; /* operands that the probe reads, as bits: enum hip_lane_operand,
 						   * hip_uniform_operand */
-	uint32_t end;              /* one more than the highest vector register that is used for anything except
+	uint32_t end; /* one more than the highest vector register that is used for anything except
 				    * operands */
 };
 
@@ -99,8 +111,8 @@ static void visit_all(const struct hip_isa *isa, bool wave32, uint8_t *text, siz
 		LLVMDisasmDispose(disasm);
 }
 
-int hip_operands_read(const struct hip_isa *isa, bool wave32, const uint8_t *text, size_t size, uint32_t *lane_operands, uint32_t *uniform_operands,
-		      uint32_t *vectors)
+int hip_operands_read(const struct hip_isa *isa, bool wave32, const uint8_t *text, size_t size, uint32_t *lane_operands,
+		      uint32_t *uniform_operands, uint32_t *vectors)
 {
 	struct visit v = { 0 };
 
@@ -111,8 +123,8 @@ int hip_operands_read(const struct hip_isa *isa, bool wave32, const uint8_t *tex
 	return v.end > HIP_UNIFORM_REGISTER ? -EINVAL : 0;
 }
 
-void hip_operands_place(const struct hip_isa *isa, bool wave32, uint8_t *text, size_t size, const uint32_t lane_reg[HIP_NLANE_OPERANDS],
-			uint32_t uniform_reg)
+void hip_operands_place(const struct hip_isa *isa, bool wave32, uint8_t *text, size_t size,
+			const uint32_t lane_reg[HIP_NLANE_OPERANDS], uint32_t uniform_reg)
 {
 	struct visit v = { .registers = lane_reg, .uniform_register = uniform_reg };
 

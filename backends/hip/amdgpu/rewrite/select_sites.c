@@ -67,10 +67,11 @@ static int select_bodies(struct hip_app_kernel *app, struct gpubpf_inserting *at
 				continue;
 			why = refusal_reason(patch, kind);
 			if (why && c->in && c->in->name[0])
-				return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "function %.64s: %s", c->in->name, why);
+				return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "function %.64s: %s",
+						       c->in->name, why);
 			if (why)
-				return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "%s (at byte %u of its code)", why,
-						       patch->off);
+				return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
+						       "%s (at byte %u of its code)", why, patch->off);
 			if (gpubpf_place_kind(kind)->spaces && patch->access[access].why)
 				return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
 						       "probes cannot observe %s (at byte %u of its code)",
@@ -82,8 +83,8 @@ static int select_bodies(struct hip_app_kernel *app, struct gpubpf_inserting *at
 
 /* Selects the probes at one s_endpgm of the kernel. All ends share one stub, so they need the same probes, and every
  * wave of a block must be counted. The caller sets `first` for the kernel's first end. */
-static int select_end(struct hip_patch *patch, struct gpubpf_inserting *at, struct site_selection *c, bool first, struct hip_draft *draft,
-		      struct gpubpf_diag *diag)
+static int select_end(struct hip_patch *patch, struct gpubpf_inserting *at, struct site_selection *c, bool first,
+		      struct hip_draft *draft, struct gpubpf_diag *diag)
 {
 	uint32_t exit = gpubpf_site_at(at, GPUBPF_SITE_EXIT, function_of(c), c->counts[GPUBPF_SITE_EXIT]++);
 	uint32_t end = gpubpf_site_at(at, GPUBPF_SITE_BLOCK_END, function_of(c), c->counts[GPUBPF_SITE_BLOCK_END]++);
@@ -91,7 +92,8 @@ static int select_end(struct hip_patch *patch, struct gpubpf_inserting *at, stru
 	patch->probed = exit != UINT32_MAX;
 	patch->counted = end != UINT32_MAX;
 	if ((patch->probed || patch->counted) && patch->why)
-		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "it ends where %s (at byte %u of its code)", patch->why, patch->off);
+		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "it ends where %s (at byte %u of its code)",
+				       patch->why, patch->off);
 	if (patch->probed && hip_has(draft, HIP_AT_EXIT) && draft->kernel_probe[HIP_AT_EXIT].site != exit)
 		return hip_refuse(diag, "its exits need different probes, but all exits share one");
 	if (!first && end != draft->kernel_probe[HIP_AT_END].site)

@@ -29,9 +29,8 @@ static const struct hip_spelling spellings[] = {
 	[HIP_GFX12] = { "\ts_wait_alu 0\n",
 			"\ts_wait_loadcnt 0\n\ts_wait_samplecnt 0\n\ts_wait_bvhcnt 0\n\ts_wait_kmcnt 0\n\ts_wait_dscnt "
 			"0\n",
-			"", "v_add_nc_u32_e64", "v_add_co_ci_u32_e64",
-			"v_sub_co_ci_u32_e64", "s_ctz_i32", "s_load_b32", "ds_store_b32",
-			"\ts_barrier_signal -1\n\ts_barrier_wait -1\n", "" },
+			"", "v_add_nc_u32_e64", "v_add_co_ci_u32_e64", "v_sub_co_ci_u32_e64", "s_ctz_i32", "s_load_b32",
+			"ds_store_b32", "\ts_barrier_signal -1\n\ts_barrier_wait -1\n", "" },
 };
 
 static void save_lane(struct hip_text *t, const char *reg, uint32_t lane)
@@ -127,7 +126,8 @@ static void find_wave_counter(struct hip_text *t)
 	read_lane(t, "s0", at);
 	read_lane(t, "s1", at + 1);
 	hip_emit_hazard_wait(t);
-	fprintf(t->f, "\t%s s2, s[0:1], 28\n%s\ts_sub_u32 s2, s2, 4\n\ts_and_b32 s2, s2, -4\n", t->spelling->load, t->spelling->wait);
+	fprintf(t->f, "\t%s s2, s[0:1], 28\n%s\ts_sub_u32 s2, s2, 4\n\ts_and_b32 s2, s2, -4\n", t->spelling->load,
+		t->spelling->wait);
 	hip_emit_hazard_wait(t);
 	save_lane(t, "s2", LANE_WAVES);
 }
@@ -141,9 +141,10 @@ static void emit_wave_count(struct hip_text *t)
 	set_first_lane(t);
 	fprintf(t->f, "\tv_mov_b32 v0, s2\n\tv_readlane_b32 s0, v%u, 0\n", t->draft->items);
 	hip_emit_hazard_wait(t);
-	fprintf(t->f, "\ts_and_b32 s0, s0, %#x\n\ts_cbranch_scc1 gpubpf_meet\n\tv_mov_b32 v1, 0\n\t%s v0, v1\n%s", ITEM_IDS,
-		t->spelling->store, t->spelling->wait);
-	fprintf(t->f, "gpubpf_meet:\n%s\tv_mov_b32 v1, 1\n\tds_add_u32 v0, v1\n%s%s", t->spelling->barrier, t->spelling->wait, t->spelling->barrier);
+	fprintf(t->f, "\ts_and_b32 s0, s0, %#x\n\ts_cbranch_scc1 gpubpf_meet\n\tv_mov_b32 v1, 0\n\t%s v0, v1\n%s",
+		ITEM_IDS, t->spelling->store, t->spelling->wait);
+	fprintf(t->f, "gpubpf_meet:\n%s\tv_mov_b32 v1, 1\n\tds_add_u32 v0, v1\n%s%s", t->spelling->barrier,
+		t->spelling->wait, t->spelling->barrier);
 	restore_exec(t);
 }
 
@@ -218,13 +219,15 @@ static void write_end(struct hip_text *t)
 	set_first_lane(t);
 	read_lane(t, "s0", LANE_WAVES);
 	hip_emit_hazard_wait(t);
-	fprintf(t->f, "\tv_mov_b32 v0, s0\n\tv_mov_b32 v1, 1\n\tds_sub_rtn_u32 v1, v0, v1\n%s\tv_readfirstlane_b32 s0, v1\n",
+	fprintf(t->f,
+		"\tv_mov_b32 v0, s0\n\tv_mov_b32 v1, 1\n\tds_sub_rtn_u32 v1, v0, v1\n%s\tv_readfirstlane_b32 s0, v1\n",
 		t->spelling->wait);
 	hip_emit_hazard_wait(t);
 	fputs("\ts_cmp_eq_u32 s0, 1\n\ts_cbranch_scc1 gpubpf_last\n\ts_endpgm\ngpubpf_last:\n", t->f);
 	restore_exec(t);
 	fputs(t->draft->wave32 ? "\ts_bcnt1_i32_b32 s0, exec_lo\n\ts_sub_u32 s0, s0, 1\n\ts_bfm_b32 exec_lo, 1, s0\n" :
-				 "\ts_bcnt1_i32_b64 s0, exec\n\ts_sub_u32 s0, s0, 1\n\ts_bfm_b64 exec, 1, s0\n", t->f);
+				 "\ts_bcnt1_i32_b64 s0, exec\n\ts_sub_u32 s0, s0, 1\n\ts_bfm_b64 exec, 1, s0\n",
+	      t->f);
 	hip_emit_hazard_wait(t);
 	emit_probe_jump(t, HIP_AT_END, HIP_STUB_TO_END, NULL);
 }
@@ -246,8 +249,8 @@ bool hip_write_replacement(struct hip_text *t, const struct hip_patch *patch)
 	else if (patch->kind == HIP_PATCH_DEALLOC && (hip_has(t->draft, HIP_AT_EXIT) || hip_has(t->draft, HIP_AT_END)))
 		fputs("\ts_nop 0\n", t->f);
 	else if (patch->kind == HIP_PATCH_CALL && t->draft->site_body)
-		fprintf(t->f, "\ts_call_b64 s[%u:%u], " HIP_STUB_WORD "\n", patch->registers[0].first, patch->registers[0].first + 1,
-			patch->target);
+		fprintf(t->f, "\ts_call_b64 s[%u:%u], " HIP_STUB_WORD "\n", patch->registers[0].first,
+			patch->registers[0].first + 1, patch->target);
 	else if (patch->kind == HIP_PATCH_FAR_JUMP || (patch->kind == HIP_PATCH_TAIL && t->draft->site_body))
 		fprintf(t->f, "\ts_branch " HIP_STUB_WORD "\n", patch->target);
 	else
@@ -327,7 +330,8 @@ static uint32_t write_words(struct hip_text *t, uint32_t off, uint32_t end, uint
 			next++;
 		}
 		if (!written && code->words[off / 4] & HIP_WORD_JUMPS)
-			fprintf(t->f, "\t.branch %#x " HIP_STUB_WORD "\n", word_at(t, off), hip_code_target(off, word_at(t, off)));
+			fprintf(t->f, "\t.branch %#x " HIP_STUB_WORD "\n", word_at(t, off),
+				hip_code_target(off, word_at(t, off)));
 		else if (!written)
 			fprintf(t->f, "\t.long %#x\n", word_at(t, off));
 		for (; written && code->patches[next - 1].size > off + 4 - code->patches[next - 1].off; off += 4)
@@ -350,7 +354,8 @@ static void write_kernel(struct hip_text *t)
 		if (end < code->size)
 			fprintf(t->f, "\ts_branch " HIP_STUB_WORD "\n", end);
 		if (next)
-			fwrite(t->places + (first ? t->ends[first - 1] : 0), 1, t->ends[next - 1] - (first ? t->ends[first - 1] : 0), t->f);
+			fwrite(t->places + (first ? t->ends[first - 1] : 0), 1,
+			       t->ends[next - 1] - (first ? t->ends[first - 1] : 0), t->f);
 		fputs("\t.pool\n", t->f);
 	}
 }

@@ -39,20 +39,20 @@
 
 /* the body that runs at a place */
 struct hip_site_body {
-	uint32_t body;             /* index + 1; 0: none */
-	uint32_t id;               /* number of the place within its kind */
+	uint32_t body; /* index + 1; 0: none */
+	uint32_t id;   /* number of the place within its kind */
 };
 
 /* a probe at the kernel's entry, or at all of its ends */
 struct hip_kernel_probe {
-	uint32_t site;             /* in the job; UINT32_MAX: none */
+	uint32_t site; /* in the job; UINT32_MAX: none */
 	struct hip_descriptor descriptor;
 };
 enum hip_kernel_probe_kind { HIP_AT_ENTRY, HIP_AT_BEGIN, HIP_AT_EXIT, HIP_AT_END, HIP_NKERNEL_PROBES };
 
 /* a probe at single instructions */
 struct hip_body {
-	uint32_t site;             /* in the job */
+	uint32_t site; /* in the job */
 	enum gpubpf_site kind;
 	struct hip_descriptor descriptor;
 	uint32_t lane_operands, uniform_operands; /* operands that it reads, enum hip_lane_operand and
@@ -64,15 +64,15 @@ struct gpubpf_function;
 struct hip_draft {
 	const struct hip_isa *isa;
 	bool wave32;
-	const char *name;          /* name of the twin; every character is valid within "" of assembly */
-	const uint8_t *bytes;      /* the bytes of the kernel and of its functions in the twin */
+	const char *name;     /* name of the twin; every character is valid within "" of assembly */
+	const uint8_t *bytes; /* the bytes of the kernel and of its functions in the twin */
 	const struct hip_code *code;
 	const struct gpubpf_function **functions; /* [site of the job] the function at which the site is; NULL: unknown */
 	struct hip_descriptor kernel, twin;
 	struct hip_kernel_probe kernel_probe[HIP_NKERNEL_PROBES]; /* probes at the kernel's entry and ends, compiled as
 								   * kernels gpubpf_inline_<site> */
-	uint32_t state, items;     /* vector registers that hold the state at entry (see the top of this file) */
-	uint32_t spill_accum;      /* first of two accumulation registers that hold `state` and `items` while the kernel
+	uint32_t state, items; /* vector registers that hold the state at entry (see the top of this file) */
+	uint32_t spill_accum;  /* first of two accumulation registers that hold `state` and `items` while the kernel
 				    * runs; UINT32_MAX: not needed */
 
 	/* The bodies at single instructions and in functions, or NULL: [patch of the code][access of the
@@ -93,8 +93,15 @@ struct hip_draft {
 
 /* Lanes of `saved_reg`. The first lanes hold s0 and up; after these, each value here adds a lane. */
 enum hip_saved_lane {
-	HIP_SAVED_RETURN, HIP_SAVED_SCC = 2, HIP_SAVED_MODE, HIP_SAVED_M0, HIP_SAVED_VCC, HIP_SAVED_EXEC = 7, HIP_SAVED_ARRIVED = 9,
-	HIP_SAVED_NARROWED = 11, HIP_NSAVED = 13,
+	HIP_SAVED_RETURN,
+	HIP_SAVED_SCC = 2,
+	HIP_SAVED_MODE,
+	HIP_SAVED_M0,
+	HIP_SAVED_VCC,
+	HIP_SAVED_EXEC = 7,
+	HIP_SAVED_ARRIVED = 9,
+	HIP_SAVED_NARROWED = 11,
+	HIP_NSAVED = 13,
 };
 
 /* Labels that the linker needs. At each TO label is a branch to a probe that LLVM compiled. The probe returns to the

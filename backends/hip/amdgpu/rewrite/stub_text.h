@@ -9,15 +9,15 @@
 
 /* texts that differ between families; some are mnemonics, others whole lines of assembly */
 struct hip_spelling {
-	const char *hazard_nop;    /* wait between vector and scalar instructions that use each other's results */
-	const char *wait;          /* wait for all memory operations that will still write registers */
-	const char *drain;         /* wait for matrix instructions too */
+	const char *hazard_nop; /* wait between vector and scalar instructions that use each other's results */
+	const char *wait;       /* wait for all memory operations that will still write registers */
+	const char *drain;      /* wait for matrix instructions too */
 	const char *add, *add_carry, *sub_borrow; /* mnemonics of 32-bit arithmetic; the last two have carry-in and
 						   * carry-out */
-	const char *first_bit;     /* mnemonic: index of the lowest set bit of a mask */
-	const char *load, *store;  /* mnemonics of 32-bit accesses: a scalar load, a store to the group's memory */
-	const char *barrier;       /* waits at a barrier of the group */
-	const char *compare;       /* operand of "v_cmpx_%s", which removes lanes from EXEC for which the comparison is
+	const char *first_bit;                    /* mnemonic: index of the lowest set bit of a mask */
+	const char *load, *store; /* mnemonics of 32-bit accesses: a scalar load, a store to the group's memory */
+	const char *barrier;      /* waits at a barrier of the group */
+	const char *compare;      /* operand of "v_cmpx_%s", which removes lanes from EXEC for which the comparison is
 				    * false */
 };
 
@@ -28,9 +28,9 @@ struct hip_text {
 	FILE *f;
 	const struct hip_draft *draft;
 	const struct hip_spelling *spelling;
-	uint8_t *labelled;         /* [word of the kernel] 1: the target of a branch, so it gets a label */
-	char *places;              /* text of the stubs of all places */
-	size_t nplaces, *ends;     /* bytes of this text; [patch] offset in the text where the patch's stub ends */
+	uint8_t *labelled;              /* [word of the kernel] 1: the target of a branch, so it gets a label */
+	char *places;                   /* text of the stubs of all places */
+	size_t nplaces, *ends;          /* bytes of this text; [patch] offset in the text where the patch's stub ends */
 	struct hip_start initial_state; /* initial registers that the twin's descriptor requests; register i is saved in
 					 * lane i of draft->state */
 };

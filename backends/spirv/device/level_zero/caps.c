@@ -29,7 +29,8 @@ static void choose_arena(struct gpubpf_device *d, bool shares)
 static void fill_memory(struct gpubpf_device *d)
 {
 	const uint32_t all = ZE_MEMORY_ACCESS_CAP_FLAG_RW | ZE_MEMORY_ACCESS_CAP_FLAG_ATOMIC,
-		       both = all | ZE_MEMORY_ACCESS_CAP_FLAG_CONCURRENT, whole = both | ZE_MEMORY_ACCESS_CAP_FLAG_CONCURRENT_ATOMIC;
+		       both = all | ZE_MEMORY_ACCESS_CAP_FLAG_CONCURRENT,
+		       whole = both | ZE_MEMORY_ACCESS_CAP_FLAG_CONCURRENT_ATOMIC;
 	ze_device_memory_access_properties_t p = { .stype = ZE_STRUCTURE_TYPE_DEVICE_MEMORY_ACCESS_PROPERTIES };
 
 	if (d->api.DeviceGetMemoryAccessProperties(d->id, &p))

@@ -11,10 +11,10 @@ struct gpubpf_device {
 	struct gpubpf_ze_api api;
 	struct gpubpf_device_caps caps;
 	ze_context_handle_t context;
-	bool owns_context;                 /* we created the context, and must destroy it */
+	bool owns_context; /* we created the context, and must destroy it */
 	ze_device_handle_t id;
-	ze_command_list_handle_t list;     /* an immediate command list in synchronous mode */
-	pthread_mutex_t lock;              /* protects `list`, which only one thread may use at a time */
+	ze_command_list_handle_t list; /* an immediate command list in synchronous mode */
+	pthread_mutex_t lock;          /* protects `list`, which only one thread may use at a time */
 	/* memory of the arena: the device's, the host's (a copy of the session's arena), or the session's mapping
 	 * itself */
 	enum { ARENA_DEVICE, ARENA_HOST, ARENA_SYSTEM } arena_kind;
@@ -22,7 +22,7 @@ struct gpubpf_device {
 	size_t arena_size;
 	struct gpubpf_device_module *clock_module;
 	struct gpubpf_device_kernel *clock_kernel;
-	void *clock_word;                  /* in the device's memory; the clock's kernel writes it */
+	void *clock_word; /* in the device's memory; the clock's kernel writes it */
 };
 
 /* Limit a driver's count to the room of our array: some drivers fill all entries up to the passed count. */

@@ -116,7 +116,11 @@ static int lz_memory_get(struct gpubpf_device *d, enum gpubpf_placement where, v
 	if (code)
 		return gpubpf_ze_error(why, "allocating memory for maps", code);
 	*memory = (struct gpubpf_device_memory){
-		.where = where, .host = at, .address = (uintptr_t)at, .size = size, .handle = at == host ? NULL : at,
+		.where = where,
+		.host = at,
+		.address = (uintptr_t)at,
+		.size = size,
+		.handle = at == host ? NULL : at,
 	};
 	return 0;
 }
@@ -133,7 +137,8 @@ static int lz_module_load(struct gpubpf_device *d, enum gpubpf_image_kind kind, 
 	const ze_module_constants_t *none = NULL;
 	struct gpubpf_ze_build build = { &options, &none, options ? 1 : 0 };
 	struct gpubpf_device_module *m = calloc(1, sizeof(*m));
-	int err = m ? gpubpf_ze_module_load(&d->api, d->context, d->id, kind, image, size, &build, &m->module, why) : -ENOMEM;
+	int err = m ? gpubpf_ze_module_load(&d->api, d->context, d->id, kind, image, size, &build, &m->module, why) :
+		      -ENOMEM;
 
 	if (err < 0) {
 		free(m);
@@ -185,8 +190,7 @@ static void lz_kernel_put(struct gpubpf_device_kernel *k)
 	free(k);
 }
 
-static ze_result_t set_shape(struct gpubpf_device_kernel *k, const struct gpubpf_device_launch *l,
-			     ze_group_count_t *count)
+static ze_result_t set_shape(struct gpubpf_device_kernel *k, const struct gpubpf_device_launch *l, ze_group_count_t *count)
 {
 	const struct gpubpf_ze_api *api = &k->device->api;
 	uint32_t grid[3] = { 1, 1, 1 }, block[3] = { 1, 1, 1 };
@@ -255,8 +259,12 @@ static uint64_t now_ns(void)
 static int lz_clock(struct gpubpf_device *d, uint64_t *cycles, uint64_t *before_ns, uint64_t *after_ns)
 {
 	const struct gpubpf_device_launch one = {
-		.dim = 1, .grid = { 1 }, .block = { 1 }, .args = (const void *const[]){ &d->clock_word },
-		.arg_sizes = (const size_t[]){ sizeof(d->clock_word) }, .nargs = 1,
+		.dim = 1,
+		.grid = { 1 },
+		.block = { 1 },
+		.args = (const void *const[]){ &d->clock_word },
+		.arg_sizes = (const size_t[]){ sizeof(d->clock_word) },
+		.nargs = 1,
 	};
 	struct gpubpf_reason why;
 	int err;

@@ -61,11 +61,17 @@ static int create_linked(const struct gpubpf_ze_api *api, ze_context_handle_t co
 	const char **flags = calloc(n + 1, sizeof(*flags));
 	const ze_module_constants_t **constants = calloc(n + 1, sizeof(*constants));
 	ze_module_program_exp_desc_t program = {
-		.stype = ZE_STRUCTURE_TYPE_MODULE_PROGRAM_EXP_DESC, .count = n, .inputSizes = sizes,
-		.pInputModules = modules, .pBuildFlags = flags, .pConstants = constants,
+		.stype = ZE_STRUCTURE_TYPE_MODULE_PROGRAM_EXP_DESC,
+		.count = n,
+		.inputSizes = sizes,
+		.pInputModules = modules,
+		.pBuildFlags = flags,
+		.pConstants = constants,
 	};
 	ze_module_desc_t desc = {
-		.stype = ZE_STRUCTURE_TYPE_MODULE_DESC, .pNext = &program, .format = ZE_MODULE_FORMAT_IL_SPIRV,
+		.stype = ZE_STRUCTURE_TYPE_MODULE_DESC,
+		.pNext = &program,
+		.format = ZE_MODULE_FORMAT_IL_SPIRV,
 	};
 	int err = sizes && modules && flags && constants ? 0 : -ENOMEM;
 
@@ -88,8 +94,8 @@ static int create_linked(const struct gpubpf_ze_api *api, ze_context_handle_t co
 
 /* Link a module that imports the clock's function with a module that defines it. */
 static int create_with_clock(const struct gpubpf_ze_api *api, ze_context_handle_t context, ze_device_handle_t device,
-			     const void *image, size_t size, const struct gpubpf_ze_build *build, ze_module_handle_t *module,
-			     struct gpubpf_reason *why)
+			     const void *image, size_t size, const struct gpubpf_ze_build *build,
+			     ze_module_handle_t *module, struct gpubpf_reason *why)
 {
 	struct gpubpf_cl_part part[] = { { .kind = GPUBPF_IMAGE_SPIRV, .data = image, .size = size },
 					 { .kind = GPUBPF_IMAGE_SPIRV } };
@@ -104,8 +110,11 @@ int gpubpf_ze_module_load(const struct gpubpf_ze_api *api, ze_context_handle_t c
 			  const struct gpubpf_ze_build *build, ze_module_handle_t *module, struct gpubpf_reason *why)
 {
 	ze_module_desc_t desc = {
-		.stype = ZE_STRUCTURE_TYPE_MODULE_DESC, .format = ZE_MODULE_FORMAT_IL_SPIRV, .inputSize = size,
-		.pInputModule = image, .pBuildFlags = flags_of(build, 0),
+		.stype = ZE_STRUCTURE_TYPE_MODULE_DESC,
+		.format = ZE_MODULE_FORMAT_IL_SPIRV,
+		.inputSize = size,
+		.pInputModule = image,
+		.pBuildFlags = flags_of(build, 0),
 		.pConstants = build->nparts ? build->constants[0] : NULL,
 	};
 	struct gpubpf_cl_parts parts;

@@ -35,8 +35,7 @@ int gpubpf_ze_api_load(struct gpubpf_ze_api *api, const struct gpubpf_ze_api *fu
 	}
 	GPUBPF_ZE_FUNCTIONS(RESOLVE)
 #undef RESOLVE
-	api->KernelSetGlobalOffsetExp =
-		(__typeof__(api->KernelSetGlobalOffsetExp))dlsym(lib, "zeKernelSetGlobalOffsetExp");
+	api->KernelSetGlobalOffsetExp = (__typeof__(api->KernelSetGlobalOffsetExp))dlsym(lib, "zeKernelSetGlobalOffsetExp");
 	init = (__typeof__(init))dlsym(lib, "zeInit");
 	code = init ? init(0) : ZE_RESULT_ERROR_UNINITIALIZED;
 	if (code == ZE_RESULT_ERROR_UNINITIALIZED) {
@@ -105,15 +104,16 @@ int gpubpf_ze_open_context(struct gpubpf_device *d, const struct gpubpf_device_o
 int gpubpf_ze_open_list(struct gpubpf_device *d, struct gpubpf_reason *why)
 {
 	ze_command_queue_desc_t desc = {
-		.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC, .mode = ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS,
+		.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC,
+		.mode = ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS,
 	};
 	ze_command_queue_group_properties_t groups[MAX_GROUPS];
 	uint32_t n = 0;
 	ze_result_t code = d->api.DeviceGetCommandQueueGroupProperties(d->id, &n, NULL);
 
 	for (uint32_t i = 0; i < MAX_GROUPS; i++)
-		groups[i] = (ze_command_queue_group_properties_t){
-			.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_GROUP_PROPERTIES };
+		groups[i] =
+			(ze_command_queue_group_properties_t){ .stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_GROUP_PROPERTIES };
 	if (!code && clamp(&n, MAX_GROUPS))
 		code = d->api.DeviceGetCommandQueueGroupProperties(d->id, &n, groups);
 	while (!code && desc.ordinal + 1 < n &&

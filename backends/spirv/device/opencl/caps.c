@@ -38,15 +38,14 @@ static const char test_source[] =
 	"__kernel void gpubpf_test_clock(__global ulong *w) { w[1] = gpubpf_clock_read(); }\n";
 
 /* the function that the wrapper calls instead of a probe */
-static const char probe_source[] =
-	"#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable\n"
-	"int gpubpf_test_probe(__private const ulong *env);\n"
-	"int gpubpf_test_probe(__private const ulong *env) {\n"
-	"#ifdef WITH_ATOM\n"
-	"	atom_add((volatile __global ulong *)env[0], env[1]);\n"
-	"#endif\n"
-	"	return 0;\n"
-	"}\n";
+static const char probe_source[] = "#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable\n"
+				   "int gpubpf_test_probe(__private const ulong *env);\n"
+				   "int gpubpf_test_probe(__private const ulong *env) {\n"
+				   "#ifdef WITH_ATOM\n"
+				   "	atom_add((volatile __global ulong *)env[0], env[1]);\n"
+				   "#endif\n"
+				   "	return 0;\n"
+				   "}\n";
 
 static void get_info(struct gpubpf_device *d, cl_device_info what, void *to, size_t size)
 {
@@ -185,8 +184,7 @@ static int build_and_run(struct gpubpf_device *d, bool atom, const char *clock, 
 	const struct ocl_source source = { texts, 3, options };
 	int err;
 
-	snprintf(options, sizeof(options), "%s %s", atom ? "-DWITH_ATOM" : "",
-		 gpubpf_cl_clock_options(d->caps.clock));
+	snprintf(options, sizeof(options), "%s %s", atom ? "-DWITH_ATOM" : "", gpubpf_cl_clock_options(d->caps.clock));
 	d->test = ocl_cache_load(d, &source);
 	if (d->test && !run_test(d, d->test, shared, read))
 		return 0;

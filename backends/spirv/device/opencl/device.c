@@ -149,16 +149,15 @@ static const struct gpubpf_device_caps *ocl_caps(const struct gpubpf_device *d)
 /* AMD's driver reports free memory, in KiB; other drivers report only the total. */
 static bool has_room(const struct gpubpf_device *d, size_t size, struct gpubpf_reason *why)
 {
-	size_t free[2] = {0};
+	size_t free[2] = { 0 };
 	bool is_free_known = !d->api.clGetDeviceInfo(d->id, CL_DEVICE_GLOBAL_FREE_MEMORY_AMD, sizeof(free), free, NULL) &&
 			     free[0];
 
-	return gpubpf_placement_fits(size, is_free_known ? free[0] * 1024ull : d->caps.memory, !is_free_known, why->text,
-				     sizeof(why->text));
+	return gpubpf_placement_fits(size, is_free_known ? free[0] * 1024ull : d->caps.memory, !is_free_known,
+				     why->text, sizeof(why->text));
 }
 
-static int ocl_arena_attach(struct gpubpf_device *d, void *host, size_t size, uint64_t *address,
-			    struct gpubpf_reason *why)
+static int ocl_arena_attach(struct gpubpf_device *d, void *host, size_t size, uint64_t *address, struct gpubpf_reason *why)
 {
 	bool shared = d->caps.bits & GPUBPF_CAP_SHARED_ARENA;
 	cl_int err;
@@ -167,8 +166,7 @@ static int ocl_arena_attach(struct gpubpf_device *d, void *host, size_t size, ui
 		return -EBUSY;
 	if (!shared && !has_room(d, size, why))
 		return -ENOMEM;
-	d->arena = d->api.clCreateBuffer(d->context,
-					 CL_MEM_READ_WRITE | (shared ? CL_MEM_USE_HOST_PTR : 0), size,
+	d->arena = d->api.clCreateBuffer(d->context, CL_MEM_READ_WRITE | (shared ? CL_MEM_USE_HOST_PTR : 0), size,
 					 shared ? host : NULL, &err);
 	if (err) {
 		d->arena = NULL;
@@ -207,7 +205,8 @@ static cl_program load_spirv(struct gpubpf_device *d, const void *image, size_t 
 			     struct gpubpf_reason *why)
 {
 	struct ocl_piece pieces[2] = {
-		{ .data = d->clock_source, .size = strlen(d->clock_source),
+		{ .data = d->clock_source,
+		  .size = strlen(d->clock_source),
 		  .options = gpubpf_cl_clock_options(d->caps.clock) },
 		{ .data = image, .size = size, .il = true, .options = options },
 	};
@@ -345,9 +344,9 @@ static int read_by_kernel(struct gpubpf_device *d, uint64_t *cycles)
 	    d->api.clFinish(d->queue))
 		return -EIO;
 	return d->api.clEnqueueReadBuffer(d->queue, d->clock_word, CL_TRUE, CLOCK_WORD * sizeof(*cycles),
-					  sizeof(*cycles), cycles, 0, NULL, NULL)
-		       ? -EIO
-		       : 0;
+					  sizeof(*cycles), cycles, 0, NULL, NULL) ?
+		       -EIO :
+		       0;
 }
 
 /* If the clock is the time-stamp counter, the host reads it itself. This needs no launch, and is accurate to

@@ -23,7 +23,8 @@ static const struct {
 static void *map_buffer(struct gpubpf_device *d, cl_mem memory, size_t size)
 {
 	cl_int err;
-	void *at = d->api.clEnqueueMapBuffer(d->queue, memory, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, size, 0, NULL, NULL, &err);
+	void *at = d->api.clEnqueueMapBuffer(d->queue, memory, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, size, 0, NULL,
+					     NULL, &err);
 
 	return err ? NULL : at;
 }
@@ -33,7 +34,8 @@ static bool test_pinned(struct gpubpf_device *d)
 {
 	size_t one = 1;
 	cl_int err;
-	cl_mem memory = d->api.clCreateBuffer(d->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, sizeof(cl_ulong), NULL, &err);
+	cl_mem memory = d->api.clCreateBuffer(d->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, sizeof(cl_ulong),
+					      NULL, &err);
 	volatile cl_ulong *at = err ? NULL : map_buffer(d, memory, sizeof(cl_ulong));
 	bool seen = false;
 
@@ -127,5 +129,7 @@ void ocl_memory_put(struct gpubpf_device *d, const struct gpubpf_device_memory *
 
 cl_int ocl_set_svm_pointers(struct gpubpf_device *d, cl_kernel kernel)
 {
-	return d->nsvm ? d->api.clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_SVM_PTRS, d->nsvm * sizeof(*d->svm), d->svm) : 0;
+	return d->nsvm ? d->api.clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_SVM_PTRS, d->nsvm * sizeof(*d->svm),
+						    d->svm) :
+			 0;
 }

@@ -50,16 +50,16 @@ struct gpubpf_device {
 	cl_command_queue queue;
 	cl_mem arena;
 	size_t arena_size;
-	const char *clock_source;  /* OpenCL C source of gpubpf_clock_read() */
-	const char *cache;         /* folder from struct gpubpf_device_open; NULL after opening */
-	cl_program test;           /* the program that tested the caps; its kernels read the clock and addresses */
+	const char *clock_source; /* OpenCL C source of gpubpf_clock_read() */
+	const char *cache;        /* folder from struct gpubpf_device_open; NULL after opening */
+	cl_program test;          /* the program that tested the caps; its kernels read the clock and addresses */
 	cl_kernel clock_kernel;
 	cl_mem clock_word;
-	cl_kernel address_kernel;    /* stores the address of a buffer in address_word */
+	cl_kernel address_kernel; /* stores the address of a buffer in address_word */
 	cl_mem address_word;
-	cl_event address_event;      /* completion of the running address query; NULL: none */
-	cl_ulong *address_result;    /* malloc'd; the device may still write it */
-	void *svm[OCL_MAX_SVM];    /* [nsvm]: memory of maps; set as execution info of kernels that we launch */
+	cl_event address_event;   /* completion of the running address query; NULL: none */
+	cl_ulong *address_result; /* malloc'd; the device may still write it */
+	void *svm[OCL_MAX_SVM];   /* [nsvm]: memory of maps; set as execution info of kernels that we launch */
 	uint32_t nsvm;
 };
 

@@ -59,8 +59,7 @@ static void put_processor(struct gpubpf_writer *w)
 
 static void put_runtime(struct gpubpf_writer *w, struct gpubpf_device *d)
 {
-	static const cl_device_info queries[] = { CL_DEVICE_NAME, CL_DEVICE_VENDOR, CL_DEVICE_VERSION,
-						  CL_DRIVER_VERSION };
+	static const cl_device_info queries[] = { CL_DEVICE_NAME, CL_DEVICE_VENDOR, CL_DEVICE_VERSION, CL_DRIVER_VERSION };
 	char text[512];
 	cl_platform_id platform = NULL;
 
@@ -133,9 +132,11 @@ static unsigned char *get_binary(struct gpubpf_device *d, cl_program program, si
 	cl_uint devices = 0;
 
 	if (d->api.clGetProgramInfo(program, CL_PROGRAM_NUM_DEVICES, sizeof(devices), &devices, NULL) || devices != 1 ||
-	    d->api.clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(*size), size, NULL) || !*size || !(bytes = malloc(*size)))
+	    d->api.clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(*size), size, NULL) || !*size ||
+	    !(bytes = malloc(*size)))
 		return NULL;
-	if (!d->api.clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof(bytes), &bytes, NULL) && !gpubpf_pocl_binary_lacks_code(bytes, *size))
+	if (!d->api.clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof(bytes), &bytes, NULL) &&
+	    !gpubpf_pocl_binary_lacks_code(bytes, *size))
 		return bytes;
 	free(bytes);
 	return NULL;

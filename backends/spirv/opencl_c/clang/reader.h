@@ -21,18 +21,18 @@ enum {
 	CLANG_AS_GENERIC,
 };
 
-struct span {                    /* a use of a macro, or an #include: offsets in the main file */
+struct span { /* a use of a macro, or an #include: offsets in the main file */
 	size_t start, end;
 	CXSourceLocation where;
 	CXCursor cursor;
 	/* macro: end of the text that it may take as arguments, including text after `end`; `end` if it takes no
 	 * more */
 	size_t arguments_end;
-	bool hides;              /* macro: it produces part of the text that a copy would replace */
+	bool hides; /* macro: it produces part of the text that a copy would replace */
 	/* has_shape: passes_arguments and shape are valid. passes_arguments: the macro passes its arguments on
 	 * unchanged */
 	bool has_shape, passes_arguments;
-	int shape;               /* form of the macro's replacement, backends/spirv/opencl_c/event/range.c */
+	int shape; /* form of the macro's replacement, backends/spirv/opencl_c/event/range.c */
 };
 
 /* a macro's definition */
@@ -46,34 +46,40 @@ struct cl_body {
 
 /* predefined names whose value depends on where they stand in the text */
 enum {
-	CLREAD_WORD_COUNTER, CLREAD_WORD_COLUMN, CLREAD_WORD_PLACE, CLREAD_WORD_PRETTY, CLREAD_WORD_FILE, CLREAD_WORD_BASE_FILE,
-	CLREAD_WORD_FILE_NAME, CLREAD_WORD_BUILTIN_FILE,
+	CLREAD_WORD_COUNTER,
+	CLREAD_WORD_COLUMN,
+	CLREAD_WORD_PLACE,
+	CLREAD_WORD_PRETTY,
+	CLREAD_WORD_FILE,
+	CLREAD_WORD_BASE_FILE,
+	CLREAD_WORD_FILE_NAME,
+	CLREAD_WORD_BUILTIN_FILE,
 };
 
 /* a macro whose expansion contains such names */
 struct macro_words {
-	uint32_t macro;          /* index in unit->macro before the final sort */
+	uint32_t macro; /* index in unit->macro before the final sort */
 	uint32_t words; /* bits 1 << CLREAD_WORD_ */
 };
 
 /* a string that the preprocessor creates */
 struct generated_string {
-	uint32_t function;       /* index in reader.function; UINT32_MAX: outside of functions */
+	uint32_t function; /* index in reader.function; UINT32_MAX: outside of functions */
 	const char *text;
 };
 
 /* the text of an expression */
 struct cl_range {
-	size_t start, end;       /* both 0: not in the main file */
-	bool exact;              /* the text stands for the expression and for nothing else */
+	size_t start, end; /* both 0: not in the main file */
+	bool exact;        /* the text stands for the expression and for nothing else */
 };
 
 struct function {
-	CXCursor cursor;         /* libclang's canonical cursor */
-	uint32_t flags;          /* enum gpubpf_kernel_flags */
-	uint32_t *callee;        /* indices in reader.function */
+	CXCursor cursor;  /* libclang's canonical cursor */
+	uint32_t flags;   /* enum gpubpf_kernel_flags */
+	uint32_t *callee; /* indices in reader.function */
 	uint32_t ncallees;
-	int32_t kernel;          /* index in the unit, or -1 */
+	int32_t kernel;                   /* index in the unit, or -1 */
 	struct gpubpf_cl_function source; /* the function's text and events; set only if places are requested */
 };
 
@@ -86,23 +92,23 @@ struct reader {
 	bool failed;
 	struct span *expansion, *include;
 	uint32_t nexpansions, nincludes;
-	bool has_arguments_end;  /* clread_find_arguments_end() has run */
-	CXCursor *definition;    /* parallel to unit->macro before the final sort */
+	bool has_arguments_end; /* clread_find_arguments_end() has run */
+	CXCursor *definition;   /* parallel to unit->macro before the final sort */
 	uint32_t ndefinitions;
 	struct macro_words *macro_words;
 	uint32_t nmacro_words;
-	bool has_macro_words;    /* macro_words is complete */
+	bool has_macro_words; /* macro_words is complete */
 	struct generated_string *generated;
 	uint32_t ngenerated;
-	const char **header;     /* names of included files relative to their folders */
+	const char **header; /* names of included files relative to their folders */
 	uint32_t nheaders;
 	struct function *function;
 	uint32_t nfunctions;
-	uint32_t *bucket;        /* hash table of functions: index + 1 */
+	uint32_t *bucket; /* hash table of functions: index + 1 */
 	uint32_t nbuckets;
-	uint32_t current;        /* the function that the walk is in */
-	const char *newer;       /* an included file that changed after the build */
-	bool has_globals;        /* the source has a writable program-scope variable */
+	uint32_t current;  /* the function that the walk is in */
+	const char *newer; /* an included file that changed after the build */
+	bool has_globals;  /* the source has a writable program-scope variable */
 };
 
 /* reader.c */

@@ -55,9 +55,11 @@ static const char *number_name(enum CXTypeKind kind)
 	switch (kind) {
 	case CXType_Bool:
 		return "bool";
-	case CXType_Char_S: case CXType_SChar:
+	case CXType_Char_S:
+	case CXType_SChar:
 		return "char";
-	case CXType_Char_U: case CXType_UChar:
+	case CXType_Char_U:
+	case CXType_UChar:
 		return "uchar";
 	case CXType_Short:
 		return "short";
@@ -67,9 +69,11 @@ static const char *number_name(enum CXTypeKind kind)
 		return "int";
 	case CXType_UInt:
 		return "uint";
-	case CXType_Long: case CXType_LongLong:
+	case CXType_Long:
+	case CXType_LongLong:
 		return "long";
-	case CXType_ULong: case CXType_ULongLong:
+	case CXType_ULong:
+	case CXType_ULongLong:
 		return "ulong";
 	case CXType_Half:
 		return "half";
@@ -180,12 +184,14 @@ const char *clread_type_name(struct reader *r, CXType type)
 	char number[16];
 
 	switch (canonical.kind) {
-	case CXType_ExtVector: case CXType_Vector:
+	case CXType_ExtVector:
+	case CXType_Vector:
 		snprintf(number, sizeof(number), "%lld", clang_getNumElements(canonical));
 		return concat(r, number_name(clang_getCanonicalType(clang_getElementType(canonical)).kind), number, "");
 	case CXType_Pointer:
 		return clread_pointer_name(r, clang_getPointeeType(canonical));
-	case CXType_Record: case CXType_Enum:
+	case CXType_Record:
+	case CXType_Enum:
 		return declared_name(r, type);
 	case CXType_Atomic:
 		return atomic_name(r, canonical);

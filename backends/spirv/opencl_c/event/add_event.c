@@ -17,8 +17,12 @@ struct cl_event *clread_add_event(struct walk *w, enum cl_form form, const struc
 
 	if (!e)
 		return NULL;
-	*e = (struct cl_event){ .form = form, .start = n->range.start, .end = n->range.end, .order = w->f->nevents,
-				.member = "", .unseen = w->unseen };
+	*e = (struct cl_event){ .form = form,
+				.start = n->range.start,
+				.end = n->range.end,
+				.order = w->f->nevents,
+				.member = "",
+				.unseen = w->unseen };
 	clang_getPresumedLocation(clang_getRangeStart(clang_getCursorExtent(n->cursor)), &file, &line, &column);
 	clang_disposeString(file);
 	e->line = line;
@@ -51,7 +55,12 @@ struct cl_access clread_access_of(CXType type, enum gpubpf_mem_access access, in
 {
 	long long bytes = clang_Type_getSizeOf(type);
 
-	return (struct cl_access){ .access = access, .spaces = clread_spaces(type), .index = CLREAD_NONE,
-				   .times = CLREAD_NONE, .bytes = bytes > 0 ? bytes : 0, .count = clread_elements(type), .value = value,
+	return (struct cl_access){ .access = access,
+				   .spaces = clread_spaces(type),
+				   .index = CLREAD_NONE,
+				   .times = CLREAD_NONE,
+				   .bytes = bytes > 0 ? bytes : 0,
+				   .count = clread_elements(type),
+				   .value = value,
 				   .operand = CLREAD_NONE };
 }

@@ -32,8 +32,9 @@ static uint32_t natural_align(CXType type)
 static CXType pointee_of(CXType pointer)
 {
 	while (pointer.kind == CXType_Typedef || pointer.kind == CXType_Elaborated)
-		pointer = pointer.kind == CXType_Typedef ? clang_getTypedefDeclUnderlyingType(clang_getTypeDeclaration(pointer)) :
-							   clang_Type_getNamedType(pointer);
+		pointer = pointer.kind == CXType_Typedef ?
+				  clang_getTypedefDeclUnderlyingType(clang_getTypeDeclaration(pointer)) :
+				  clang_Type_getNamedType(pointer);
 	if (pointer.kind != CXType_Pointer)
 		pointer = clang_getCanonicalType(pointer);
 	return clang_getPointeeType(pointer);
@@ -45,11 +46,13 @@ static uint32_t pointee_align(CXCursor pointer)
 {
 	CXCursor c = pointer;
 
-	while (clang_getCursorKind(c) == CXCursor_ParenExpr || (clang_getCursorKind(c) == CXCursor_UnexposedExpr && !is_array(c)))
+	while (clang_getCursorKind(c) == CXCursor_ParenExpr ||
+	       (clang_getCursorKind(c) == CXCursor_UnexposedExpr && !is_array(c)))
 		c = clread_only_child(c);
 	if (!clang_Cursor_isNull(c) && is_array(c))
 		return clread_align_of(c);
-	if (clang_getCursorKind(c) == CXCursor_UnaryOperator && clang_getCursorUnaryOperatorKind(c) == CXUnaryOperator_AddrOf)
+	if (clang_getCursorKind(c) == CXCursor_UnaryOperator &&
+	    clang_getCursorUnaryOperatorKind(c) == CXUnaryOperator_AddrOf)
 		return clread_align_of(clread_first_child(c));
 	return natural_align(pointee_of(clang_getCursorType(pointer)));
 }
@@ -72,7 +75,8 @@ uint32_t clread_align_of(CXCursor c)
 	case CXCursor_UnaryOperator:
 		base = kind_of(of) == CXType_Pointer ? pointee_align(of) : UINT32_MAX;
 		break;
-	case CXCursor_ParenExpr: case CXCursor_UnexposedExpr:
+	case CXCursor_ParenExpr:
+	case CXCursor_UnexposedExpr:
 		base = clread_align_of(of);
 		break;
 	default:

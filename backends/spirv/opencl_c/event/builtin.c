@@ -26,7 +26,7 @@ static const struct row {
 	enum shape shape;
 	enum gpubpf_barrier_kind barrier;
 	const char *unseen;
-	uint32_t spaces;           /* UNSEEN: spaces that the function accesses apart from its pointers */
+	uint32_t spaces; /* UNSEEN: spaces that the function accesses apart from its pointers */
 } rows[] = {
 #define CL_VECTOR(called, does, at, by, what, layout) \
 	{ called, VECTOR, GPUBPF_##does, at, by, what, .shape = layout },
@@ -73,9 +73,16 @@ static void shape_vector(const struct row *row, const char *name, const struct c
 static struct cl_access access_of(const struct row *row, const char *name, const struct cl_argument *arg)
 {
 	const struct cl_argument *at = &arg[row->pointer];
-	struct cl_access a = { .access = row->access, .spaces = at->spaces, .pointer = row->pointer, .index = CLREAD_NONE,
-			       .times = CLREAD_NONE, .bytes = at->bytes, .count = at->count, .value = row->value,
-			       .rmw = row->rmw, .operand = row->rmw ? row->operand : CLREAD_NONE,
+	struct cl_access a = { .access = row->access,
+			       .spaces = at->spaces,
+			       .pointer = row->pointer,
+			       .index = CLREAD_NONE,
+			       .times = CLREAD_NONE,
+			       .bytes = at->bytes,
+			       .count = at->count,
+			       .value = row->value,
+			       .rmw = row->rmw,
+			       .operand = row->rmw ? row->operand : CLREAD_NONE,
 			       .group = row->shape == GROUP };
 
 	if (row->how == VECTOR)

@@ -25,7 +25,8 @@ static struct cl_argument argument_of(struct walk *w, CXCursor c)
 	CXType type = clang_getCursorType(c), canonical = clang_getCanonicalType(type);
 	struct cl_argument arg = { .image = strstr(clread_text(w->r, clang_getTypeSpelling(canonical)), "image") };
 	CXType of = canonical.kind == CXType_Pointer ? clang_getPointeeType(canonical) :
-		    clread_is_array(canonical) ? clang_getArrayElementType(canonical) : type;
+		    clread_is_array(canonical)       ? clang_getArrayElementType(canonical) :
+						       type;
 	struct cl_access a = clread_access_of(of, GPUBPF_LOAD, CLREAD_NONE);
 
 	arg.spaces = pointed_spaces(c);

@@ -24,8 +24,8 @@ void clread_walk_children(struct walk *w, const struct node *n, enum want want)
 /* libclang reports an element of a vector, v.x, as an expression without a kind. Its text ends after its child's. */
 static bool is_element(const struct node *n, CXCursor child, const struct cl_range *of)
 {
-	return (clread_is_vector(child) || clread_kind_of(child) == CXType_Pointer) && of->end && n->range.end > of->end &&
-	       n->range.start == of->start;
+	return (clread_is_vector(child) || clread_kind_of(child) == CXType_Pointer) && of->end &&
+	       n->range.end > of->end && n->range.start == of->start;
 }
 
 static bool is_constant(CXCursor c)
@@ -47,7 +47,8 @@ void clread_add_condition(struct walk *w, CXCursor c, const struct node *n, enum
 		return;
 	e = clread_add_event(w, form, &condition);
 	if (e)
-		clread_add_part(e, &condition.range, form == CLREAD_SWITCH ? clread_type_name(w->r, clread_type_of(c)) : "int");
+		clread_add_part(e, &condition.range,
+				form == CLREAD_SWITCH ? clread_type_name(w->r, clread_type_of(c)) : "int");
 }
 
 void clread_add_unseen_condition(struct walk *w, const struct node *n, const char *why)
@@ -86,8 +87,10 @@ static void walk_unary(struct walk *w, const struct node *n)
 	case CXUnaryOperator_AddrOf:
 		clread_walk_children(w, n, ADDRESS);
 		return;
-	case CXUnaryOperator_PostInc: case CXUnaryOperator_PostDec:
-	case CXUnaryOperator_PreInc: case CXUnaryOperator_PreDec:
+	case CXUnaryOperator_PostInc:
+	case CXUnaryOperator_PostDec:
+	case CXUnaryOperator_PreInc:
+	case CXUnaryOperator_PreDec:
 		clread_walk_store(w, n, clread_only_child(n->cursor), NULL);
 		return;
 	default:
@@ -114,7 +117,8 @@ static void add_elements(struct walk *w, const struct node *n, CXCursor pointer)
 	if (!e)
 		return;
 	e->unseen = "elements of a vector through an arrow (->)";
-	e->access[e->naccesses++].spaces = clread_spaces(clang_getPointeeType(clang_getCanonicalType(clread_type_of(pointer))));
+	e->access[e->naccesses++].spaces =
+		clread_spaces(clang_getPointeeType(clang_getCanonicalType(clread_type_of(pointer))));
 }
 
 static void walk_operands(struct walk *w, const struct node *n)
@@ -201,13 +205,15 @@ void clread_walk(struct walk *w, CXCursor cursor, const struct node *enclosing, 
 		if (clread_is_memory(cursor))
 			clread_walk_lvalue(w, &n);
 		return;
-	case CXCursor_ArraySubscriptExpr: case CXCursor_MemberRefExpr:
+	case CXCursor_ArraySubscriptExpr:
+	case CXCursor_MemberRefExpr:
 		clread_walk_lvalue(w, &n);
 		return;
 	case CXCursor_UnaryOperator:
 		walk_unary(w, &n);
 		return;
-	case CXCursor_BinaryOperator: case CXCursor_CompoundAssignOperator:
+	case CXCursor_BinaryOperator:
+	case CXCursor_CompoundAssignOperator:
 		walk_binary(w, &n);
 		return;
 	case CXCursor_ConditionalOperator:
@@ -223,16 +229,22 @@ void clread_walk(struct walk *w, CXCursor cursor, const struct node *enclosing, 
 		clread_walk_call(w, &n);
 		return;
 	case CXCursor_UnaryExpr: /* sizeof and similar operators */
-	case CXCursor_StaticAssert: case CXCursor_EnumDecl: case CXCursor_StructDecl: case CXCursor_UnionDecl:
-	case CXCursor_TypedefDecl: case CXCursor_FunctionDecl:
+	case CXCursor_StaticAssert:
+	case CXCursor_EnumDecl:
+	case CXCursor_StructDecl:
+	case CXCursor_UnionDecl:
+	case CXCursor_TypedefDecl:
+	case CXCursor_FunctionDecl:
 		return;
-	case CXCursor_CStyleCastExpr: case CXCursor_CompoundLiteralExpr:
+	case CXCursor_CStyleCastExpr:
+	case CXCursor_CompoundLiteralExpr:
 		walk_typed(w, &n);
 		return;
 	case CXCursor_BlockExpr:
 		walk_block(w, &n);
 		return;
-	case CXCursor_GCCAsmStmt: case CXCursor_MSAsmStmt:
+	case CXCursor_GCCAsmStmt:
+	case CXCursor_MSAsmStmt:
 		clread_add_unknown_access(w, &n, "inline assembly");
 		return;
 	case CXCursor_VarDecl:
@@ -264,8 +276,8 @@ static bool is_same(const struct cl_event *a, const struct cl_event *b)
 		    !a->type == !b->type && a->function == b->function && a->naccesses == b->naccesses;
 
 	for (uint32_t i = 0; same && i < a->nparts; i++)
-		same = !a->part[i].type == !b->part[i].type &&
-		       a->part[i].align == b->part[i].align && (!a->part[i].type || !strcmp(a->part[i].type, b->part[i].type));
+		same = !a->part[i].type == !b->part[i].type && a->part[i].align == b->part[i].align &&
+		       (!a->part[i].type || !strcmp(a->part[i].type, b->part[i].type));
 	return same && (!a->type || !strcmp(a->type, b->type));
 }
 

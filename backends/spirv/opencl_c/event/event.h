@@ -10,8 +10,8 @@
 
 /* an argument of a call of a function of OpenCL C */
 struct cl_argument {
-	uint32_t spaces;           /* if it is a pointer, the memory to which it may point; else 0 */
-	uint32_t bytes, count;     /* size and elements of the pointee, or of the argument itself */
+	uint32_t spaces;       /* if it is a pointer, the memory to which it may point; else 0 */
+	uint32_t bytes, count; /* size and elements of the pointee, or of the argument itself */
 	bool image;
 };
 /* builtin.c: describe the call of an OpenCL C function of that name in *e. */

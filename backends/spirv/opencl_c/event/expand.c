@@ -25,7 +25,7 @@ struct expansion_state {
 	struct reader *r;
 	const char *text;
 	uint32_t visits, depth, replaced;
-	bool several_lines;      /* the current use spans several lines */
+	bool several_lines; /* the current use spans several lines */
 };
 
 struct part {
@@ -150,7 +150,7 @@ static int find_arguments(const char *text, const struct span *s, struct part *a
 	while (at < s->end && text[at] != '(')
 		at = (after = skip_whole(text, at, s->end)) > at ? after : at + 1;
 	argument[0].start = at + 1;
-	for (; at < s->end; at = (after = skip_whole(text, at, s->end)) > at ? after : at + 1) {
+	for (; at<s->end; at = (after = skip_whole(text, at, s->end))> at ? after : at + 1) {
 		bool parts = depth == 1 && (text[at] == ',' || text[at] == ')');
 
 		depth += (text[at] == '(') - (text[at] == ')');
@@ -204,7 +204,7 @@ static bool is_several_arguments(const char *text)
 	size_t end = strlen(text), after;
 	int depth = 0;
 
-	for (size_t at = 0; at < end; at = (after = skip_whole(text, at, end)) > at ? after : at + 1) {
+	for (size_t at = 0; at<end; at = (after = skip_whole(text, at, end))> at ? after : at + 1) {
 		depth += (text[at] == '(') - (text[at] == ')');
 		if (depth < 0 || (!depth && text[at] == ','))
 			return true;
@@ -218,7 +218,7 @@ static bool contains_macro(const struct expansion_state *x, const char *text)
 {
 	size_t end = strlen(text), after;
 
-	for (size_t at = 0; at < end; at = after > at ? after : at + 1) {
+	for (size_t at = 0; at<end; at = after> at ? after : at + 1) {
 		after = name_end(text, at);
 		for (uint32_t i = 0; i < x->r->unit->nmacros && after > at; i++)
 			if (strlen(x->r->unit->macro[i]) == after - at &&

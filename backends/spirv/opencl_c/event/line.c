@@ -28,7 +28,11 @@ static bool is_executed(CXCursor c)
 	bool found = false;
 
 	switch (clang_getCursorKind(c)) {
-	case CXCursor_CompoundStmt: case CXCursor_NullStmt: case CXCursor_CaseStmt: case CXCursor_DefaultStmt: case CXCursor_LabelStmt:
+	case CXCursor_CompoundStmt:
+	case CXCursor_NullStmt:
+	case CXCursor_CaseStmt:
+	case CXCursor_DefaultStmt:
+	case CXCursor_LabelStmt:
 		return false;
 	case CXCursor_DeclStmt:
 		clang_visitChildren(c, find_initializer, &found);
@@ -83,7 +87,8 @@ static bool find_text(const struct reader *r, CXCursor c, struct cl_range *range
 		if ((s->start < range->start && range->start < s->end) || (s->start < range->end && range->end < s->end))
 			return false;
 	}
-	return in_main && range->start < range->end && range->end <= r->source->size && clread_extend_to_parenthesis(r, range);
+	return in_main && range->start < range->end && range->end <= r->source->size &&
+	       clread_extend_to_parenthesis(r, range);
 }
 
 /* Include the semicolon if there is one. False: the text ends neither with a semicolon nor with a brace. */

@@ -22,7 +22,8 @@ bool clread_is_memory(CXCursor c)
 
 	switch (clang_getCursorKind(c)) {
 	case CXCursor_DeclRefExpr:
-		return clread_spaces(clread_type_of(c)) & ~GPUBPF_IN(LOCAL) && clread_kind_of(c) != CXType_OCLSampler && !is_parameter(c);
+		return clread_spaces(clread_type_of(c)) & ~GPUBPF_IN(LOCAL) && clread_kind_of(c) != CXType_OCLSampler &&
+		       !is_parameter(c);
 	case CXCursor_ArraySubscriptExpr:
 		return true;
 	case CXCursor_UnaryOperator:
@@ -30,7 +31,8 @@ bool clread_is_memory(CXCursor c)
 	case CXCursor_MemberRefExpr:
 		base = clread_only_child(c);
 		return leads_to_memory(base) || clread_is_memory(base);
-	case CXCursor_ParenExpr: case CXCursor_UnexposedExpr:
+	case CXCursor_ParenExpr:
+	case CXCursor_UnexposedExpr:
 		base = clread_only_child(c);
 		return !clang_Cursor_isNull(base) && clread_is_memory(base);
 	default:
@@ -42,7 +44,8 @@ bool clread_is_memory(CXCursor c)
  * NULL: it can. */
 static const char *reason_unseen(CXCursor c)
 {
-	CXCursor field = clang_getCursorKind(c) == CXCursor_MemberRefExpr ? clang_getCursorReferenced(c) : clang_getNullCursor();
+	CXCursor field = clang_getCursorKind(c) == CXCursor_MemberRefExpr ? clang_getCursorReferenced(c) :
+									    clang_getNullCursor();
 
 	if (!clang_Cursor_isNull(field) && clang_Cursor_isBitField(field))
 		return "a bit-field";
@@ -53,11 +56,11 @@ static const char *reason_unseen(CXCursor c)
 
 /* the target of an access: a whole lvalue, or some elements of a vector */
 struct access_target {
-	CXCursor cursor;           /* the lvalue whose address is taken */
+	CXCursor cursor; /* the lvalue whose address is taken */
 	const struct node *node;
 	struct cl_range range;
-	const char *member;        /* "" or ".xy" */
-	CXType type;               /* type of the accessed part */
+	const char *member; /* "" or ".xy" */
+	CXType type;        /* type of the accessed part */
 	uint32_t offset, count, bytes;
 	const char *unseen;
 };
@@ -66,8 +69,9 @@ static void set_whole_target(const struct node *n, struct access_target *t)
 {
 	struct cl_access a = clread_access_of(clread_type_of(n->cursor), GPUBPF_LOAD, CLREAD_NONE);
 
-	*t = (struct access_target){ n->cursor, n, n->range, "", clread_type_of(n->cursor), 0, a.count, a.bytes,
-				     reason_unseen(n->cursor) };
+	*t = (struct access_target){
+		n->cursor, n, n->range, "", clread_type_of(n->cursor), 0, a.count, a.bytes, reason_unseen(n->cursor)
+	};
 }
 
 /* Describe base.member, where the member selects elements of a vector. The target stays unseen if the elements are not
@@ -150,7 +154,8 @@ static void add_store(struct walk *w, const struct node *n, const struct access_
 	int value = from ? 1 : CLREAD_RESULT;
 	bool is_volatile = clang_isVolatileQualifiedType(clread_type_of(t->cursor));
 	enum CXUnaryOperatorKind op = clang_getCursorKind(n->cursor) == CXCursor_UnaryOperator ?
-				      clang_getCursorUnaryOperatorKind(n->cursor) : CXUnaryOperator_Invalid;
+					      clang_getCursorUnaryOperatorKind(n->cursor) :
+					      CXUnaryOperator_Invalid;
 
 	if (!e)
 		return;

@@ -66,7 +66,8 @@ bool clread_walk_mark(struct walk *w, const struct node *n)
 		return true;
 	e->name = clread_text(w->r, clang_getCursorSpelling(variable)) + strlen(VARIABLE);
 	comma = use ? memchr(w->r->source->text + use->start, ',', use->end - use->start) : NULL;
-	value = comma ? (struct cl_range){ (size_t)(comma - w->r->source->text) + 1, use->end - 1, true } : (struct cl_range){ 0 };
+	value = comma ? (struct cl_range){ (size_t)(comma - w->r->source->text) + 1, use->end - 1, true } :
+			(struct cl_range){ 0 };
 	clread_add_part(e, &value, "ulong");
 	clread_walk(w, clang_Cursor_getVarDeclInitializer(variable), n, VALUE);
 	return true;

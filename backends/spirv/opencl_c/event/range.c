@@ -192,7 +192,8 @@ static bool may_be_macro(const struct reader *r, const char *name, size_t n)
 	for (uint32_t i = 0; i < r->unit->nmacros; i++)
 		if (strlen(r->unit->macro[i]) == n && !memcmp(r->unit->macro[i], name, n))
 			return true;
-	return n > 3 && (!memcmp(name, "as_", 3) || (n == strlen("ATOMIC_VAR_INIT") && !memcmp(name, "ATOMIC_VAR_INIT", n)));
+	return n > 3 &&
+	       (!memcmp(name, "as_", 3) || (n == strlen("ATOMIC_VAR_INIT") && !memcmp(name, "ATOMIC_VAR_INIT", n)));
 }
 
 /* May the replacement of the use, or an argument, contain a macro's name that takes the following text as arguments? */
@@ -208,7 +209,8 @@ static bool may_end_in_macro(struct reader *r, const struct span *s)
 	if (!clread_body(r, definition, &b))
 		return true;
 	for (unsigned i = b.first; i < b.n; i++)
-		if (b.token[i][0] == '#' || (b.kind[i] != CXToken_Punctuation && may_be_macro(r, b.token[i], strlen(b.token[i]))))
+		if (b.token[i][0] == '#' ||
+		    (b.kind[i] != CXToken_Punctuation && may_be_macro(r, b.token[i], strlen(b.token[i]))))
 			return true;
 	for (at += name_size(text + at); at < s->end; at += n ? n : 1) {
 		n = name_size(text + at);
@@ -391,7 +393,8 @@ bool clread_extend_to_parenthesis(const struct reader *r, struct cl_range *range
 
 	/* a parenthesis from a macro's replacement is closed within the same use */
 	for (uint32_t i = 0; i < r->nexpansions; i++)
-		if (range->start <= r->expansion[i].start && r->expansion[i].start < range->end && range->end < r->expansion[i].end)
+		if (range->start <= r->expansion[i].start && r->expansion[i].start < range->end &&
+		    range->end < r->expansion[i].end)
 			return true;
 	while (depth > 0 && at < size && (isspace((unsigned char)text[at]) || strchr("/\\)", text[at]))) {
 		size_t next = text[at] == '/' ? skip_comment_or_literal(text, at, size) : at + 1;

@@ -7,8 +7,7 @@
 
 /* Returns the text of an expression. `enclosing` is the text of the enclosing expression, NULL in a statement. An
  * enclosing expression that adds no operation, for example parentheses, is `transparent`. */
-struct cl_range clread_range(struct reader *r, CXSourceRange extent, const struct cl_range *enclosing,
-			     bool transparent);
+struct cl_range clread_range(struct reader *r, CXSourceRange extent, const struct cl_range *enclosing, bool transparent);
 /* For a vector literal with one value, (float4)(x), clang's range ends after the value. Extend the range to the
  * parenthesis that is still open. False: that parenthesis is not closed. */
 bool clread_extend_to_parenthesis(const struct reader *r, struct cl_range *range);

@@ -85,7 +85,8 @@ static void walk_control_statement(struct walk *w, const struct node *n, enum CX
 	which = kind == CXCursor_DoStmt ? children.n - 1 : 0;
 	for (uint32_t i = 0; i < children.n; i++) {
 		if (i == which)
-			clread_add_condition(w, children.list[i], n, kind == CXCursor_SwitchStmt ? CLREAD_SWITCH : CLREAD_CONDITION);
+			clread_add_condition(w, children.list[i], n,
+					     kind == CXCursor_SwitchStmt ? CLREAD_SWITCH : CLREAD_CONDITION);
 		else
 			clread_walk_line(w, children.list[i], n, false);
 		clread_walk(w, children.list[i], n, i == which ? VALUE : NOTHING);
@@ -116,13 +117,17 @@ bool clread_walk_statement(struct walk *w, const struct node *n)
 		if (!clread_walk_mark(w, n))
 			walk_control_statement(w, n, kind);
 		return true;
-	case CXCursor_IfStmt: case CXCursor_WhileStmt: case CXCursor_SwitchStmt:
+	case CXCursor_IfStmt:
+	case CXCursor_WhileStmt:
+	case CXCursor_SwitchStmt:
 		walk_control_statement(w, n, kind);
 		return true;
 	case CXCursor_CaseStmt:
 		walk_case(w, n);
 		return true;
-	case CXCursor_CompoundStmt: case CXCursor_DefaultStmt: case CXCursor_LabelStmt:
+	case CXCursor_CompoundStmt:
+	case CXCursor_DefaultStmt:
+	case CXCursor_LabelStmt:
 		walk_statements(w, n);
 		return true;
 	case CXCursor_StmtExpr:

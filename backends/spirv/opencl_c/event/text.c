@@ -64,7 +64,10 @@ void clread_select_evaluated(const struct walk *w, const struct node *n, uint32_
 		const char *begin;
 		uint32_t first, last, most;
 	} rows[] = {
-		{ "[", 0, 1, 1 }, { ".", 0, 1, 1 }, { "__builtin_offsetof", 0, 0, 0 }, { "__builtin_choose_expr", 1, 0, UINT32_MAX },
+		{ "[", 0, 1, 1 },
+		{ ".", 0, 1, 1 },
+		{ "__builtin_offsetof", 0, 0, 0 },
+		{ "__builtin_choose_expr", 1, 0, UINT32_MAX },
 		{ "__builtin_shufflevector", 0, 0, 2 },
 	};
 	const char *text = w->r->source->text + n->range.start;

@@ -19,7 +19,7 @@ struct node {
 struct walk {
 	struct reader *r;
 	struct gpubpf_cl_function *f;
-	const char *unseen;        /* why no event in the current code can be probed; NULL: it can */
+	const char *unseen; /* why no event in the current code can be probed; NULL: it can */
 	/* inside the initialiser of a const integer; arrays may use the variable as their length */
 	bool constant;
 };

@@ -26,8 +26,11 @@ static const struct vendor {
 	{ "pthread", "x86_64-unknown-linux-gnu", { "-DPOCL_DEVICE_ADDRESS_BITS=64", "-D__USE_CLANG_OPENCL_C_H" } },
 	{ "cpu-", "x86_64-unknown-linux-gnu", { "-DPOCL_DEVICE_ADDRESS_BITS=64", "-D__USE_CLANG_OPENCL_C_H" } },
 	{ "basic", "x86_64-unknown-linux-gnu", { "-DPOCL_DEVICE_ADDRESS_BITS=64", "-D__USE_CLANG_OPENCL_C_H" } },
-	{ "NVIDIA", "nvptx64-nvidia-nvcl", { "-D__NV_CL_C_VERSION=120", "-Dcl_nv_pragma_unroll=1" },
-	  "-I. ", " -Iinclude -I/usr/local/include -I/usr/include" }, /* observed with the compiler of driver 580 */
+	{ "NVIDIA",
+	  "nvptx64-nvidia-nvcl",
+	  { "-D__NV_CL_C_VERSION=120", "-Dcl_nv_pragma_unroll=1" },
+	  "-I. ",
+	  " -Iinclude -I/usr/local/include -I/usr/include" }, /* observed with the compiler of driver 580 */
 	{ "Advanced Micro Devices", "amdgcn-amd-amdhsa", { "-D__AMD__=1", "-D__GPU__=1" } },
 	{ "", "spir64-unknown-unknown", { 0 } },
 };
@@ -42,7 +45,8 @@ static const struct vendor *vendor_of(const struct gpubpf_device_caps *caps)
 	return v;
 }
 
-const char *gpubpf_cl_search_options(const char *options, const char *cwd, const struct gpubpf_device_caps *caps, struct gpubpf_pool *pool)
+const char *gpubpf_cl_search_options(const char *options, const char *cwd, const struct gpubpf_device_caps *caps,
+				     struct gpubpf_pool *pool)
 {
 	const struct vendor *v = vendor_of(caps);
 	char *text;
@@ -65,10 +69,9 @@ static void add(struct gpubpf_cl_args *args, const char *arg)
 /* Without -cl-std a program is OpenCL C 1.2, or the device's version if that is lower. */
 static const char *select_standard(const struct gpubpf_cl_words *words, const struct gpubpf_device_caps *caps)
 {
-	static const char *const known[] = { "CL", "CL1.0", "CL1.1", "CL1.2", "CL2.0", "CL3.0",
-					     "CLC++", "CLC++1.0", "CLC++2021" };
-	const char *std = caps->opencl_c_version && caps->opencl_c_version < 120 ? "-cl-std=CL1.1" :
-										   "-cl-std=CL1.2";
+	static const char *const known[] = { "CL",    "CL1.0", "CL1.1",    "CL1.2",    "CL2.0",
+					     "CL3.0", "CLC++", "CLC++1.0", "CLC++2021" };
+	const char *std = caps->opencl_c_version && caps->opencl_c_version < 120 ? "-cl-std=CL1.1" : "-cl-std=CL1.2";
 
 	for (uint32_t i = 0; i < words->n; i++)
 		for (size_t k = 0; k < sizeof(known) / sizeof(known[0]); k++)
@@ -160,8 +163,11 @@ int gpubpf_cl_make_args(const struct gpubpf_cl_source *source, const struct gpub
 			struct gpubpf_pool *pool, struct gpubpf_cl_args *args)
 {
 	static const char *const fixed[] = {
-		"-x", "cl", "-w", "-ferror-limit=0", "-Xclang", "-finclude-default-header", "-Xclang",
-		"-fdeclare-opencl-builtins", "-isystem",
+		"-x",       "cl",
+		"-w",       "-ferror-limit=0",
+		"-Xclang",  "-finclude-default-header",
+		"-Xclang",  "-fdeclare-opencl-builtins",
+		"-isystem",
 	};
 	const struct vendor *vendor = vendor_of(caps);
 	struct gpubpf_cl_words words;

@@ -110,8 +110,8 @@ static void read_macros(struct reader *r)
 /* Does the directive whose '#' precedes token i have no lasting effect? */
 static bool is_harmless_directive(char *const *token, unsigned i, unsigned n)
 {
-	static const char *const harmless[] = { "if", "ifdef", "ifndef", "elif", "elifdef", "elifndef", "else", "endif",
-						"line", "error", "warning", NULL };
+	static const char *const harmless[] = { "if",   "ifdef", "ifndef", "elif",  "elifdef", "elifndef",
+						"else", "endif", "line",   "error", "warning", NULL };
 	static const char *const pragmas[] = { "once", "push_macro", "pop_macro", NULL };
 
 	if (i < n && !strcmp(token[i], "pragma"))

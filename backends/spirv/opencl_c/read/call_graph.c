@@ -14,8 +14,9 @@
 /* OpenCL C 3.0, 6.15.8 and 6.15.16 to 6.15.18: all work-items of a group must reach these functions */
 static bool is_group_function(const char *name)
 {
-	static const char *const begin[] = { "barrier", "work_group_", "sub_group_", "intel_sub_group_",
-					     "async_work_group_", "wait_group_events", "intel_work_group_" };
+	static const char *const begin[] = { "barrier",          "work_group_",       "sub_group_",
+					     "intel_sub_group_", "async_work_group_", "wait_group_events",
+					     "intel_work_group_" };
 
 	for (size_t i = 0; i < sizeof(begin) / sizeof(begin[0]); i++)
 		if (strncmp(name, begin[i], strlen(begin[i])) == 0)

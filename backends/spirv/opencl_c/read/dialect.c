@@ -12,8 +12,8 @@
 
 /* a parsed answer */
 struct answer {
-	const char **value;      /* [query->nnames], NULL: not defined */
-	const char *branches;    /* the numbers of the taken branches, each followed by a point */
+	const char **value;   /* [query->nnames], NULL: not defined */
+	const char *branches; /* the numbers of the taken branches, each followed by a point */
 };
 
 /* -- answers -- */
@@ -98,8 +98,12 @@ static const char *find_message(CXTranslationUnit tu, struct gpubpf_pool *pool)
 static const char *query_clang(const struct cl_query *q, const struct cl_dialect *d,
 			       const struct gpubpf_device_caps *caps, struct gpubpf_pool *pool)
 {
-	struct gpubpf_cl_source source = { .text = q->text, .size = strlen(q->text), .options = q->options, .headers = q->header,
-					   .nheaders = q->nheaders + 1, .dialect = d };
+	struct gpubpf_cl_source source = { .text = q->text,
+					   .size = strlen(q->text),
+					   .options = q->options,
+					   .headers = q->header,
+					   .nheaders = q->nheaders + 1,
+					   .dialect = d };
 	struct CXUnsavedFile *files = list_files(q, d, pool);
 	struct gpubpf_cl_args args;
 	CXTranslationUnit tu;
@@ -109,8 +113,8 @@ static const char *query_clang(const struct cl_query *q, const struct cl_dialect
 	if (!files || gpubpf_cl_make_args(&source, caps, pool, &args) < 0)
 		return NULL;
 	index = clang_createIndex(0, 0);
-	if (clang_parseTranslationUnit2(index, files[0].Filename, args.arg, args.n, files, q->nheaders + 2, CXTranslationUnit_KeepGoing,
-					&tu) == CXError_Success) {
+	if (clang_parseTranslationUnit2(index, files[0].Filename, args.arg, args.n, files, q->nheaders + 2,
+					CXTranslationUnit_KeepGoing, &tu) == CXError_Success) {
 		found = find_message(tu, pool);
 		clang_disposeTranslationUnit(tu);
 	}
@@ -127,7 +131,10 @@ static const char *find_standard(const struct cl_query *q, const struct answer *
 	static const struct {
 		int version;
 		const char *option;
-	} c[] = { { 300, "-cl-std=CL3.0" }, { 200, "-cl-std=CL2.0" }, { 120, "-cl-std=CL1.2" }, { 110, "-cl-std=CL1.1" },
+	} c[] = { { 300, "-cl-std=CL3.0" },
+		  { 200, "-cl-std=CL2.0" },
+		  { 120, "-cl-std=CL1.2" },
+		  { 110, "-cl-std=CL1.1" },
 		  { 100, "-cl-std=CL1.0" } };
 	const char *cpp = value_of(q, a, "__OPENCL_CPP_VERSION__"), *version = value_of(q, a, "__OPENCL_C_VERSION__");
 
@@ -155,7 +162,8 @@ static const struct {
 
 /* Returns clang's option -cl-ext. It lists features only for OpenCL C 3.0 and C++ for OpenCL 2021, where they are
  * optional; 2.0 always has them. */
-static const char *list_features(const struct cl_query *q, const struct answer *a, const char *standard, struct gpubpf_pool *pool)
+static const char *list_features(const struct cl_query *q, const struct answer *a, const char *standard,
+				 struct gpubpf_pool *pool)
 {
 	static const char all[] = "-cl-ext=+all";
 	char *list = gpubpf_pool_alloc(pool, sizeof(features) / sizeof(*features) + 1, 64), *to = list;
@@ -199,8 +207,8 @@ static bool is_position_name(const struct cl_name *name)
 /* Pass clang the device's definition of a name if it can matter. */
 static void write_macro(FILE *out, const struct cl_name *name, const char *device, const char *clang)
 {
-	if (!name->in_source || is_position_name(name) ||
-	    (device && clang && !strcmp(device, clang)) || (!device && !clang))
+	if (!name->in_source || is_position_name(name) || (device && clang && !strcmp(device, clang)) ||
+	    (!device && !clang))
 		return;
 	if (device && is_numeric(device))
 		fprintf(out, "#undef %s\n#define %s %s\n", name->text, name->text, device);
@@ -251,11 +259,15 @@ static const char *describe_difference(struct gpubpf_pool *pool, const struct cl
 	char *text = gpubpf_pool_alloc(pool, 230, 1);
 
 	if (text && header)
-		snprintf(text, 230, "the device's compiler finds '%.60s', which clang 22 does not (line %u); pass the header's folder "
-			 "with -I", header, line);
+		snprintf(text, 230,
+			 "the device's compiler finds '%.60s', which clang 22 does not (line %u); pass the header's folder "
+			 "with -I",
+			 header, line);
 	else if (text)
-		snprintf(text, 230, "the device's compiler takes another branch of #if than clang 22 (line %u); define what the branch "
-			 "tests with -D", line);
+		snprintf(text, 230,
+			 "the device's compiler takes another branch of #if than clang 22 (line %u); define what the branch "
+			 "tests with -D",
+			 line);
 	return text;
 }
 
@@ -264,8 +276,10 @@ static const char *describe_unknown(struct gpubpf_pool *pool, const char *why)
 	char *text = gpubpf_pool_alloc(pool, 230, 1);
 
 	if (text)
-		snprintf(text, 230, "the branches of #if that the device's compiler takes are unknown (%.90s); build from preprocessed "
-			 "source", why);
+		snprintf(text, 230,
+			 "the branches of #if that the device's compiler takes are unknown (%.90s); build from preprocessed "
+			 "source",
+			 why);
 	return text;
 }
 

@@ -6,10 +6,10 @@
 #include "query.h"
 
 struct cl_dialect {
-	const char *standard;        /* clang's option for the language nearest to the device's; NULL: unknown */
-	const char *features;        /* clang's option for extensions and features; "": use the triple's */
-	const char *macros;          /* directives that turn clang's macros into the device's; "": they are equal */
-	const char *differs;         /* why the device's compiler may see another text; NULL: it sees this one */
+	const char *standard; /* clang's option for the language nearest to the device's; NULL: unknown */
+	const char *features; /* clang's option for extensions and features; "": use the triple's */
+	const char *macros;   /* directives that turn clang's macros into the device's; "": they are equal */
+	const char *differs;  /* why the device's compiler may see another text; NULL: it sees this one */
 };
 
 /* The file that contains cl_dialect.macros. The reader treats files with this prefix (/opencl-c) as the compiler's

@@ -114,7 +114,8 @@ static void find_head(struct reader *r, CXCursor c, struct gpubpf_cl_function *f
 
 	f->start = offset_of(r, start, &first);
 	f->name_at = offset_of(r, clang_getCursorLocation(c), &named);
-	if (!first || !named || clread_in_expansion(r, f->start) || f->start > f->name_at || f->name_at >= f->body || !find_name(r, f))
+	if (!first || !named || clread_in_expansion(r, f->start) || f->start > f->name_at || f->name_at >= f->body ||
+	    !find_name(r, f))
 		return;
 	body = clang_getLocationForOffset(r->tu, r->main, f->body);
 	if (!clread_why_not_repeatable(r, clang_getRange(start, body), false, &mask))
@@ -128,10 +129,11 @@ static bool find_braces(struct reader *r, CXSourceRange range, size_t *body, siz
 {
 	const char *text = r->source->text;
 	bool first, last;
-	size_t open = offset_of(r, clang_getRangeStart(range), &first), close = offset_of(r, clang_getRangeEnd(range), &last);
+	size_t open = offset_of(r, clang_getRangeStart(range), &first),
+	       close = offset_of(r, clang_getRangeEnd(range), &last);
 
-	if (!first || !last || open + 2 > close || close > r->source->size || text[open] != '{' || text[close - 1] != '}' ||
-	    clread_in_expansion(r, open) || clread_in_expansion(r, close - 1))
+	if (!first || !last || open + 2 > close || close > r->source->size || text[open] != '{' ||
+	    text[close - 1] != '}' || clread_in_expansion(r, open) || clread_in_expansion(r, close - 1))
 		return false;
 	*body = open + 1;
 	*end = close - 1;

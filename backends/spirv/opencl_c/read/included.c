@@ -16,7 +16,7 @@ enum { MAX_PATHS = 2048, MAX_FOLDERS = 64 };
 
 struct include_search {
 	struct reader *r;
-	const char *folder[MAX_FOLDERS];  /* folders of -I */
+	const char *folder[MAX_FOLDERS]; /* folders of -I */
 	uint32_t nfolders;
 	const char **path;
 	uint32_t npaths;
@@ -85,8 +85,8 @@ static bool has_embed(const char *text, size_t size)
 
 static bool tests_files(const char *text, size_t size)
 {
-	return memmem(text, size, "__has_include", strlen("__has_include")) || memmem(text, size, "__has_embed", strlen("__has_embed")) ||
-	       has_embed(text, size);
+	return memmem(text, size, "__has_include", strlen("__has_include")) ||
+	       memmem(text, size, "__has_embed", strlen("__has_embed")) || has_embed(text, size);
 }
 
 /* Returns the folder of the file that contains the directive; compilers search it first for quoted names. */

@@ -16,7 +16,7 @@ struct scan {
 	char *text;
 	size_t at;
 	bool line_begins, directive;
-	int depth;               /* nesting depth of parentheses */
+	int depth; /* nesting depth of parentheses */
 };
 
 /* Returns the end of the backslash and newline at `at`; `at` itself if there is no such splice. */

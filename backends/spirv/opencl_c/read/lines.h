@@ -10,14 +10,14 @@
 #include "core/wire/pool.h"
 
 struct cl_line {
-	const char *text;      /* without its newline; a comment is one blank */
-	uint32_t number;       /* line number of its first character in the file */
+	const char *text; /* without its newline; a comment is one blank */
+	uint32_t number;  /* line number of its first character in the file */
 };
 
 struct cl_lines {
 	struct cl_line *line;
 	uint32_t n;
-	bool trigraphs;        /* the file contains trigraphs, which are not replaced */
+	bool trigraphs; /* the file contains trigraphs, which are not replaced */
 };
 
 /* Split a text. 0 or -ENOMEM. The pool owns the result. */

@@ -12,7 +12,8 @@
 
 enum { DATED = 1 << 30, IN_HEADER = 1 << 29 }; /* bits in function.flags that enum gpubpf_kernel_flags leaves free */
 
-const char *const clread_copy_macros[] = { "__func__", "__FUNCTION__", "__PRETTY_FUNCTION__", "__builtin_FUNCTION", "return", NULL };
+const char *const clread_copy_macros[] = { "__func__",           "__FUNCTION__", "__PRETTY_FUNCTION__",
+					   "__builtin_FUNCTION", "return",       NULL };
 
 static enum CXChildVisitResult visit_literal(CXCursor c, CXCursor parent, CXClientData data)
 {
@@ -50,8 +51,10 @@ static bool has_form(const char *text, const char *form)
 	for (; *text; text++) {
 		size_t i = 0;
 
-		while (form[i] && text[i] && (form[i] == '0' ? isdigit((unsigned char)text[i]) || text[i] == ' ' :
-					      form[i] == 'a' ? isalpha((unsigned char)text[i]) : text[i] == form[i]))
+		while (form[i] && text[i] &&
+		       (form[i] == '0' ? isdigit((unsigned char)text[i]) || text[i] == ' ' :
+			form[i] == 'a' ? isalpha((unsigned char)text[i]) :
+					 text[i] == form[i]))
 			i++;
 		if (!form[i])
 			return true;
@@ -70,7 +73,8 @@ static bool has_word(const char *text, const char *word)
 	size_t n = strlen(word);
 
 	for (const char *at = text; (at = strstr(at, word)); at++)
-		if ((at == text || !(isalnum((unsigned char)at[-1]) || at[-1] == '_')) && !isalnum((unsigned char)at[n]) && at[n] != '_')
+		if ((at == text || !(isalnum((unsigned char)at[-1]) || at[-1] == '_')) &&
+		    !isalnum((unsigned char)at[n]) && at[n] != '_')
 			return true;
 	return false;
 }
@@ -87,7 +91,8 @@ static bool names_header(const struct reader *r, const char *text)
  * replacement. */
 static void refuse_own_names(struct reader *r, const struct generated_string *made)
 {
-	static const char why[] = "code with a string that a macro builds from __func__, return or the like, which a copy replaces";
+	static const char why[] =
+		"code with a string that a macro builds from __func__, return or the like, which a copy replaces";
 	struct gpubpf_cl_function *f = made->function == UINT32_MAX ? NULL : &r->function[made->function].source;
 	int32_t kernel = f ? r->function[made->function].kernel : -1;
 	size_t i = 0;
@@ -139,14 +144,18 @@ void clread_check_generated_strings(struct reader *r)
 		refuse_own_names(r, &r->generated[i]);
 	all = r->ngenerated ? propagate_flags(r) : 0;
 	for (uint32_t i = 0; r->ngenerated && i < r->nfunctions; i++) {
-		struct gpubpf_kernel_info *info = r->function[i].kernel < 0 ? NULL : &r->unit->kernel[r->function[i].kernel].info;
+		struct gpubpf_kernel_info *info = r->function[i].kernel < 0 ?
+							  NULL :
+							  &r->unit->kernel[r->function[i].kernel].info;
 		uint32_t flags = r->function[i].flags | all;
 
 		if (info && !info->reason[0] && flags & DATED)
-			snprintf(info->reason, sizeof(info->reason), "it uses __DATE__, __TIME__ or __TIMESTAMP__, and a twin is "
+			snprintf(info->reason, sizeof(info->reason),
+				 "it uses __DATE__, __TIME__ or __TIMESTAMP__, and a twin is "
 				 "compiled at another time; pass the time by -D instead");
 		else if (info && !info->reason[0] && flags & IN_HEADER)
-			snprintf(info->reason, sizeof(info->reason), "it uses __FILE__ in a header of a relative folder, which a twin "
+			snprintf(info->reason, sizeof(info->reason),
+				 "it uses __FILE__ in a header of a relative folder, which a twin "
 				 "names in full; pass the folder as an absolute path (-I)");
 	}
 }

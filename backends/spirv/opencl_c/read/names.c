@@ -29,11 +29,12 @@ void gpubpf_names_type(const struct cl_names *n, FILE *out)
 
 static void define_name(const struct cl_names *n, size_t i, FILE *out)
 {
-	static const char *const form[] = { [NAME] = "(*(gpubpf_name *)&\"%s\")\n", [STRING] = "(&\"%s\"[0])\n",
+	static const char *const form[] = { [NAME] = "(*(gpubpf_name *)&\"%s\")\n",
+					    [STRING] = "(&\"%s\"[0])\n",
 					    [PRETTY] = "(*(gpubpf_pretty *)&\"%s\")\n" };
 
-	fprintf(out, "#pragma push_macro(\"%s\")\n#ifndef %s\n#define %s%s ", macros[i].macro, macros[i].macro, macros[i].macro,
-		macros[i].parameters);
+	fprintf(out, "#pragma push_macro(\"%s\")\n#ifndef %s\n#define %s%s ", macros[i].macro, macros[i].macro,
+		macros[i].macro, macros[i].parameters);
 	fprintf(out, form[macros[i].kind], macros[i].kind == PRETTY ? n->pretty : n->name);
 	fprintf(out, "#endif\n");
 }
@@ -56,7 +57,8 @@ void gpubpf_names_undefine(const struct cl_names *n, FILE *out)
  * reads a string's characters. */
 void gpubpf_names_check(const struct cl_names *n, FILE *out)
 {
-	fprintf(out, "{ enum { gpubpf_other_pretty_function = 1 / (sizeof(__PRETTY_FUNCTION__) == %zu", strlen(n->pretty) + 1);
+	fprintf(out, "{ enum { gpubpf_other_pretty_function = 1 / (sizeof(__PRETTY_FUNCTION__) == %zu",
+		strlen(n->pretty) + 1);
 	for (size_t i = 0; n->pretty[i]; i++)
 		fprintf(out, " && __PRETTY_FUNCTION__[%zu] == '%c'", i, n->pretty[i]);
 	fprintf(out, ") }; }\n");

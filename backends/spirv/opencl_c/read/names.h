@@ -11,7 +11,7 @@
 
 struct cl_names {
 	const char *name;
-	const char *pretty;       /* __PRETTY_FUNCTION__; NULL: the body does not use it */
+	const char *pretty; /* __PRETTY_FUNCTION__; NULL: the body does not use it */
 };
 
 /* Declare the types of the strings, before a copy's body, inside its function. */

@@ -10,16 +10,33 @@ static enum gpubpf_param_kind kind_of(CXType canonical)
 {
 	switch (canonical.kind) {
 	case CXType_Pointer:
-		return clang_getAddressSpace(clang_getPointeeType(canonical)) == CLANG_AS_LOCAL ?
-			       GPUBPF_PARAM_LOCAL : GPUBPF_PARAM_POINTER;
-	case CXType_Bool: case CXType_Char_U: case CXType_UChar: case CXType_Char_S: case CXType_SChar:
-	case CXType_UShort: case CXType_Short: case CXType_UInt: case CXType_Int:
-	case CXType_ULong: case CXType_Long: case CXType_ULongLong: case CXType_LongLong:
+		return clang_getAddressSpace(clang_getPointeeType(canonical)) == CLANG_AS_LOCAL ? GPUBPF_PARAM_LOCAL :
+												  GPUBPF_PARAM_POINTER;
+	case CXType_Bool:
+	case CXType_Char_U:
+	case CXType_UChar:
+	case CXType_Char_S:
+	case CXType_SChar:
+	case CXType_UShort:
+	case CXType_Short:
+	case CXType_UInt:
+	case CXType_Int:
+	case CXType_ULong:
+	case CXType_Long:
+	case CXType_ULongLong:
+	case CXType_LongLong:
 	case CXType_Enum:
 		return GPUBPF_PARAM_INT;
-	case CXType_Half: case CXType_Float16: case CXType_BFloat16: case CXType_Float: case CXType_Double:
+	case CXType_Half:
+	case CXType_Float16:
+	case CXType_BFloat16:
+	case CXType_Float:
+	case CXType_Double:
 		return GPUBPF_PARAM_FLOAT;
-	case CXType_Record: case CXType_Vector: case CXType_ExtVector: case CXType_ConstantArray:
+	case CXType_Record:
+	case CXType_Vector:
+	case CXType_ExtVector:
+	case CXType_ConstantArray:
 		return GPUBPF_PARAM_BYTES;
 	default:
 		return GPUBPF_PARAM_OPAQUE;
@@ -171,7 +188,8 @@ void clread_signature(struct reader *r, CXCursor function, struct gpubpf_cl_func
 static void print_param(struct reader *r, CXCursor c, FILE *out)
 {
 	CXType type = clang_getCursorType(c);
-	const char *text = clread_text(r, clang_getTypeSpelling(type)), *open = strchr(text, '['), *close = open ? strchr(open, ']') : NULL;
+	const char *text = clread_text(r, clang_getTypeSpelling(type)), *open = strchr(text, '['),
+		   *close = open ? strchr(open, ']') : NULL;
 
 	if (!close || !clread_is_array(clang_getCanonicalType(type)))
 		fputs(text, out);
@@ -190,7 +208,8 @@ const char *clread_pretty(struct reader *r, CXCursor function)
 
 	if (!out)
 		return NULL;
-	fprintf(out, end && result[end - 1] == '*' ? "%s%s(" : "%s %s(", result, clread_text(r, clang_getCursorSpelling(function)));
+	fprintf(out, end && result[end - 1] == '*' ? "%s%s(" : "%s %s(", result,
+		clread_text(r, clang_getCursorSpelling(function)));
 	for (int i = 0; i < n; i++) {
 		fputs(i ? ", " : "", out);
 		print_param(r, clang_Cursor_getArgument(function, i), out);

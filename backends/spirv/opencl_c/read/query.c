@@ -34,8 +34,11 @@ static void write_missing(struct builder *b, const struct cl_line *line, const c
 
 static void write_include(struct builder *b, const struct file *from, const struct cl_line *line, const char *operand)
 {
-	const char *open = operand + strspn(operand, " \t"), *close = open[0] ? strchr(open + 1, *open == '<' ? '>' : '"') : NULL;
-	const char *name = (*open == '<' || *open == '"') && close ? gpubpf_pool_strndup(b->pool, open + 1, close - open - 1) : NULL;
+	const char *open = operand + strspn(operand, " \t"),
+		   *close = open[0] ? strchr(open + 1, *open == '<' ? '>' : '"') : NULL;
+	const char *name = (*open == '<' || *open == '"') && close ?
+				   gpubpf_pool_strndup(b->pool, open + 1, close - open - 1) :
+				   NULL;
 	uint32_t found = 0;
 
 	if (name)
@@ -64,8 +67,8 @@ static bool mentions_positional(struct builder *b, enum positional positional, c
 /* Does the directive leave all macros unchanged? */
 static bool leaves_macros(const char *name, const char *rest)
 {
-	static const char *const harmless[] = { "else", "elif", "elifdef", "elifndef", "endif", "error", "warning", "line",
-						"" };
+	static const char *const harmless[] = { "else",  "elif",    "elifdef", "elifndef", "endif",
+						"error", "warning", "line",    "" };
 
 	return IS_ANY(name, harmless) || (!strcmp(name, "pragma") && !strstr(rest, "_macro") && !strstr(rest, "once"));
 }
@@ -86,8 +89,7 @@ static void track_conditions(struct builder *b, const char *name, const char *re
 	}
 	if (!strncmp(name, "if", 2))
 		b->extra_endifs[b->depth] = 0;
-	if (!b->counter_depth && (!strcmp(name, "if") || !strcmp(name, "elif")) &&
-	    mentions_positional(b, COUNTER, rest)) {
+	if (!b->counter_depth && (!strcmp(name, "if") || !strcmp(name, "elif")) && mentions_positional(b, COUNTER, rest)) {
 		b->counter_depth = b->depth;
 		if (strstr(rest, "__has_"))
 			b->query->unsure = "a condition tests __COUNTER__ and what the compiler supports";
@@ -308,7 +310,8 @@ static int read_options(struct builder *b)
 		else if (!strncmp(w, "-I", 2) && w[2])
 			add_folder(b, w + 2);
 		else if (strcmp(w, "-I"))
-			to += sprintf(to, "%.*s ", (int)(words.word[i].end - words.word[i].start), options + words.word[i].start);
+			to += sprintf(to, "%.*s ", (int)(words.word[i].end - words.word[i].start),
+				      options + words.word[i].start);
 		if (!strcmp(before, "-D"))
 			read_define(b, w);
 		else if (!strncmp(w, "-D", 2) && w[2])
@@ -350,9 +353,10 @@ static int write_a_file(struct builder *b, const void *arg)
 }
 
 /* Older compilers support variadic macros only in OpenCL C 2.0 and later (NVIDIA's 580, clang 7). */
-static const char stringify_macros[] = "#if defined(__OPENCL_CPP_VERSION__) || __OPENCL_C_VERSION__ >= 200\n"
-				 "#define gpubpf_s(...) #__VA_ARGS__\n#define gpubpf_x(...) gpubpf_s(__VA_ARGS__)\n#else\n"
-				 "#define gpubpf_s(a) #a\n#define gpubpf_x(a) gpubpf_s(a)\n#endif\n";
+static const char stringify_macros[] =
+	"#if defined(__OPENCL_CPP_VERSION__) || __OPENCL_C_VERSION__ >= 200\n"
+	"#define gpubpf_s(...) #__VA_ARGS__\n#define gpubpf_x(...) gpubpf_s(__VA_ARGS__)\n#else\n"
+	"#define gpubpf_s(a) #a\n#define gpubpf_x(a) gpubpf_s(a)\n#endif\n";
 
 static int write_main(struct builder *b, const void *text)
 {
@@ -377,11 +381,13 @@ static int write_headers(struct builder *b)
 	return 0;
 }
 
-static int start_query(struct builder *b, const struct gpubpf_cl_source *source, struct gpubpf_pool *pool, struct cl_query *query)
+static int start_query(struct builder *b, const struct gpubpf_cl_source *source, struct gpubpf_pool *pool,
+		       struct cl_query *query)
 {
 	*query = (struct cl_query){ .header = gpubpf_pool_alloc(pool, MAX_FILES, sizeof(*query->header)) };
 	*b = (struct builder){ .source = source, .pool = pool, .query = query, .nfiles = 1 };
-	b->file[0] = (struct file){ "", source->cwd && source->cwd[0] ? clquery_join(b, source->cwd, "/") : "", false, source->text, source->size };
+	b->file[0] = (struct file){ "", source->cwd && source->cwd[0] ? clquery_join(b, source->cwd, "/") : "", false,
+				    source->text, source->size };
 	return query->header ? 0 : -ENOMEM;
 }
 

@@ -17,8 +17,8 @@ enum positional { LINE, COUNTER, NPOSITIONAL };
 
 /* a file of the source: index 0 is the main one */
 struct file {
-	const char *path;        /* path on disk; for a header of clCompileProgram, the header's name */
-	const char *folder;      /* where quoted includes are searched first: "" or a path that ends with '/' */
+	const char *path;   /* path on disk; for a header of clCompileProgram, the header's name */
+	const char *folder; /* where quoted includes are searched first: "" or a path that ends with '/' */
 	bool embedded;
 	const char *text;
 	size_t size;
@@ -33,7 +33,7 @@ struct builder {
 	const struct gpubpf_cl_source *source;
 	struct gpubpf_pool *pool;
 	struct cl_query *query;
-	const char **folder;     /* folders of -I */
+	const char **folder; /* folders of -I */
 	uint32_t nfolders;
 	struct file file[MAX_FILES];
 	uint32_t nfiles;

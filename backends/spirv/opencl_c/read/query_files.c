@@ -78,7 +78,9 @@ static uint32_t find_embedded(struct builder *b, const char *name)
 
 	for (uint32_t i = 0; name && !known && i < b->source->nheaders; i++)
 		if (!strcmp(h[i].name, name))
-			known = add_file(b, (struct file){ .path = h[i].name, .embedded = true, .text = h[i].data,
+			known = add_file(b, (struct file){ .path = h[i].name,
+							   .embedded = true,
+							   .text = h[i].data,
 							   .size = strnlen(h[i].data, h[i].size) });
 	return known;
 }

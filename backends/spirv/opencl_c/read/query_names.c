@@ -67,8 +67,9 @@ void clquery_add_macro(struct builder *b, const char *text)
  * them. */
 static bool is_excluded(const struct builder *b, const char *name)
 {
-	static const char *const exact[] = { "defined", "__FILE__", "__LINE__", "__DATE__", "__TIME__", "__TIMESTAMP__", "__COUNTER__",
-					     "__BASE_FILE__", "__INCLUDE_LEVEL__", "__FILE_NAME__", "_Pragma", "__pragma" };
+	static const char *const exact[] = { "defined",           "__FILE__",      "__LINE__",    "__DATE__",
+					     "__TIME__",          "__TIMESTAMP__", "__COUNTER__", "__BASE_FILE__",
+					     "__INCLUDE_LEVEL__", "__FILE_NAME__", "_Pragma",     "__pragma" };
 	static const char *const begin[] = { "__has_", "__is_", "__VA_", "__building_module", "gpubpf_" };
 
 	for (size_t i = 0; i < sizeof(begin) / sizeof(*begin); i++)
@@ -137,7 +138,8 @@ static void propagate_tests(struct builder *b)
 	while (changed) {
 		changed = false;
 		for (uint32_t i = 0; i < b->nuses; i++) {
-			struct cl_name *macro = find_name(b->query, b->use[i].macro), *name = find_name(b->query, b->use[i].name);
+			struct cl_name *macro = find_name(b->query, b->use[i].macro),
+				       *name = find_name(b->query, b->use[i].name);
 
 			if (macro && !macro->tested)
 				continue;
@@ -165,8 +167,8 @@ static void propagate_with_counter(struct builder *b)
 			}
 	}
 	for (uint32_t i = 0; i < b->query->nnames; i++)
-		b->query->name[i].with_counter =
-			clquery_has_text(b->with_counter, b->nwith_counter, b->query->name[i].text);
+		b->query->name[i].with_counter = clquery_has_text(b->with_counter, b->nwith_counter,
+								  b->query->name[i].text);
 }
 
 int clquery_list_names(struct builder *b)
@@ -197,7 +199,8 @@ void clquery_list_positional(const struct builder *from, struct builder *to, enu
 	while (*n != before && !to->pool->failed) {
 		before = *n;
 		for (uint32_t i = 0; i < from->nuses; i++)
-			if (clquery_has_text(*list, *n, from->use[i].name) && !clquery_has_text(*list, *n, from->use[i].macro)) {
+			if (clquery_has_text(*list, *n, from->use[i].name) &&
+			    !clquery_has_text(*list, *n, from->use[i].macro)) {
 				clquery_add_name(to, list, n, from->use[i].macro, strlen(from->use[i].macro));
 				clquery_sort_texts(*list, *n);
 			}

@@ -13,7 +13,7 @@
 #include "backends/spirv/opencl_c/event/range.h"
 #include "core/model/diag.h"
 
-enum { MAX_PASSES = 8 };  /* passes over the source; each replaces one level of nested macros */
+enum { MAX_PASSES = 8 }; /* passes over the source; each replaces one level of nested macros */
 
 size_t clread_offset_in_main(struct reader *r, CXSourceLocation where, bool *in_main)
 {
@@ -36,7 +36,7 @@ static void add_span(struct reader *r, CXCursor c)
 	if (!first || !last)
 		return;
 	s = clang_getCursorKind(c) == CXCursor_InclusionDirective ? APPEND(r, r->include, r->nincludes) :
-								     APPEND(r, r->expansion, r->nexpansions);
+								    APPEND(r, r->expansion, r->nexpansions);
 	if (s)
 		*s = (struct span){ start, end, clang_getRangeStart(range), c, end };
 }
@@ -198,7 +198,9 @@ static const char *any_error(struct reader *r)
 {
 	for (unsigned i = 0; i < clang_getNumDiagnostics(r->tu); i++) {
 		CXDiagnostic d = clang_getDiagnostic(r->tu, i);
-		const char *what = clang_getDiagnosticSeverity(d) >= CXDiagnostic_Error ? clread_text(r, clang_getDiagnosticSpelling(d)) : NULL;
+		const char *what = clang_getDiagnosticSeverity(d) >= CXDiagnostic_Error ?
+					   clread_text(r, clang_getDiagnosticSpelling(d)) :
+					   NULL;
 		char *text = what ? gpubpf_pool_alloc(r->pool, strlen(what) + 32, 1) : NULL;
 		unsigned line;
 
@@ -259,16 +261,16 @@ static int read_unit(struct reader *r, const char **expanded, struct gpubpf_diag
 	if (missing)
 		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "%s" GPUBPF_CL_HEADER_MISSING, missing);
 	if (r->newer)
-		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
-				       "%s, which the program includes, was changed after the build, so the compiled text is unknown",
-				       r->newer);
+		return gpubpf_diag_set(
+			diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
+			"%s, which the program includes, was changed after the build, so the compiled text is unknown",
+			r->newer);
 	if (r->unit->nmacros)
 		qsort(r->unit->macro, r->unit->nmacros, sizeof(*r->unit->macro), compare_names);
 	return 0;
 }
 
-static struct CXUnsavedFile *unsaved_files(const struct gpubpf_cl_source *source, const char *path,
-					   struct gpubpf_pool *pool)
+static struct CXUnsavedFile *unsaved_files(const struct gpubpf_cl_source *source, const char *path, struct gpubpf_pool *pool)
 {
 	struct CXUnsavedFile *files = gpubpf_pool_alloc(pool, source->nheaders + 2, sizeof(*files));
 	const char *macros = source->dialect ? source->dialect->macros : "";
@@ -290,8 +292,9 @@ static struct CXUnsavedFile *unsaved_files(const struct gpubpf_cl_source *source
 }
 
 /* Read the source once. *expanded: the source for another pass, or NULL. */
-static int read_once(const struct gpubpf_cl_source *source, const struct gpubpf_device_caps *caps, struct gpubpf_pool *pool,
-		     struct gpubpf_cl_unit *unit, const char **expanded, struct gpubpf_diag *diag)
+static int read_once(const struct gpubpf_cl_source *source, const struct gpubpf_device_caps *caps,
+		     struct gpubpf_pool *pool, struct gpubpf_cl_unit *unit, const char **expanded,
+		     struct gpubpf_diag *diag)
 {
 	struct reader r = { .pool = pool, .unit = unit, .source = source };
 	const char *cwd = source->cwd && source->cwd[0] ? source->cwd : GPUBPF_CL_FOLDER;
@@ -311,8 +314,7 @@ static int read_once(const struct gpubpf_cl_source *source, const struct gpubpf_
 		return -ENOMEM;
 	index = clang_createIndex(0, 0);
 	err = clang_parseTranslationUnit2(index, path, args.arg, args.n, files, source->nheaders + 2,
-					  CXTranslationUnit_DetailedPreprocessingRecord |
-						  CXTranslationUnit_KeepGoing,
+					  CXTranslationUnit_DetailedPreprocessingRecord | CXTranslationUnit_KeepGoing,
 					  &r.tu);
 	if (err != CXError_Success) {
 		err = gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,

@@ -19,8 +19,8 @@
  * these uses in the source's text (backends/spirv/opencl_c/event/expand.c). The unit's offsets refer to this text. 0, -ENOMEM, or -EINVAL and a
  * diagnostic if the source cannot be read.
  */
-int gpubpf_cl_read(struct gpubpf_cl_source *source, const struct gpubpf_device_caps *caps,
-		   struct gpubpf_pool *pool, struct gpubpf_cl_unit *unit, struct gpubpf_diag *diag);
+int gpubpf_cl_read(struct gpubpf_cl_source *source, const struct gpubpf_device_caps *caps, struct gpubpf_pool *pool,
+		   struct gpubpf_cl_unit *unit, struct gpubpf_diag *diag);
 
 /* clang's command line for a source on a device: args.c */
 struct gpubpf_cl_args {
@@ -31,7 +31,8 @@ int gpubpf_cl_make_args(const struct gpubpf_cl_source *source, const struct gpub
 			struct gpubpf_pool *pool, struct gpubpf_cl_args *args);
 /* Returns the options, with the folders that the device's compiler searches by default when it runs in `cwd` (args.c).
  * NULL: no memory. */
-const char *gpubpf_cl_search_options(const char *options, const char *cwd, const struct gpubpf_device_caps *caps, struct gpubpf_pool *pool);
+const char *gpubpf_cl_search_options(const char *options, const char *cwd, const struct gpubpf_device_caps *caps,
+				     struct gpubpf_pool *pool);
 /* the folder in which clang sees headers of clCompileProgram, and the source if its own folder is unknown */
 #define GPUBPF_CL_FOLDER "/gpubpf-program"
 

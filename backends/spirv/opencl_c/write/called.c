@@ -45,15 +45,18 @@ static void put_result(const struct gpubpf_weave *w, FILE *out)
 	else if (f->result.kind == GPUBPF_PARAM_POINTER || f->result.kind == GPUBPF_PARAM_LOCAL)
 		fprintf(out, "\tgpubpf_here.word[%u] = (ulong)gpubpf_v;\n", word);
 	else
-		fprintf(out, "\t{ union { ulong w; %s v; } gpubpf_u; gpubpf_u.w = 0; gpubpf_u.v = gpubpf_v;"
-			" gpubpf_here.word[%u] = gpubpf_u.w & %lluul; }\n", f->result_type, word,
-			size < 8 ? (1ull << 8 * size) - 1 : ~0ull);
+		fprintf(out,
+			"\t{ union { ulong w; %s v; } gpubpf_u; gpubpf_u.w = 0; gpubpf_u.v = gpubpf_v;"
+			" gpubpf_here.word[%u] = gpubpf_u.w & %lluul; }\n",
+			f->result_type, word, size < 8 ? (1ull << 8 * size) - 1 : ~0ull);
 }
 
 static void put_fill(const struct gpubpf_weave *w, FILE *out)
 {
 	const struct cl_call_sites *called = &w->called[w->function];
-	struct cl_fill fill = { .out = out, .owner = w->unit->function[w->function].signature, .env = "gpubpf_here.env",
+	struct cl_fill fill = { .out = out,
+				.owner = w->unit->function[w->function].signature,
+				.env = "gpubpf_here.env",
 				.site = &w->job->sites[called->call != UINT32_MAX ? called->call : called->call_exit] };
 
 	gpubpf_env_use(w->job, called->call, &fill.use);

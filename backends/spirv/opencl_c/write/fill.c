@@ -57,8 +57,10 @@ static void write_bytes(const struct cl_fill *f, uint32_t i, const struct gpubpf
 
 	fprintf(f->out, "\tunion { uchar b[%u]; %s v; } gpubpf_c%u; gpubpf_c%u.v = %sgpubpf_p%u;\n", p->size,
 		pointer ? "ulong" : f->owner->unqualified[i], i, i, pointer ? "(ulong)" : "", i);
-	fprintf(f->out, "\tfor (uint gpubpf_i = 0; gpubpf_i < %u; gpubpf_i++)"
-		" gpubpf_bytes[%u + gpubpf_i] = gpubpf_c%u.b[gpubpf_i];\n", p->size, p->bytes_off, i);
+	fprintf(f->out,
+		"\tfor (uint gpubpf_i = 0; gpubpf_i < %u; gpubpf_i++)"
+		" gpubpf_bytes[%u + gpubpf_i] = gpubpf_c%u.b[gpubpf_i];\n",
+		p->size, p->bytes_off, i);
 }
 
 /* Copy the parameters that helper 520 reads to the offsets that the site assigns. */

@@ -11,8 +11,8 @@
 struct cl_fill {
 	FILE *out;
 	const struct gpubpf_cl_kernel *owner; /* the kernel, or a function's signature, that has the parameters */
-	const struct gpubpf_site_desc *site; /* any site whose programs use the environment */
-	const char *env;               /* expression for the environment */
+	const struct gpubpf_site_desc *site;  /* any site whose programs use the environment */
+	const char *env;                      /* expression for the environment */
 	struct gpubpf_env_use use;
 };
 

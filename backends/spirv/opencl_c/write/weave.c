@@ -78,9 +78,11 @@ void gpubpf_weave_type(FILE *out)
 
 	for (uint32_t i = 0; i < GPUBPF_NSITES; i++)
 		words = ctx_words(i) > words ? ctx_words(i) : words;
-	fprintf(out, "#ifndef GPUBPF_AT_DECLARED\n#define GPUBPF_AT_DECLARED\n"
-		     "#if __OPENCL_C_VERSION__ < 120\n#define GPUBPF_STATIC\n#else\n#define GPUBPF_STATIC static\n#endif\n"
-		     "struct gpubpf_at { struct gpubpf_env env; ulong word[%u]; };\n#endif\n", words);
+	fprintf(out,
+		"#ifndef GPUBPF_AT_DECLARED\n#define GPUBPF_AT_DECLARED\n"
+		"#if __OPENCL_C_VERSION__ < 120\n#define GPUBPF_STATIC\n#else\n#define GPUBPF_STATIC static\n#endif\n"
+		"struct gpubpf_at { struct gpubpf_env env; ulong word[%u]; };\n#endif\n",
+		words);
 }
 
 static const char *name_of(enum gpubpf_when when)
@@ -101,8 +103,8 @@ static void put_helper(const struct gpubpf_weave *w, uint32_t event, enum gpubpf
 
 	if (!place)
 		return;
-	fprintf(out, "GPUBPF_STATIC void gpubpf_%s_%u_%u_%u(__private struct gpubpf_at *gpubpf_at", name_of(when), w->twin,
-		w->function, event);
+	fprintf(out, "GPUBPF_STATIC void gpubpf_%s_%u_%u_%u(__private struct gpubpf_at *gpubpf_at", name_of(when),
+		w->twin, w->function, event);
 	for (uint32_t i = 0; i < e->nparts; i++)
 		if (e->part[i].type) {
 			fprintf(out, ", ");
@@ -424,9 +426,9 @@ static void put_function(const struct gpubpf_weave *w, uint32_t event, FILE *out
 static void put_event(const struct gpubpf_weave *w, uint32_t event, FILE *out)
 {
 	static void (*const put[])(const struct gpubpf_weave *w, uint32_t event, FILE *out) = {
-		[CLREAD_LOAD] = put_load, [CLREAD_ASSIGN] = put_assign, [CLREAD_UPDATE] = put_update, [CLREAD_CALL] = put_builtin,
-		[CLREAD_BARRIER] = put_barrier, [CLREAD_CONDITION] = put_condition, [CLREAD_SWITCH] = put_condition,
-		[CLREAD_FUNCTION] = put_function, [CLREAD_MARK] = put_mark,
+		[CLREAD_LOAD] = put_load,        [CLREAD_ASSIGN] = put_assign,     [CLREAD_UPDATE] = put_update,
+		[CLREAD_CALL] = put_builtin,     [CLREAD_BARRIER] = put_barrier,   [CLREAD_CONDITION] = put_condition,
+		[CLREAD_SWITCH] = put_condition, [CLREAD_FUNCTION] = put_function, [CLREAD_MARK] = put_mark,
 		[CLREAD_LINE] = put_line,
 	};
 

@@ -30,19 +30,19 @@
 
 /* programs at a function's calls and returns */
 struct cl_call_sites {
-	bool has_sites;                /* `call` or `call_exit` is a site */
-	uint32_t call, call_exit;      /* indices in the job; UINT32_MAX: none */
+	bool has_sites;           /* `call` or `call_exit` is a site */
+	uint32_t call, call_exit; /* indices in the job; UINT32_MAX: none */
 };
 
 struct gpubpf_weave {
 	const struct gpubpf_cl_source *source;
 	const struct gpubpf_cl_unit *unit;
 	const struct gpubpf_lower_job *job;
-	uint32_t function;         /* the function whose text is written */
-	uint32_t twin;             /* index of the kernel's first site */
+	uint32_t function;             /* the function whose text is written */
+	uint32_t twin;                 /* index of the kernel's first site */
 	const struct cl_place *places; /* places with a site, in the order of the events */
 	uint32_t nplaces;
-	const bool *copied;        /* [unit->nfunctions]: the twin has a copy of it */
+	const bool *copied; /* [unit->nfunctions]: the twin has a copy of it */
 	/* [unit->nfunctions]: whether a wrapper is called instead of the function, or of its copy */
 	const struct cl_call_sites *called;
 };

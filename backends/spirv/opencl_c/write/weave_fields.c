@@ -172,12 +172,12 @@ static const struct {
 	const char *field;
 	void (*write)(struct field_writer *g, uint32_t word);
 } fields[] = {
-	{ "place", write_place }, { "line", write_source_line }, { "mem.addr", write_address },
-	{ "mem.offset", write_address }, { "mem.value", write_value }, { "mem.bytes", write_bytes },
-	{ "mem.access", write_access }, { "mem.space", write_space }, { "mem.count", write_count },
-	{ "mem.hint", write_hint }, { "atomic.op", write_operation }, { "atomic.operand", write_operand },
-	{ "atomic.old", write_old }, { "barrier.id", write_barrier_id }, { "barrier.kind", write_barrier_kind },
-	{ "branch.taken", write_taken }, { "branch.lanes", write_taken }, { "branch.active", write_active },
+	{ "place", write_place },        { "line", write_source_line },      { "mem.addr", write_address },
+	{ "mem.offset", write_address }, { "mem.value", write_value },       { "mem.bytes", write_bytes },
+	{ "mem.access", write_access },  { "mem.space", write_space },       { "mem.count", write_count },
+	{ "mem.hint", write_hint },      { "atomic.op", write_operation },   { "atomic.operand", write_operand },
+	{ "atomic.old", write_old },     { "barrier.id", write_barrier_id }, { "barrier.kind", write_barrier_kind },
+	{ "branch.taken", write_taken }, { "branch.lanes", write_taken },    { "branch.active", write_active },
 	{ "mark", write_mark },
 };
 

@@ -15,17 +15,17 @@
 #include "maps/device/devlib.h"
 
 /* struct gpubpf_env of maps/device/devlib.h, with type names that every version of OpenCL C has */
-static const char env_text[] =
-	"#ifndef GPUBPF_ENV_DECLARED\n"
-	"#define GPUBPF_ENV_DECLARED\n"
-	"struct gpubpf_env { ulong arena, launch, pid_tgid, kernel_id; uint device, flags;"
-	" ulong arg[32]; __private const uchar *arg_bytes; ulong clock_offset; };\n"
-	"#endif\n";
+static const char env_text[] = "#ifndef GPUBPF_ENV_DECLARED\n"
+			       "#define GPUBPF_ENV_DECLARED\n"
+			       "struct gpubpf_env { ulong arena, launch, pid_tgid, kernel_id; uint device, flags;"
+			       " ulong arg[32]; __private const uchar *arg_bytes; ulong clock_offset; };\n"
+			       "#endif\n";
 _Static_assert(GPUBPF_ENV_ARGS == 32 && sizeof(struct gpubpf_env) == 8 * (5 + 32 + 2), "env_text repeats it");
 
 static void write_env(struct wrapper *w)
 {
-	fprintf(w->out, "\tstruct gpubpf_env gpubpf_env;\n"
+	fprintf(w->out,
+		"\tstruct gpubpf_env gpubpf_env;\n"
 		"\tgpubpf_env.arena = (ulong)gpubpf_arena;\n"
 		"\tgpubpf_env.launch = gpubpf_launch;\n"
 		"\tgpubpf_env.pid_tgid = gpubpf_pid;\n"
@@ -72,9 +72,9 @@ static void write_aliases(struct wrapper *w, bool define)
 static void write_counting(struct wrapper *w)
 {
 	fprintf(w->out, "\t__local uint gpubpf_lanes;\n"
-		"\tif (!(get_local_id(0) | get_local_id(1) | get_local_id(2)))"
-		" gpubpf_lanes = (uint)(get_local_size(0) * get_local_size(1) * get_local_size(2));\n"
-		"\tbarrier(CLK_LOCAL_MEM_FENCE);\n");
+			"\tif (!(get_local_id(0) | get_local_id(1) | get_local_id(2)))"
+			" gpubpf_lanes = (uint)(get_local_size(0) * get_local_size(1) * get_local_size(2));\n"
+			"\tbarrier(CLK_LOCAL_MEM_FENCE);\n");
 }
 
 /*
@@ -91,9 +91,11 @@ static void write_divergence(struct wrapper *w, const char *then)
 /* Call the site in the last lane that arrives. The fences make that lane see all memory that the other lanes wrote. */
 static void write_last_lane(struct wrapper *w)
 {
-	fprintf(w->out, "\tmem_fence(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);\n"
+	fprintf(w->out,
+		"\tmem_fence(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);\n"
 		"\tif (atomic_dec(&gpubpf_lanes) == 1) { mem_fence(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);"
-		" gpubpf_site_%u(&gpubpf_env); }\n", w->wrap->end);
+		" gpubpf_site_%u(&gpubpf_env); }\n",
+		w->wrap->end);
 }
 
 /* Write the wrapper's start, up to the kernel's work. */
@@ -120,14 +122,17 @@ static void write_before(struct wrapper *w)
 	if (w->wrap->end != UINT32_MAX)
 		write_counting(w);
 	if (w->wrap->begin != UINT32_MAX)
-		fprintf(w->out, "\tif (!(get_local_id(0) | get_local_id(1) | get_local_id(2))) gpubpf_site_%u(&gpubpf_env);\n",
+		fprintf(w->out,
+			"\tif (!(get_local_id(0) | get_local_id(1) | get_local_id(2))) gpubpf_site_%u(&gpubpf_env);\n",
 			w->wrap->begin);
 	if (w->wrap->entry != UINT32_MAX)
-		fprintf(w->out, w->use.ends_thread ? "\tif (gpubpf_site_%u(&gpubpf_env)) goto gpubpf_ended;\n" :
-						 "\tgpubpf_site_%u(&gpubpf_env);\n", w->wrap->entry);
+		fprintf(w->out,
+			w->use.ends_thread ? "\tif (gpubpf_site_%u(&gpubpf_env)) goto gpubpf_ended;\n" :
+					     "\tgpubpf_site_%u(&gpubpf_env);\n",
+			w->wrap->entry);
 	if (w->wrap->places) {
 		fprintf(w->out, "\tstruct gpubpf_at gpubpf_here;\n\t__private struct gpubpf_at *gpubpf_at = &gpubpf_here;\n"
-			"\tgpubpf_here.env = gpubpf_env;\n");
+				"\tgpubpf_here.env = gpubpf_env;\n");
 		gpubpf_weave_variables(&w->weave, w->out);
 	}
 	if (w->is_body_repeated) {
@@ -341,7 +346,7 @@ int gpubpf_wrap_function(FILE *out, struct wrapper *w, const struct gpubpf_cl_un
 }
 
 int gpubpf_wrap_kernel(FILE *out, struct wrapper *w, const struct gpubpf_cl_source *source,
-			 const struct gpubpf_cl_unit *unit, struct gpubpf_pool *pool)
+		       const struct gpubpf_cl_unit *unit, struct gpubpf_pool *pool)
 {
 	int err = w->wrap->places ? write_declarations(out, w, unit, pool) : 0;
 

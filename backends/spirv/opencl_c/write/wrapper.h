@@ -14,12 +14,12 @@ struct wrapper {
 	FILE *out;
 	const struct gpubpf_lower_job *job;
 	const struct gpubpf_wrap *wrap;
-	const struct gpubpf_site_desc *site;  /* a site on the kernel (gpubpf_env_site()) */
-	bool is_body_repeated;                /* the wrapper repeats the kernel's body instead of calling the kernel */
+	const struct gpubpf_site_desc *site; /* a site on the kernel (gpubpf_env_site()) */
+	bool is_body_repeated;               /* the wrapper repeats the kernel's body instead of calling the kernel */
 	struct gpubpf_env_use use;
-	struct gpubpf_weave weave;            /* the text with places, of the kernel or of a called function */
-	uint32_t callee;                      /* the function whose declaration is written */
-	struct cl_names names;                /* names of the function whose body the text repeats */
+	struct gpubpf_weave weave; /* the text with places, of the kernel or of a called function */
+	uint32_t callee;           /* the function whose declaration is written */
+	struct cl_names names;     /* names of the function whose body the text repeats */
 };
 
 /* Does the wrapper repeat the kernel's body instead of calling the kernel? */

@@ -11,10 +11,10 @@
 /* a wrapper, a copy of a function for a wrapper, or a check inside a function that is copied */
 struct piece {
 	size_t at;
-	uint32_t line, column;         /* line number (by #line) and column of the source text that follows */
+	uint32_t line, column; /* line number (by #line) and column of the source text that follows */
 	const struct gpubpf_wrap *wrap;
-	uint32_t function;             /* index in the unit; UINT32_MAX: the kernel's wrapper */
-	const char *pretty;            /* NULL: the piece is no check */
+	uint32_t function;  /* index in the unit; UINT32_MAX: the kernel's wrapper */
+	const char *pretty; /* NULL: the piece is no check */
 };
 
 static int compare_pieces(const void *a, const void *b)
@@ -35,8 +35,8 @@ static void add_check(struct piece *list, size_t *n, const struct gpubpf_wrap *w
 		list[(*n)++] = (struct piece){ k->body, k->body_line, k->body_column, wrap, UINT32_MAX, k->pretty };
 }
 
-static void add_function(struct piece *list, size_t *n, const struct gpubpf_wrap *wrap, const struct gpubpf_cl_function *f,
-			 uint32_t function)
+static void add_function(struct piece *list, size_t *n, const struct gpubpf_wrap *wrap,
+			 const struct gpubpf_cl_function *f, uint32_t function)
 {
 	list[(*n)++] = (struct piece){ f->at, f->line, f->column, wrap, function };
 	if (f->pretty && wrap->copied[function])
@@ -64,11 +64,13 @@ static struct piece *list_pieces(const struct gpubpf_cl_unit *unit, const struct
 }
 
 /* Derive the state for writing a piece from its wrapper. */
-static struct wrapper wrapper_of(const struct piece *piece, const struct gpubpf_cl_source *source, const struct gpubpf_cl_unit *unit,
-				 const struct gpubpf_lower_job *job)
+static struct wrapper wrapper_of(const struct piece *piece, const struct gpubpf_cl_source *source,
+				 const struct gpubpf_cl_unit *unit, const struct gpubpf_lower_job *job)
 {
 	const struct gpubpf_wrap *wrap = piece->wrap;
-	struct wrapper w = { .job = job, .wrap = wrap, .site = gpubpf_env_site(job, wrap->first_site),
+	struct wrapper w = { .job = job,
+			     .wrap = wrap,
+			     .site = gpubpf_env_site(job, wrap->first_site),
 			     .is_body_repeated = repeats_body(wrap),
 			     .names = { wrap->kernel->name, wrap->kernel->pretty } };
 	uint32_t function = piece->function == UINT32_MAX ? wrap->kernel->function : piece->function;
@@ -76,8 +78,15 @@ static struct wrapper wrapper_of(const struct piece *piece, const struct gpubpf_
 	if (piece->function != UINT32_MAX)
 		w.names = (struct cl_names){ unit->function[function].name, unit->function[function].pretty };
 	if (wrap->places)
-		w.weave = (struct gpubpf_weave){ source, unit, job, function, wrap->first_site, wrap->places[function],
-						 wrap->nplaces[function], wrap->copied, wrap->called };
+		w.weave = (struct gpubpf_weave){ source,
+						 unit,
+						 job,
+						 function,
+						 wrap->first_site,
+						 wrap->places[function],
+						 wrap->nplaces[function],
+						 wrap->copied,
+						 wrap->called };
 	return w;
 }
 
@@ -112,8 +121,8 @@ static int write_piece(FILE *out, const struct piece *piece, const struct gpubpf
 }
 
 int gpubpf_wrap_write(const struct gpubpf_cl_source *source, const struct gpubpf_cl_unit *unit,
-		      const struct gpubpf_lower_job *job, const struct gpubpf_wrap *wraps, uint32_t nwraps,
-		      char **text, size_t *size)
+		      const struct gpubpf_lower_job *job, const struct gpubpf_wrap *wraps, uint32_t nwraps, char **text,
+		      size_t *size)
 {
 	struct gpubpf_pool pool = GPUBPF_POOL_INIT;
 	struct piece *pieces;

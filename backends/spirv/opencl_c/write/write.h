@@ -31,7 +31,7 @@
 /* one kernel to wrap; its sites are indices in the job, UINT32_MAX: none */
 struct gpubpf_wrap {
 	const struct gpubpf_cl_kernel *kernel;
-	uint32_t first_site;            /* the lowest of all its sites */
+	uint32_t first_site;              /* the lowest of all its sites */
 	uint32_t entry, exit, begin, end; /* begin, end: probes at the begin and end of blocks */
 	/* [unit->nfunctions], NULL without places at instructions. For each function: its places that have a site, in
 	 * the order of its events, their number, and whether the function is copied. The wrapper holds the kernel's own
@@ -39,12 +39,12 @@ struct gpubpf_wrap {
 	const struct cl_place **places;
 	uint32_t *nplaces;
 	bool *copied;
-	struct cl_call_sites *called;       /* [unit->nfunctions]: the programs at calls of each function */
+	struct cl_call_sites *called; /* [unit->nfunctions]: the programs at calls of each function */
 };
 
 /* Write the twin's source to *text (malloc'd); wraps are sorted by place in the source. 0 or -ENOMEM. */
 int gpubpf_wrap_write(const struct gpubpf_cl_source *source, const struct gpubpf_cl_unit *unit,
-		      const struct gpubpf_lower_job *job, const struct gpubpf_wrap *wraps, uint32_t nwraps,
-		      char **text, size_t *size);
+		      const struct gpubpf_lower_job *job, const struct gpubpf_wrap *wraps, uint32_t nwraps, char **text,
+		      size_t *size);
 
 #endif

@@ -13,15 +13,15 @@
 enum size_rule { HOW_NONE, HOW_TYPE, HOW_OF, HOW_AT, HOW_SIZED, HOW_MANY, HOW_HALVES, HOW_HALVES_OF, HOW_INTS };
 
 struct row {
-	const char *name;          /* name of a called function; NULL in rows for instructions */
-	uint32_t first, last;      /* range of opcodes */
+	const char *name;              /* name of a called function; NULL in rows for instructions */
+	uint32_t first, last;          /* range of opcodes */
 	enum gpubpf_mem_access access; /* 0: no access */
 	uint8_t pointer;
 	uint16_t bytes;            /* enum size_rule << 8 | index of a word */
 	int value, index, operand; /* indices of words, or NONE, HIDDEN or ONE */
 	enum gpubpf_rmw rmw;
 	bool aligned, group;
-	uint32_t spaces;           /* spaces of an access that cannot be described exactly */
+	uint32_t spaces; /* spaces of an access that cannot be described exactly */
 	const char *unseen;
 };
 
@@ -183,7 +183,8 @@ static bool is_opaque(const struct gpubpf_spv *m, uint32_t type)
 
 	return t && ((t->op >= SpvOpTypeImage && t->op <= SpvOpTypeSampledImage) || t->op == SpvOpTypeOpaque ||
 		     (t->op >= SpvOpTypeEvent && t->op <= SpvOpTypePipe) || t->op == SpvOpTypePipeStorage ||
-		     t->op == SpvOpTypeNamedBarrier || (t->op >= SpvOpTypeVmeImageINTEL && t->op <= SpvOpTypeAvcSicResultINTEL));
+		     t->op == SpvOpTypeNamedBarrier ||
+		     (t->op >= SpvOpTypeVmeImageINTEL && t->op <= SpvOpTypeAvcSicResultINTEL));
 }
 
 /* -- pointers -- */
@@ -194,8 +195,13 @@ static uint32_t pointer_origin(const struct gpubpf_spv *m, uint32_t pointer)
 	const struct gpubpf_spv_insn *def = gpubpf_spv_def(m, pointer);
 
 	switch (def ? def->op : 0) {
-	case SpvOpAccessChain: case SpvOpInBoundsAccessChain: case SpvOpPtrAccessChain: case SpvOpInBoundsPtrAccessChain:
-	case SpvOpBitcast: case SpvOpCopyObject: case SpvOpPtrCastToGeneric:
+	case SpvOpAccessChain:
+	case SpvOpInBoundsAccessChain:
+	case SpvOpPtrAccessChain:
+	case SpvOpInBoundsPtrAccessChain:
+	case SpvOpBitcast:
+	case SpvOpCopyObject:
+	case SpvOpPtrCastToGeneric:
 		return gpubpf_spv_word(m, def, 3);
 	default:
 		return 0;

@@ -11,18 +11,18 @@
  * Values are ids, 0: none. */
 struct spv_access {
 	enum gpubpf_mem_access access;
-	uint32_t spaces;           /* GPUBPF_IN; several bits if the pointer is generic */
+	uint32_t spaces; /* GPUBPF_IN; several bits if the pointer is generic */
 	uint32_t pointer;
-	uint32_t index, stride;    /* the access begins `index` (a value) times `stride` bytes after the pointer */
-	uint32_t bytes, count;     /* size in bytes; number of elements */
-	uint32_t times;            /* if not 0, a value by which `bytes` is multiplied */
+	uint32_t index, stride; /* the access begins `index` (a value) times `stride` bytes after the pointer */
+	uint32_t bytes, count;  /* size in bytes; number of elements */
+	uint32_t times;         /* if not 0, a value by which `bytes` is multiplied */
 	uint32_t value;
 	/* of an atomic: the operation; its operand and its result; operand_is_one: the operand is the constant 1 */
 	enum gpubpf_rmw rmw;
 	uint32_t operand, old;
 	bool operand_is_one;
-	bool hidden;               /* the stored data is no value of the module */
-	bool group;                /* the whole block makes the access; its first lane reports it */
+	bool hidden; /* the stored data is no value of the module */
+	bool group;  /* the whole block makes the access; its first lane reports it */
 	/* a phrase that names the memory or the instruction; NULL: the access is described exactly */
 	const char *unseen;
 };

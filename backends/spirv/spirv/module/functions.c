@@ -52,13 +52,14 @@ static void add_accesses(const struct gpubpf_spv *m, uint32_t insn, uint32_t lin
 		for (uint32_t kind = 0; kind < GPUBPF_NSITES; kind++)
 			if (kinds >> kind & 1 && gpubpf_place_kind(kind)->spaces & accesses[a].spaces &&
 			    is_access_of_kind(&accesses[a], gpubpf_place_kind(kind)->accesses))
-				add_place(out, n, seen, (struct gpubpf_spv_place){ .kind = kind, .line = line, .insn = insn,
-									       .access = a });
+				add_place(out, n, seen,
+					  (struct gpubpf_spv_place){
+						  .kind = kind, .line = line, .insn = insn, .access = a });
 }
 
 /* Add the places of kinds that occur at most once per instruction. */
-static void add_single(const struct gpubpf_spv *m, uint32_t insn, uint32_t line, uint32_t kinds, struct gpubpf_spv_place *out,
-		       uint32_t *n, uint32_t *seen)
+static void add_single(const struct gpubpf_spv *m, uint32_t insn, uint32_t line, uint32_t kinds,
+		       struct gpubpf_spv_place *out, uint32_t *n, uint32_t *seen)
 {
 	const struct gpubpf_spv_insn *at = &m->insn[insn];
 	const struct {
@@ -78,14 +79,13 @@ static void add_single(const struct gpubpf_spv *m, uint32_t insn, uint32_t line,
 }
 
 /* Add a function's entry and its returns. */
-static void add_function(const struct gpubpf_spv *m, uint32_t insn, uint32_t line, uint32_t kinds, struct gpubpf_spv_place *out,
-			 uint32_t *n, uint32_t *seen)
+static void add_function(const struct gpubpf_spv *m, uint32_t insn, uint32_t line, uint32_t kinds,
+			 struct gpubpf_spv_place *out, uint32_t *n, uint32_t *seen)
 {
 	bool returns = m->insn[insn].op == SpvOpReturn || m->insn[insn].op == SpvOpReturnValue;
 
 	if (kinds & GPUBPF_SITE_BIT(CALL) && !seen[GPUBPF_SITE_CALL] && gpubpf_spv_is_executed(m, &m->insn[insn]))
-		add_place(out, n, seen,
-			  (struct gpubpf_spv_place){ .kind = GPUBPF_SITE_CALL, .line = line, .insn = insn });
+		add_place(out, n, seen, (struct gpubpf_spv_place){ .kind = GPUBPF_SITE_CALL, .line = line, .insn = insn });
 	if (kinds & GPUBPF_SITE_BIT(CALL_EXIT) && returns)
 		add_place(out, n, seen,
 			  (struct gpubpf_spv_place){ .kind = GPUBPF_SITE_CALL_EXIT, .line = line, .insn = insn });
@@ -120,9 +120,9 @@ struct list {
 	struct gpubpf_spv_kernel *all;
 	/* n: number of functions, kernels included. kinds: requested kinds of places (GPUBPF_SITE_BIT) */
 	uint32_t n, kinds;
-	uint32_t *index;       /* [bound]: index + 1 of a function that is listed */
-	uint32_t *linked;      /* [bound]: index + 1 of the instruction that decorates the id with its Linkage name */
-	uint32_t *seen;        /* [n]: index + 1 of the last function that was found to call it */
+	uint32_t *index;  /* [bound]: index + 1 of a function that is listed */
+	uint32_t *linked; /* [bound]: index + 1 of the instruction that decorates the id with its Linkage name */
+	uint32_t *seen;   /* [n]: index + 1 of the last function that was found to call it */
 };
 
 static bool has_body(const struct gpubpf_spv *m, uint32_t insn)
@@ -173,7 +173,8 @@ static int make_names_unique(const struct list *l, uint32_t first)
 		if (!shared[i] || (l->linked[all[i]->function] && all[i]->info.name[0]))
 			continue;
 		snprintf(name, sizeof(name), "%.190s", all[i]->info.name);
-		snprintf(all[i]->info.name, sizeof(all[i]->info.name), "%s.%u", name[0] ? name : "function", all[i]->function);
+		snprintf(all[i]->info.name, sizeof(all[i]->info.name), "%s.%u", name[0] ? name : "function",
+			 all[i]->function);
 	}
 	return 0;
 }
@@ -253,7 +254,8 @@ static int find_callees(struct list *l, uint32_t f)
 
 uint32_t gpubpf_spv_kinds_of(const struct gpubpf_kernel_info *info, uint32_t kinds)
 {
-	return info->flags & GPUBPF_KINFO_FUNCTION && !info->reason[0] ? kinds : kinds & gpubpf_places_of(GPUBPF_WHERE_INSN);
+	return info->flags & GPUBPF_KINFO_FUNCTION && !info->reason[0] ? kinds :
+									 kinds & gpubpf_places_of(GPUBPF_WHERE_INSN);
 }
 
 /* Append the places in a function's code to its list of places. */
@@ -292,7 +294,10 @@ static int find_places(struct list *l, uint32_t f)
 int gpubpf_spv_functions(const struct gpubpf_spv *m, struct gpubpf_pool *pool, uint32_t kinds,
 			 struct gpubpf_spv_kernel **kernels, uint32_t nkernels, uint32_t *n)
 {
-	struct list l = { .m = m, .pool = pool, .kinds = kinds & (gpubpf_places_of(GPUBPF_WHERE_INSN) | gpubpf_places_of(GPUBPF_WHERE_FUNCTION)) };
+	struct list l = { .m = m,
+			  .pool = pool,
+			  .kinds = kinds &
+				   (gpubpf_places_of(GPUBPF_WHERE_INSN) | gpubpf_places_of(GPUBPF_WHERE_FUNCTION)) };
 	int err;
 
 	*n = nkernels;

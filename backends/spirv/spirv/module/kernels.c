@@ -20,7 +20,7 @@
 
 struct calls {
 	const struct gpubpf_spv *m;
-	uint32_t *flags;       /* [bound]: enum gpubpf_kernel_flags of function ids */
+	uint32_t *flags; /* [bound]: enum gpubpf_kernel_flags of function ids */
 };
 
 /* Sections 3.42.20, 3.42.21 and extensions: all work-items of a group must reach these instructions. */
@@ -38,7 +38,8 @@ static bool is_group_op(uint16_t op)
 		{ SpvOpGroupNonUniformPartitionNV, SpvOpGroupNonUniformPartitionNV },
 		{ SpvOpSubgroupShuffleINTEL, SpvOpSubgroupImageMediaBlockWriteINTEL },
 		{ SpvOpControlBarrierArriveINTEL, SpvOpControlBarrierWaitINTEL },
-		{ 6221, 6221 }, { 6231, 6237 }, /* SubgroupBlockPrefetch, Subgroup2DBlock..., SubgroupMatrix...INTEL */
+		{ 6221, 6221 },
+		{ 6231, 6237 }, /* SubgroupBlockPrefetch, Subgroup2DBlock..., SubgroupMatrix...INTEL */
 		{ SpvOpGroupIMulKHR, SpvOpGroupLogicalXorKHR },
 	};
 
@@ -53,10 +54,22 @@ static bool is_group_op(uint16_t op)
 static bool is_exact(uint32_t function)
 {
 	switch (function) {
-	case OpenCLstd_Ceil: case OpenCLstd_Copysign: case OpenCLstd_Fabs: case OpenCLstd_Floor: case OpenCLstd_Fma:
-	case OpenCLstd_Fmax: case OpenCLstd_Fmin: case OpenCLstd_Ldexp: case OpenCLstd_Rint: case OpenCLstd_Round:
-	case OpenCLstd_Trunc: case OpenCLstd_FClamp: case OpenCLstd_FMax_common: case OpenCLstd_FMin_common:
-	case OpenCLstd_Step: case OpenCLstd_Sign:
+	case OpenCLstd_Ceil:
+	case OpenCLstd_Copysign:
+	case OpenCLstd_Fabs:
+	case OpenCLstd_Floor:
+	case OpenCLstd_Fma:
+	case OpenCLstd_Fmax:
+	case OpenCLstd_Fmin:
+	case OpenCLstd_Ldexp:
+	case OpenCLstd_Rint:
+	case OpenCLstd_Round:
+	case OpenCLstd_Trunc:
+	case OpenCLstd_FClamp:
+	case OpenCLstd_FMax_common:
+	case OpenCLstd_FMin_common:
+	case OpenCLstd_Step:
+	case OpenCLstd_Sign:
 		return true;
 	default:
 		return function >= OpenCLstd_SAbs;
@@ -123,9 +136,8 @@ static const char *module_reason(const struct gpubpf_spv *m)
 	for (uint32_t i = 0; i < m->functions; i++) {
 		const struct gpubpf_spv_insn *insn = &m->insn[i];
 
-		if (insn->op == SpvOpMemoryModel &&
-		    (gpubpf_spv_word(m, insn, 1) != SpvAddressingModelPhysical64 ||
-		     gpubpf_spv_word(m, insn, 2) != SpvMemoryModelOpenCL))
+		if (insn->op == SpvOpMemoryModel && (gpubpf_spv_word(m, insn, 1) != SpvAddressingModelPhysical64 ||
+						     gpubpf_spv_word(m, insn, 2) != SpvMemoryModelOpenCL))
 			return "its module is not for 64-bit OpenCL devices";
 	}
 	return "";
@@ -295,7 +307,8 @@ bool gpubpf_spv_params(const struct gpubpf_spv *m, struct gpubpf_pool *pool, str
 
 		k->param_type[i] = gpubpf_spv_word(m, param, 1);
 		if (param->op != SpvOpFunctionParameter || k->param_type[i] != gpubpf_spv_word(m, type, 3 + i) ||
-		    !read_param(m, param, !(k->info.flags & GPUBPF_KINFO_FUNCTION), p) || bytes > UINT32_MAX / 2 - p->size - 16)
+		    !read_param(m, param, !(k->info.flags & GPUBPF_KINFO_FUNCTION), p) ||
+		    bytes > UINT32_MAX / 2 - p->size - 16)
 			return false;
 		p->bytes_off = p->size ? bytes : UINT32_MAX;
 		bytes += (p->size + 15) & ~15u;
@@ -337,10 +350,13 @@ static bool name_is_taken(const struct gpubpf_spv *m, const char *kernel)
 
 	for (uint32_t i = 0; i < m->functions; i++) {
 		const struct gpubpf_spv_insn *insn = &m->insn[i];
-		const char *name = insn->op == SpvOpDecorate && gpubpf_spv_word(m, insn, 2) == SpvDecorationLinkageAttributes ?
-			gpubpf_spv_string(m, insn, 3, &end) : "";
+		const char *name = insn->op == SpvOpDecorate &&
+						   gpubpf_spv_word(m, insn, 2) == SpvDecorationLinkageAttributes ?
+					   gpubpf_spv_string(m, insn, 3, &end) :
+					   "";
 
-		if (!strncmp(name, GPUBPF_TWIN_PREFIX, strlen(GPUBPF_TWIN_PREFIX)) && !strcmp(name + strlen(GPUBPF_TWIN_PREFIX), kernel))
+		if (!strncmp(name, GPUBPF_TWIN_PREFIX, strlen(GPUBPF_TWIN_PREFIX)) &&
+		    !strcmp(name + strlen(GPUBPF_TWIN_PREFIX), kernel))
 			return true;
 	}
 	return false;
@@ -405,7 +421,8 @@ static void read_kernel(const struct module *module, struct gpubpf_pool *pool, s
 	if (!name[0])
 		why = "its entry point has no name";
 	if (name_is_taken(m, info->name))
-		why = "its module already has a function with its twin's name, " GPUBPF_TWIN_PREFIX " and the kernel's name";
+		why = "its module already has a function with its twin's name, " GPUBPF_TWIN_PREFIX
+		      " and the kernel's name";
 	k->has_local_memory = has_local(info);
 	k->has_vec_type_hint = find_vec_type_hint(m, k->function);
 	/* backends/spirv/spirv/rewrite/splice.c prevents Intel's runtime from vectorising a kernel with local memory */
@@ -430,16 +447,14 @@ int gpubpf_spv_kernels(const struct gpubpf_spv *m, struct gpubpf_pool *pool, str
 	int err;
 
 	for (uint32_t i = 0; i < m->functions; i++)
-		n += m->insn[i].op == SpvOpEntryPoint &&
-		     gpubpf_spv_word(m, &m->insn[i], 1) == SpvExecutionModelKernel;
+		n += m->insn[i].op == SpvOpEntryPoint && gpubpf_spv_word(m, &m->insn[i], 1) == SpvExecutionModelKernel;
 	list = gpubpf_pool_alloc(pool, n, sizeof(*list));
 	err = list ? find_flags(&module.calls, pool) : -ENOMEM;
 	if (err < 0)
 		return err;
 	n = 0;
 	for (uint32_t i = 0; i < m->functions; i++) {
-		if (m->insn[i].op != SpvOpEntryPoint ||
-		    gpubpf_spv_word(m, &m->insn[i], 1) != SpvExecutionModelKernel)
+		if (m->insn[i].op != SpvOpEntryPoint || gpubpf_spv_word(m, &m->insn[i], 1) != SpvExecutionModelKernel)
 			continue;
 		list[n].entry = i;
 		read_kernel(&module, pool, &list[n++]);

@@ -7,9 +7,9 @@
 /* the lines seen in one function: a hash table of OpLines keyed by file and line */
 struct line_set {
 	const struct gpubpf_spv *m;
-	uint32_t *slot;            /* index + 1 of an OpLine */
-	uint32_t nslots;           /* a power of two, more than twice the number of OpLines */
-	uint32_t function;         /* index of its OpFunction; entries of earlier OpLines belong to other functions */
+	uint32_t *slot;    /* index + 1 of an OpLine */
+	uint32_t nslots;   /* a power of two, more than twice the number of OpLines */
+	uint32_t function; /* index of its OpFunction; entries of earlier OpLines belong to other functions */
 };
 
 static uint32_t line_word(const struct line_set *line_set, uint32_t line, uint32_t i)
@@ -38,7 +38,12 @@ static bool is_new(struct line_set *line_set, uint32_t line)
 static bool can_insert_call(const struct gpubpf_spv *m, uint32_t i)
 {
 	switch (m->insn[i].op) {
-	case SpvOpFunction: case SpvOpFunctionParameter: case SpvOpLabel: case SpvOpVariable: case SpvOpPhi: case SpvOpFunctionEnd:
+	case SpvOpFunction:
+	case SpvOpFunctionParameter:
+	case SpvOpLabel:
+	case SpvOpVariable:
+	case SpvOpPhi:
+	case SpvOpFunctionEnd:
 		return false;
 	default:
 		return true;
@@ -82,7 +87,8 @@ int gpubpf_spv_lines(struct gpubpf_spv *m, struct gpubpf_pool *pool)
 
 void gpubpf_spv_line_name(const struct gpubpf_spv *m, uint32_t insn, char *name, size_t size)
 {
-	const struct gpubpf_spv_insn *line = &m->insn[m->line[insn] - 1], *file = gpubpf_spv_def(m, gpubpf_spv_word(m, line, 1));
+	const struct gpubpf_spv_insn *line = &m->insn[m->line[insn] - 1],
+				     *file = gpubpf_spv_def(m, gpubpf_spv_word(m, line, 1));
 	uint32_t end;
 
 	gpubpf_place_line_name(file && file->op == SpvOpString ? gpubpf_spv_string(m, file, 2, &end) : "",

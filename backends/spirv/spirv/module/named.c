@@ -35,7 +35,8 @@ static const struct gpubpf_spv_opcode *find_opcode(const struct gpubpf_spv_opcod
 /* Returns the name of an extended instruction's set; "" for other instructions. */
 static const char *extended_set_of(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *insn)
 {
-	const struct gpubpf_spv_insn *set = insn->op == SpvOpExtInst ? gpubpf_spv_def(m, gpubpf_spv_word(m, insn, 3)) : NULL;
+	const struct gpubpf_spv_insn *set = insn->op == SpvOpExtInst ? gpubpf_spv_def(m, gpubpf_spv_word(m, insn, 3)) :
+								       NULL;
 	uint32_t end;
 
 	return set && set->op == SpvOpExtInstImport ? gpubpf_spv_string(m, set, 2, &end) : "";
@@ -59,8 +60,17 @@ static void opcode_name(const struct gpubpf_spv *m, const struct gpubpf_spv_insn
 bool gpubpf_spv_is_executed(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *insn)
 {
 	switch (insn->op) {
-	case SpvOpFunction: case SpvOpFunctionParameter: case SpvOpLabel: case SpvOpVariable: case SpvOpPhi: case SpvOpFunctionEnd:
-	case SpvOpLine: case SpvOpNoLine: case SpvOpUndef: case SpvOpLoopMerge: case SpvOpSelectionMerge:
+	case SpvOpFunction:
+	case SpvOpFunctionParameter:
+	case SpvOpLabel:
+	case SpvOpVariable:
+	case SpvOpPhi:
+	case SpvOpFunctionEnd:
+	case SpvOpLine:
+	case SpvOpNoLine:
+	case SpvOpUndef:
+	case SpvOpLoopMerge:
+	case SpvOpSelectionMerge:
 	case SpvOpLoopControlINTEL:
 		return false;
 	case SpvOpExtInst:
@@ -80,7 +90,8 @@ static bool is_value(const struct gpubpf_spv *m, uint32_t id)
 	return def && def->op != SpvOpFunction && type && type->op != SpvOpTypeVoid;
 }
 
-uint32_t gpubpf_spv_operands(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *insn, uint32_t ids[GPUBPF_SPV_OPERANDS])
+uint32_t gpubpf_spv_operands(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *insn,
+			     uint32_t ids[GPUBPF_SPV_OPERANDS])
 {
 	const struct gpubpf_spv_opcode *op = find_opcode(gpubpf_spv_opcodes, gpubpf_spv_nopcodes, insn->op);
 	const char *letter = op ? op->words : "";
@@ -133,7 +144,9 @@ static uint32_t mark_argument(const struct gpubpf_spv *m, const struct gpubpf_sp
 	parameter = parameter_of(m, function, stored[which]);
 	if (parameter != UINT32_MAX)
 		return gpubpf_spv_word(m, call, 4 + parameter);
-	return stored[which] < m->bound && m->def[stored[which]] && m->def[stored[which]] <= m->functions ? stored[which] : 0;
+	return stored[which] < m->bound && m->def[stored[which]] && m->def[stored[which]] <= m->functions ?
+		       stored[which] :
+		       0;
 }
 
 bool gpubpf_spv_is_mark(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *insn)

@@ -8,7 +8,7 @@
 /* a row of the tables that opcodes.py generates from the grammars in SPIR-V's headers, sorted by number */
 struct gpubpf_spv_opcode {
 	uint32_t number;
-	const char *name;          /* "OpFMul"; for OpenCL.std, "sin" */
+	const char *name; /* "OpFMul"; for OpenCL.std, "sin" */
 	/* one letter for each word after the first. i: an id. I: this word and all following words are ids. -: no id */
 	const char *words;
 };
@@ -20,7 +20,8 @@ extern const uint32_t gpubpf_spv_nopcodes, gpubpf_spv_nextended;
 /* Does the instruction execute, and may a call stand before it? */
 bool gpubpf_spv_is_executed(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *insn);
 /* List the first values that the instruction uses as operands, in order, without its result; returns how many. */
-uint32_t gpubpf_spv_operands(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *insn, uint32_t ids[GPUBPF_SPV_OPERANDS]);
+uint32_t gpubpf_spv_operands(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *insn,
+			     uint32_t ids[GPUBPF_SPV_OPERANDS]);
 /* Is this the function of gpubpf/mark.h whose calls are marks? It is no function of the application. */
 bool gpubpf_spv_is_mark_function(const struct gpubpf_spv *m, uint32_t function);
 /* Is the instruction a mark of gpubpf/mark.h? The second function returns the id of the mark's value. */

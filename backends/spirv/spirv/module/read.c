@@ -87,13 +87,13 @@ static int check_nesting(struct gpubpf_spv *m, struct gpubpf_diag *diag)
 			inside = op == SpvOpFunction;
 			if (m->functions > i)
 				m->functions = i;
-		} else if (!inside && i > m->functions && op != SpvOpLine && op != SpvOpNoLine &&
-			   op != SpvOpExtInst) {
+		} else if (!inside && i > m->functions && op != SpvOpLine && op != SpvOpNoLine && op != SpvOpExtInst) {
 			return refuse(diag, m->insn[i].at, "between functions an instruction with opcode", op);
 		}
 	}
 	return inside ? refuse(diag, m->nwords, "no end of the last function, functions begin at instruction",
-			       m->functions) : 0;
+			       m->functions) :
+			0;
 }
 
 static void record_decorations(struct gpubpf_spv *m)
@@ -112,8 +112,7 @@ static void record_decorations(struct gpubpf_spv *m)
 	}
 }
 
-int gpubpf_spv_read(const void *data, size_t size, struct gpubpf_pool *pool, struct gpubpf_spv *m,
-		    struct gpubpf_diag *diag)
+int gpubpf_spv_read(const void *data, size_t size, struct gpubpf_pool *pool, struct gpubpf_spv *m, struct gpubpf_diag *diag)
 {
 	uint32_t at = GPUBPF_SPV_HEADER;
 	int err;
@@ -181,8 +180,7 @@ uint32_t gpubpf_spv_type_of(const struct gpubpf_spv *m, uint32_t id)
 }
 
 /* Section 2.2.1: UTF-8 packed from the lowest byte of each word, NUL-terminated. Little-endian hosts only. */
-const char *gpubpf_spv_string(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *insn, uint32_t i,
-			      uint32_t *end)
+const char *gpubpf_spv_string(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *insn, uint32_t i, uint32_t *end)
 {
 	const char *text = (const char *)(m->words + insn->at + i);
 	size_t room = i < insn->n ? 4 * (size_t)(insn->n - i) : 0;

@@ -18,24 +18,24 @@
 #define GPUBPF_SPV_MAX_BOUND 0x3fffffu /* section 2.17, universal limits */
 
 struct gpubpf_spv_insn {
-	uint32_t at;                   /* index of its first word in the module */
-	uint16_t op, n;                /* opcode, length in words */
+	uint32_t at;    /* index of its first word in the module */
+	uint16_t op, n; /* opcode, length in words */
 };
 
 struct gpubpf_spv {
-	uint32_t *words;               /* in the host's byte order */
+	uint32_t *words; /* in the host's byte order */
 	uint32_t nwords;
-	bool swapped;                  /* the module had the other byte order */
+	bool swapped; /* the module had the other byte order */
 	uint32_t version, bound;
 	struct gpubpf_spv_insn *insn;
 	uint32_t ninsns;
-	uint32_t *def;                 /* [bound]: index + 1 of the instruction that defines the id, 0 none */
-	uint8_t *packed;               /* [bound]: the id has the decoration CPacked */
+	uint32_t *def;   /* [bound]: index + 1 of the instruction that defines the id, 0 none */
+	uint8_t *packed; /* [bound]: the id has the decoration CPacked */
 	/* [bound]: the id has the decoration BuiltIn; such a variable is no memory, whatever its storage class */
 	uint8_t *built_in;
-	uint8_t *by_value;             /* [bound]: the parameter has the decoration ByVal */
-	uint32_t *name;                /* [bound]: index + 1 of its OpName, 0 none */
-	uint32_t functions;            /* index of the first OpFunction, or ninsns */
+	uint8_t *by_value;  /* [bound]: the parameter has the decoration ByVal */
+	uint32_t *name;     /* [bound]: index + 1 of its OpName, 0 none */
+	uint32_t functions; /* index of the first OpFunction, or ninsns */
 	/* [ninsns]: index + 1 of the OpLine whose line begins at the instruction (lines.c); NULL: not requested */
 	uint32_t *line;
 };
@@ -54,8 +54,7 @@ const struct gpubpf_spv_insn *gpubpf_spv_def(const struct gpubpf_spv *m, uint32_
 uint32_t gpubpf_spv_type_of(const struct gpubpf_spv *m, uint32_t id);
 /* Returns the literal string at word i; "" if it does not end inside the instruction. *end: index of the word after the
  * string. */
-const char *gpubpf_spv_string(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *insn, uint32_t i,
-			      uint32_t *end);
+const char *gpubpf_spv_string(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *insn, uint32_t i, uint32_t *end);
 
 /* Store the size and alignment of a type in OpenCL C's layout (type.c), in bytes. False if the type has no size or is
  * malformed. */
@@ -64,12 +63,12 @@ bool gpubpf_spv_layout(const struct gpubpf_spv *m, uint32_t type, uint32_t *size
 /* A kernel: an entry point with the execution model Kernel. If info.flags has GPUBPF_KINFO_FUNCTION, a function that
  * kernels may call. */
 struct gpubpf_spv_kernel {
-	uint32_t entry;                /* index of its OpEntryPoint, if it is a kernel */
-	uint32_t function;             /* id of its OpFunction */
-	uint32_t first_param;          /* index of the first OpFunctionParameter */
-	uint32_t *param_type;          /* [info.nparams] ids */
-	bool has_local_memory;         /* its module has local variables, or it has local parameters */
-	bool has_vec_type_hint;        /* it has the execution mode VecTypeHint */
+	uint32_t entry;         /* index of its OpEntryPoint, if it is a kernel */
+	uint32_t function;      /* id of its OpFunction */
+	uint32_t first_param;   /* index of the first OpFunctionParameter */
+	uint32_t *param_type;   /* [info.nparams] ids */
+	bool has_local_memory;  /* its module has local variables, or it has local parameters */
+	bool has_vec_type_hint; /* it has the execution mode VecTypeHint */
 	struct gpubpf_kernel_info info;
 };
 
@@ -98,10 +97,10 @@ void gpubpf_spv_line_name(const struct gpubpf_spv *m, uint32_t insn, char *name,
 /* a place at an instruction of a function or kernel */
 struct gpubpf_spv_place {
 	enum gpubpf_site kind;
-	uint32_t id, line;             /* as in struct gpubpf_place */
-	uint32_t insn, access;         /* index of the instruction; index of its access (access.h) */
+	uint32_t id, line;                        /* as in struct gpubpf_place */
+	uint32_t insn, access;                    /* index of the instruction; index of its access (access.h) */
 	const struct gpubpf_spv_kernel *function; /* the function, for a place at its call or return; else NULL */
-	uint32_t site;                 /* the site whose body is inserted there, once known */
+	uint32_t site;                            /* the site whose body is inserted there, once known */
 };
 
 /* List the places of these kinds in a function, in code order; returns how many. A kernel has only places at
@@ -112,9 +111,9 @@ uint32_t gpubpf_spv_places(const struct gpubpf_spv *m, uint32_t function, uint32
 struct gpubpf_spv_wrap {
 	const struct gpubpf_spv_kernel *kernel;
 	uint32_t entry, exit, begin, end; /* begin, end: probes at the begin and end of blocks */
-	struct gpubpf_spv_place *places; /* places in the kernel's code and in the functions that it calls */
+	struct gpubpf_spv_place *places;  /* places in the kernel's code and in the functions that it calls */
 	uint32_t nplaces;
-	uint32_t site;                 /* any site on the kernel, even one without a place in it */
+	uint32_t site; /* any site on the kernel, even one without a place in it */
 };
 
 static inline uint32_t gpubpf_spv_first_site(const struct gpubpf_spv_wrap *w)
@@ -130,9 +129,8 @@ static inline uint32_t gpubpf_spv_first_site(const struct gpubpf_spv_wrap *w)
 
 /* Build the twin module (backends/spirv/spirv/rewrite/splice.c). It contains the kernels of wraps[] as gpubpf_twin_<name> and no other twins. *out
  * is malloc'd. 0, -ENOMEM, or -EINVAL and a diagnostic. */
-int gpubpf_spv_inject(const struct gpubpf_spv *m, const struct gpubpf_lower_job *job,
-		      const struct gpubpf_spv_wrap *wraps, uint32_t nwraps, struct gpubpf_blob *out,
-		      struct gpubpf_diag *diag);
+int gpubpf_spv_inject(const struct gpubpf_spv *m, const struct gpubpf_lower_job *job, const struct gpubpf_spv_wrap *wraps,
+		      uint32_t nwraps, struct gpubpf_blob *out, struct gpubpf_diag *diag);
 
 /* The operation `validate` of gpubpf_target_spirv (validate.c). SPIRV-Tools checks the piece if they are compiled in;
  * our own reader always does. */
@@ -142,10 +140,10 @@ int gpubpf_spirv_validate(const struct gpubpf_twin_piece *piece, const struct gp
 /* An opened image: a module, or linked programs with exactly one part that is a module with kernels. */
 struct gpubpf_spv_image {
 	struct gpubpf_pool pool;
-	struct gpubpf_cl_part single;  /* the only part, if the image is a module */
+	struct gpubpf_cl_part single; /* the only part, if the image is a module */
 	struct gpubpf_cl_parts parts;
-	bool owned;                    /* gpubpf_spv_image_finish() frees `parts` */
-	uint32_t part;                 /* index in `parts` of the part that is the module */
+	bool owned;    /* gpubpf_spv_image_finish() frees `parts` */
+	uint32_t part; /* index in `parts` of the part that is the module */
 	struct gpubpf_spv module;
 	struct gpubpf_spv_kernel *kernels;
 	uint32_t nkernels, nfunctions; /* nfunctions counts the kernels and the functions that follow them */
@@ -164,7 +162,6 @@ const char *gpubpf_spv_reason(const struct gpubpf_kernel_info *info, const struc
 int gpubpf_spirv_inspect(const struct gpubpf_image *image, const struct gpubpf_device_caps *caps,
 			 struct gpubpf_kernel_info **kernels, uint32_t *nkernels, struct gpubpf_diag *diag);
 int gpubpf_spirv_inject(const struct gpubpf_image *image, const struct gpubpf_lower_job *job,
-			const struct gpubpf_target_opts *opts, struct gpubpf_twin_image *out,
-			struct gpubpf_diag *diag);
+			const struct gpubpf_target_opts *opts, struct gpubpf_twin_image *out, struct gpubpf_diag *diag);
 
 #endif

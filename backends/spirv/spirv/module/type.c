@@ -24,8 +24,7 @@ static bool read_constant(const struct gpubpf_spv *m, uint32_t id, uint32_t *val
 	return true;
 }
 
-static bool layout_struct(struct walk *w, const struct gpubpf_spv_insn *t, unsigned depth, uint64_t *size,
-			  uint32_t *align)
+static bool layout_struct(struct walk *w, const struct gpubpf_spv_insn *t, unsigned depth, uint64_t *size, uint32_t *align)
 {
 	bool is_packed = w->m->packed[gpubpf_spv_word(w->m, t, 1)];
 	uint64_t at = 0, member;
@@ -46,8 +45,7 @@ static bool layout_struct(struct walk *w, const struct gpubpf_spv_insn *t, unsig
 	return true;
 }
 
-static bool layout_array(struct walk *w, const struct gpubpf_spv_insn *t, unsigned depth, uint64_t *size,
-			 uint32_t *align)
+static bool layout_array(struct walk *w, const struct gpubpf_spv_insn *t, unsigned depth, uint64_t *size, uint32_t *align)
 {
 	uint32_t count;
 	uint64_t element;
@@ -60,8 +58,7 @@ static bool layout_array(struct walk *w, const struct gpubpf_spv_insn *t, unsign
 }
 
 /* A vector of three elements occupies the room of four. */
-static bool layout_vector(struct walk *w, const struct gpubpf_spv_insn *t, unsigned depth, uint64_t *size,
-			  uint32_t *align)
+static bool layout_vector(struct walk *w, const struct gpubpf_spv_insn *t, unsigned depth, uint64_t *size, uint32_t *align)
 {
 	uint32_t count = gpubpf_spv_word(w->m, t, 3);
 

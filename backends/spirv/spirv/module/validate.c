@@ -56,9 +56,12 @@ int gpubpf_spirv_validate(const struct gpubpf_twin_piece *piece, const struct gp
 
 	if (piece->kind == GPUBPF_IMAGE_SPIRV)
 		return check_piece(piece->blob.data, piece->blob.size, diag);
-	err = piece->kind == GPUBPF_IMAGE_OPENCL_PARTS ? gpubpf_cl_parts_read(piece->blob.data, piece->blob.size, &parts) : -EINVAL;
+	err = piece->kind == GPUBPF_IMAGE_OPENCL_PARTS ?
+		      gpubpf_cl_parts_read(piece->blob.data, piece->blob.size, &parts) :
+		      -EINVAL;
 	if (err < 0)
-		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "a piece is neither SPIR-V nor a container of parts");
+		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
+				       "a piece is neither SPIR-V nor a container of parts");
 	for (uint32_t i = 0; !err && i < parts.nparts; i++)
 		if (parts.part[i].kind == GPUBPF_IMAGE_SPIRV) /* other parts are the program's own and unchanged */
 			err = check_piece(parts.part[i].data, parts.part[i].size, diag);

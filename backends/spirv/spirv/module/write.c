@@ -105,8 +105,7 @@ uint32_t spv_u32(struct spv_build *b, uint32_t value)
 void spv_capability(struct spv_build *b, uint32_t capability)
 {
 	for (uint32_t i = 0; i < b->m->functions; i++)
-		if (b->m->insn[i].op == SpvOpCapability &&
-		    gpubpf_spv_word(b->m, &b->m->insn[i], 1) == capability)
+		if (b->m->insn[i].op == SpvOpCapability && gpubpf_spv_word(b->m, &b->m->insn[i], 1) == capability)
 			return;
 	SPV_OP(&b->capabilities, SpvOpCapability, capability);
 }

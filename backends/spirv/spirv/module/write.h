@@ -8,13 +8,13 @@
 struct spv_words {
 	uint32_t *data;
 	size_t n, room;
-	bool failed;           /* memory ran out */
+	bool failed; /* memory ran out */
 };
 
 /* New words for each section of a module that is being rewritten. */
 struct spv_build {
 	const struct gpubpf_spv *m;
-	uint32_t bound;        /* next free id */
+	uint32_t bound; /* next free id */
 	struct spv_words capabilities, decorations, types, declarations;
 };
 

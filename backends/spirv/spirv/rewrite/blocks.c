@@ -9,7 +9,8 @@
 static uint32_t built_in_variable(struct inject *in, enum spv_input which)
 {
 	static const SpvBuiltIn decorations[] = {
-		[SPV_LOCAL_ID] = SpvBuiltInLocalInvocationId, [SPV_BLOCK_SIZE] = SpvBuiltInWorkgroupSize,
+		[SPV_LOCAL_ID] = SpvBuiltInLocalInvocationId,
+		[SPV_BLOCK_SIZE] = SpvBuiltInWorkgroupSize,
 	};
 	struct spv_build *b = &in->b;
 	const struct gpubpf_spv *m = b->m;
@@ -50,7 +51,8 @@ static uint32_t combine_elements(struct inject *in, struct spv_words *out, enum 
 	variable = spv_emit_unary(in, out, SpvOpLoad, vector, variable);
 	all = spv_emit_binary(in, out, SpvOpCompositeExtract, *element, variable, 0);
 	for (uint32_t i = 1; i < 3; i++)
-		all = spv_emit_binary(in, out, op, *element, all, spv_emit_binary(in, out, SpvOpCompositeExtract, *element, variable, i));
+		all = spv_emit_binary(in, out, op, *element, all,
+				      spv_emit_binary(in, out, SpvOpCompositeExtract, *element, variable, i));
 	return all;
 }
 
@@ -80,7 +82,8 @@ static uint32_t lane_count_variable(struct inject *in)
 void spv_count_lanes(struct inject *in, struct spv_words *out)
 {
 	struct spv_build *b = &in->b;
-	uint32_t first = spv_is_first_lane(in, out), then = spv_id(b), after = spv_id(b), block = spv_u32(b, SpvScopeWorkgroup);
+	uint32_t first = spv_is_first_lane(in, out), then = spv_id(b), after = spv_id(b),
+		 block = spv_u32(b, SpvScopeWorkgroup);
 	uint32_t element, size;
 
 	SPV_OP(out, SpvOpBranchConditional, first, then, after);
@@ -104,8 +107,7 @@ void spv_call_last(struct inject *in, struct spv_words *out, uint32_t site, uint
 	uint32_t order = spv_u32(b, SpvMemorySemanticsAcquireReleaseMask | SpvMemorySemanticsWorkgroupMemoryMask |
 					    SpvMemorySemanticsCrossWorkgroupMemoryMask);
 
-	SPV_OP(out, SpvOpAtomicIDecrement, in->u32, count, lane_count_variable(in), spv_u32(b, SpvScopeWorkgroup),
-	       order);
+	SPV_OP(out, SpvOpAtomicIDecrement, in->u32, count, lane_count_variable(in), spv_u32(b, SpvScopeWorkgroup), order);
 	last = spv_emit_binary(in, out, SpvOpIEqual, spv_type(b, SpvOpTypeBool, NULL, 0), count, spv_u32(b, 1));
 	SPV_OP(out, SpvOpBranchConditional, last, then, after);
 	SPV_OP(out, SpvOpLabel, then);

@@ -33,8 +33,10 @@ static void copy_kernel_env(struct spv_fill *f)
 	uint32_t from = f->in->env[f->owner->function], p64 = f->in->p64, p8 = f->in->p8, ends[2];
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
-		ends[0] = spv_emit_unary(f->in, f->body, SpvOpBitcast, p8, spv_element_pointer(f->in, f->body, p64, f->env, parts[i][0]));
-		ends[1] = spv_emit_unary(f->in, f->body, SpvOpBitcast, p8, spv_element_pointer(f->in, f->body, p64, from, parts[i][0]));
+		ends[0] = spv_emit_unary(f->in, f->body, SpvOpBitcast, p8,
+					 spv_element_pointer(f->in, f->body, p64, f->env, parts[i][0]));
+		ends[1] = spv_emit_unary(f->in, f->body, SpvOpBitcast, p8,
+					 spv_element_pointer(f->in, f->body, p64, from, parts[i][0]));
 		spv_copy_bytes(f->in, f->body, ends[0], ends[1], 8 * parts[i][1]);
 	}
 }
@@ -53,7 +55,10 @@ static void declare_result(struct spv_call_sites *c, struct spv_fill *f)
 static int add_function(struct inject *in, const struct gpubpf_spv_kernel *function, const struct spv_body *first)
 {
 	struct spv_call_sites *c = &in->called[in->ncalled++];
-	struct spv_fill fill = { .in = in, .variables = &c->variables, .body = &c->body, .owner = function,
+	struct spv_fill fill = { .in = in,
+				 .variables = &c->variables,
+				 .body = &c->body,
+				 .owner = function,
 				 .site = &in->job->sites[first->place.site] };
 	uint32_t *param = calloc(function->info.nparams + 1, sizeof(*param));
 

@@ -11,14 +11,14 @@
 /* the code that is added to a function */
 struct spv_call_sites {
 	const struct gpubpf_spv_kernel *function;
-	struct spv_words variables;    /* declared at the start of the function's first block */
+	struct spv_words variables; /* declared at the start of the function's first block */
 	/* inserted before instruction `top` of the module, which is the first one after the variables */
 	struct spv_words body;
 	uint32_t top;
-	uint32_t env;                  /* id of the environment, a pointer to u64 */
+	uint32_t env; /* id of the environment, a pointer to u64 */
 	/* a variable for the returned value, and a pointer to its bytes; 0: the value needs no variable */
 	uint32_t result, result_bytes;
-	uint32_t size;                 /* size of the returned value in bytes */
+	uint32_t size; /* size of the returned value in bytes */
 };
 
 /* Prepare the functions named by in->body. 0 or -ENOMEM. */

@@ -129,12 +129,10 @@ static void store_bytes(struct spv_fill *f)
 	bytes = emit_unary(f, SpvOpBitcast, f->in->p8, declare_array(f, f->in->u8, size, 1));
 	for (uint32_t i = 0; i < f->site->nparams && i < f->owner->info.nparams; i++)
 		if (gpubpf_env_reads_bytes(&f->use, f->site, i))
-			spv_copy_bytes(f->in, f->body,
-				       element_pointer(f, f->in->p8, bytes, f->site->params[i].bytes_off),
+			spv_copy_bytes(f->in, f->body, element_pointer(f, f->in->p8, bytes, f->site->params[i].bytes_off),
 				       bytes_pointer(f, i), f->owner->info.params[i].size);
 	SPV_OP(f->body, SpvOpStore,
-	       emit_unary(f, SpvOpBitcast,
-			  SPV_TYPE(&f->in->b, SpvOpTypePointer, SpvStorageClassFunction, f->in->p8), word),
+	       emit_unary(f, SpvOpBitcast, SPV_TYPE(&f->in->b, SpvOpTypePointer, SpvStorageClassFunction, f->in->p8), word),
 	       bytes, SpvMemoryAccessAlignedMask, 8);
 }
 

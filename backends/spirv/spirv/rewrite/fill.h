@@ -11,9 +11,9 @@ struct spv_fill {
 	struct inject *in;
 	struct spv_words *variables, *body;
 	const struct gpubpf_spv_kernel *owner; /* the kernel or function that has the parameters */
-	const struct gpubpf_site_desc *site; /* any site whose programs use the environment */
-	const uint32_t *param;         /* [of->info.nparams] ids of the parameters */
-	uint32_t env;                  /* id of the environment, a pointer to u64 */
+	const struct gpubpf_site_desc *site;   /* any site whose programs use the environment */
+	const uint32_t *param;                 /* [of->info.nparams] ids of the parameters */
+	uint32_t env;                          /* id of the environment, a pointer to u64 */
 	struct gpubpf_env_use use;
 };
 

@@ -114,8 +114,11 @@ static void insert_bodies(struct inject *in, const struct spv_body *body, uint32
 			  struct spv_words *out)
 {
 	const struct spv_call_sites *called = body->place.function ? spv_call_sites(in, function) : NULL;
-	struct spv_place_writer a = { .in = in, .out = out, .place = &body->place, .called = called,
-				.env = called ? called->env : in->env[function] };
+	struct spv_place_writer a = { .in = in,
+				      .out = out,
+				      .place = &body->place,
+				      .called = called,
+				      .env = called ? called->env : in->env[function] };
 	struct spv_access accesses[SPV_MAX_ACCESSES];
 	const char *unseen;
 
@@ -254,7 +257,8 @@ static int compare(const void *a, const void *b)
 	const uint32_t keys[][2] = { { x->place.insn, y->place.insn },
 				     { rank(x->place.kind), rank(y->place.kind) },
 				     { x->place.access, y->place.access },
-				     { x->place.kind, y->place.kind }, { x->place.site, y->place.site } };
+				     { x->place.kind, y->place.kind },
+				     { x->place.site, y->place.site } };
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
 		if (keys[i][0] != keys[i][1])

@@ -125,11 +125,13 @@ static void put_hint(struct spv_place_writer *a, uint32_t word, uint32_t i)
 	const struct gpubpf_spv_insn *insn = &m->insn[a->place->insn];
 	uint32_t at = insn->op == SpvOpLoad || insn->op == SpvOpCopyMemorySized ? 4 : 3;
 	bool says = (insn->op == SpvOpLoad || insn->op == SpvOpStore || insn->op == SpvOpCopyMemory ||
-		     insn->op == SpvOpCopyMemorySized) && insn->n > at;
+		     insn->op == SpvOpCopyMemorySized) &&
+		    insn->n > at;
 	uint32_t mask = says ? gpubpf_spv_word(m, insn, at) : 0;
 
-	store_number(a, word, (mask & SpvMemoryAccessVolatileMask ? GPUBPF_HINT_VOLATILE : 0) |
-			      (mask & SpvMemoryAccessNontemporalMask ? GPUBPF_HINT_STREAM : 0));
+	store_number(a, word,
+		     (mask & SpvMemoryAccessVolatileMask ? GPUBPF_HINT_VOLATILE : 0) |
+			     (mask & SpvMemoryAccessNontemporalMask ? GPUBPF_HINT_STREAM : 0));
 }
 
 /* Extract the elements of a vector that fit in `most` bytes; `each`: bytes of an element. The result is a vector, or a
@@ -321,8 +323,9 @@ static void put_result(struct spv_place_writer *a, uint32_t word, uint32_t i)
 	}
 	store_number(a, word, 0);
 	SPV_OP(a->out, SpvOpStore, c->result, value);
-	spv_copy_bytes(a->in, a->out, spv_emit_unary(a->in, a->out, SpvOpBitcast, a->in->p8,
-					       spv_element_pointer(a->in, a->out, a->in->p64, a->env, ENV_WORDS + word)),
+	spv_copy_bytes(a->in, a->out,
+		       spv_emit_unary(a->in, a->out, SpvOpBitcast, a->in->p8,
+				      spv_element_pointer(a->in, a->out, a->in->p64, a->env, ENV_WORDS + word)),
 		       c->result_bytes, c->size < 8 ? c->size : 8);
 }
 
@@ -330,11 +333,27 @@ static const struct {
 	const char *field;
 	void (*put)(struct spv_place_writer *a, uint32_t word, uint32_t i);
 } fields[] = {
-	{ "place", put_place }, { "line", put_line }, { "mem.addr", put_address }, { "mem.offset", put_address },
-	{ "mem.value", put_value }, { "mem.bytes", put_bytes }, { "mem.access", put_access }, { "mem.space", put_space },
-	{ "mem.count", put_count }, { "mem.hint", put_hint }, { "atomic.op", put_operation }, { "atomic.operand", put_atomic_operand },
-	{ "atomic.old", put_old }, { "barrier.id", put_barrier_id }, { "barrier.kind", put_barrier_kind },
-	{ "branch.taken", put_taken }, { "branch.lanes", put_taken }, { "branch.active", put_active }, { "operand", put_operand }, { "mark", put_mark }, { "result", put_result },
+	{ "place", put_place },
+	{ "line", put_line },
+	{ "mem.addr", put_address },
+	{ "mem.offset", put_address },
+	{ "mem.value", put_value },
+	{ "mem.bytes", put_bytes },
+	{ "mem.access", put_access },
+	{ "mem.space", put_space },
+	{ "mem.count", put_count },
+	{ "mem.hint", put_hint },
+	{ "atomic.op", put_operation },
+	{ "atomic.operand", put_atomic_operand },
+	{ "atomic.old", put_old },
+	{ "barrier.id", put_barrier_id },
+	{ "barrier.kind", put_barrier_kind },
+	{ "branch.taken", put_taken },
+	{ "branch.lanes", put_taken },
+	{ "branch.active", put_active },
+	{ "operand", put_operand },
+	{ "mark", put_mark },
+	{ "result", put_result },
 };
 
 #define NFIELDS (sizeof(fields) / sizeof(*fields))

@@ -11,11 +11,11 @@ struct spv_place_writer {
 	struct inject *in;
 	struct spv_words *out;
 	const struct gpubpf_spv_place *place;
-	struct spv_access access;      /* the access, for a place at one */
+	struct spv_access access; /* the access, for a place at one */
 	enum gpubpf_barrier_kind barrier;
 	const struct spv_call_sites *called; /* the code added to the function, for a place at its call or return */
 	uint32_t env;
-	uint64_t reads;                /* bit i: a program reads word i after the environment */
+	uint64_t reads; /* bit i: a program reads word i after the environment */
 };
 
 /* Store the words that programs read. */

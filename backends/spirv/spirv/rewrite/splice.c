@@ -59,7 +59,8 @@ static uint32_t emit_unary(struct twin *t, uint32_t op, uint32_t type, uint32_t 
 
 static void store_word(struct twin *t, uint32_t word, uint32_t what)
 {
-	SPV_OP(&t->body, SpvOpStore, spv_element_pointer(t->in, &t->body, t->in->p64, t->env, word), what, SpvMemoryAccessAlignedMask, 8);
+	SPV_OP(&t->body, SpvOpStore, spv_element_pointer(t->in, &t->body, t->in->p64, t->env, word), what,
+	       SpvMemoryAccessAlignedMask, 8);
 }
 
 static void fill_env(struct twin *t)
@@ -194,7 +195,8 @@ static void write_entry(const struct twin *t, uint32_t i, struct spv_words *out)
 		if (!named)
 			ids[n++] = t->in->input[k];
 	}
-	spv_op_string(out, SpvOpEntryPoint, (uint32_t[]){ SpvExecutionModelKernel, t->kernel->function }, 2, t->name, ids, n);
+	spv_op_string(out, SpvOpEntryPoint, (uint32_t[]){ SpvExecutionModelKernel, t->kernel->function }, 2, t->name,
+		      ids, n);
 	free(ids);
 }
 
@@ -291,12 +293,28 @@ static void write_functions(struct inject *in, struct spv_words *out)
 static bool before_types(uint16_t op)
 {
 	switch (op) {
-	case SpvOpCapability: case SpvOpExtension: case SpvOpExtInstImport: case SpvOpMemoryModel:
-	case SpvOpEntryPoint: case SpvOpExecutionMode: case SpvOpExecutionModeId: case SpvOpString:
-	case SpvOpSource: case SpvOpSourceContinued: case SpvOpSourceExtension: case SpvOpName:
-	case SpvOpMemberName: case SpvOpModuleProcessed: case SpvOpDecorate: case SpvOpDecorateId:
-	case SpvOpDecorateString: case SpvOpMemberDecorate: case SpvOpMemberDecorateString:
-	case SpvOpDecorationGroup: case SpvOpGroupDecorate: case SpvOpGroupMemberDecorate:
+	case SpvOpCapability:
+	case SpvOpExtension:
+	case SpvOpExtInstImport:
+	case SpvOpMemoryModel:
+	case SpvOpEntryPoint:
+	case SpvOpExecutionMode:
+	case SpvOpExecutionModeId:
+	case SpvOpString:
+	case SpvOpSource:
+	case SpvOpSourceContinued:
+	case SpvOpSourceExtension:
+	case SpvOpName:
+	case SpvOpMemberName:
+	case SpvOpModuleProcessed:
+	case SpvOpDecorate:
+	case SpvOpDecorateId:
+	case SpvOpDecorateString:
+	case SpvOpMemberDecorate:
+	case SpvOpMemberDecorateString:
+	case SpvOpDecorationGroup:
+	case SpvOpGroupDecorate:
+	case SpvOpGroupMemberDecorate:
 		return true;
 	default:
 		return false;
@@ -387,9 +405,8 @@ static bool has_failed(const struct spv_build *b)
 	return b->capabilities.failed || b->decorations.failed || b->types.failed || b->declarations.failed;
 }
 
-int gpubpf_spv_inject(const struct gpubpf_spv *m, const struct gpubpf_lower_job *job,
-		      const struct gpubpf_spv_wrap *wraps, uint32_t nwraps, struct gpubpf_blob *out,
-		      struct gpubpf_diag *diag)
+int gpubpf_spv_inject(const struct gpubpf_spv *m, const struct gpubpf_lower_job *job, const struct gpubpf_spv_wrap *wraps,
+		      uint32_t nwraps, struct gpubpf_blob *out, struct gpubpf_diag *diag)
 {
 	struct inject in = { .b = { .m = m, .bound = m->bound }, .job = job };
 	struct spv_words words = { 0 };

@@ -86,8 +86,7 @@ LLVMValueRef low_call(struct low *l, const char *name, const LLVMValueRef *args,
 		return NULL;
 	if (LLVMCountParamTypes(type) != n || n > 24) {
 		gpubpf_diag_set(l->diag, GPUBPF_E_TARGET_LACKS, GPUBPF_NOPC,
-				"%s of the device library takes %u arguments, not %u", name,
-				LLVMCountParamTypes(type), n);
+				"%s of the device library takes %u arguments, not %u", name, LLVMCountParamTypes(type), n);
 		return NULL;
 	}
 	LLVMGetParamTypes(type, params);
@@ -102,7 +101,8 @@ LLVMValueRef low_call(struct low *l, const char *name, const LLVMValueRef *args,
 
 void low_attribute(struct low *l, LLVMValueRef fn, LLVMAttributeIndex at, const char *name)
 {
-	LLVMAddAttributeAtIndex(fn, at, LLVMCreateEnumAttribute(l->ctx, LLVMGetEnumAttributeKindForName(name, strlen(name)), 0));
+	LLVMAddAttributeAtIndex(fn, at,
+				LLVMCreateEnumAttribute(l->ctx, LLVMGetEnumAttributeKindForName(name, strlen(name)), 0));
 }
 
 LLVMValueRef low_get(struct low_frame *f, unsigned reg)

@@ -19,7 +19,7 @@
 /* A map operation as a function that all maps of one shape share: share_map_ops.c. */
 struct low_shared {
 	struct low_shared *next;
-	char op[64];            /* name of the library's function */
+	char op[64]; /* name of the library's function */
 	const struct gpubpf_map_layout *shape;
 	LLVMValueRef fn;
 };
@@ -39,12 +39,12 @@ struct low {
 	struct gpubpf_diag *diag;
 	struct gpubpf_pool *pool;
 	LLVMContextRef ctx;
-	LLVMModuleRef mod;      /* the module that is built */
-	LLVMModuleRef lib;      /* the device library, not linked yet: declarations are copied from it */
-	LLVMBuilderRef b;       /* the current position in the code */
+	LLVMModuleRef mod; /* the module that is built */
+	LLVMModuleRef lib; /* the device library, not linked yet: declarations are copied from it */
+	LLVMBuilderRef b;  /* the current position in the code */
 	LLVMTypeRef i1, i8, i32, i64, private, global; /* pointer types: to private memory, and to device memory */
 	struct low_shared *shared;
-	struct low_sum {        /* a sum in a register (accumulators.c): index of the map, offset in it, bytes of the
+	struct low_sum { /* a sum in a register (accumulators.c): index of the map, offset in it, bytes of the
 				 * value */
 		uint32_t map, off, width;
 	} sums[LOW_MAX_SUMS], keys[LOW_MAX_KEYS]; /* keys: maps whose last value is cached; off is 0 */
@@ -56,7 +56,7 @@ struct low {
  * A range of stack bytes, each of which some access touches together with its neighbour. Each range becomes an array.
  */
 struct low_segment {
-	uint32_t start, end;    /* byte range in the whole stack, frame 0 first; start is a multiple of 8 */
+	uint32_t start, end; /* byte range in the whole stack, frame 0 first; start is a multiple of 8 */
 	LLVMValueRef array;
 };
 
@@ -64,7 +64,7 @@ struct low_stack {
 	uint32_t frames;
 	struct low_segment *segs;
 	uint32_t nsegs;
-	uint16_t *seg_of;       /* [512 * frames]: index in segs of the byte's segment; UINT16_MAX: no access touches
+	uint16_t *seg_of; /* [512 * frames]: index in segs of the byte's segment; UINT16_MAX: no access touches
 				 * the byte */
 };
 
@@ -73,15 +73,15 @@ struct low_prog {
 	struct low *l;
 	const struct gpubpf_site_desc *site;
 	const struct gpubpf_prog *prog;
-	uint32_t index;         /* index of the program in the unit */
-	LLVMValueRef fn, env;   /* the site's function and its parameter */
+	uint32_t index;          /* index of the program in the unit */
+	LLVMValueRef fn, env;    /* the site's function and its parameter */
 	LLVMBasicBlockRef entry; /* fn's first block, which holds the allocas */
-	LLVMBasicBlockRef done; /* where the program continues after its exit, with *r0 set */
+	LLVMBasicBlockRef done;  /* where the program continues after its exit, with *r0 set */
 	LLVMBasicBlockRef ended; /* the block that ends the thread: returns 1 from fn */
-	LLVMValueRef r0;        /* alloca with the program's result */
+	LLVMValueRef r0;         /* alloca with the program's result */
 	struct low_stack stack;
-	bool *rmw;              /* [ninsns]: loads whose value a later atomic add needs */
-	uint32_t *expanded;     /* number of instructions expanded so far in the site */
+	bool *rmw;                             /* [ninsns]: loads whose value a later atomic add needs */
+	uint32_t *expanded;                    /* number of instructions expanded so far in the site */
 	LLVMValueRef run, mem, frames, budget; /* checked mode: address of the run, number of bytes of MEM, and two
 					        * allocas: bytes of live frames, and branches that may still be taken */
 };
@@ -112,7 +112,7 @@ LLVMValueRef low_call(struct low *l, const char *name, const LLVMValueRef *args,
  * the parameter's index.
  */
 void low_attribute(struct low *l, LLVMValueRef fn, LLVMAttributeIndex at, const char *name);
-LLVMValueRef low_const(struct low *l, uint64_t v);      /* i64 */
+LLVMValueRef low_const(struct low *l, uint64_t v); /* i64 */
 LLVMValueRef low_const32(struct low *l, uint32_t v);
 LLVMTypeRef low_int(struct low *l, unsigned bytes);
 LLVMValueRef low_alloca(struct low_prog *p, LLVMTypeRef type, unsigned align, const char *name);
@@ -152,7 +152,8 @@ unsigned low_map_args(struct low *l, const struct gpubpf_map_layout *layout, LLV
  * Writes the arguments GPUBPF_MAP_ARGS for a map of the unit, in or outside of the arena. layout: the map's own, or a
  * copy changed for one call.
  */
-unsigned low_unit_map(struct low *l, LLVMValueRef env, uint32_t map, const struct gpubpf_map_layout *layout, LLVMValueRef *args);
+unsigned low_unit_map(struct low *l, LLVMValueRef env, uint32_t map, const struct gpubpf_map_layout *layout,
+		      LLVMValueRef *args);
 
 /* run_passes.c */
 /* Runs the pipeline `passes` of LLVM's passes on the module. 0; -EINVAL and a diagnostic. */

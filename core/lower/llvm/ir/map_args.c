@@ -16,7 +16,8 @@ unsigned low_map_args(struct low *l, const struct gpubpf_map_layout *m, LLVMValu
 	return 9;
 }
 
-unsigned low_unit_map(struct low *l, LLVMValueRef env, uint32_t map, const struct gpubpf_map_layout *layout, LLVMValueRef *args)
+unsigned low_unit_map(struct low *l, LLVMValueRef env, uint32_t map, const struct gpubpf_map_layout *layout,
+		      LLVMValueRef *args)
 {
 	unsigned n = low_map_args(l, layout, args);
 	LLVMValueRef of[] = { env, low_const32(l, map) };

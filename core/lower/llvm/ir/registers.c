@@ -24,12 +24,15 @@ LLVMValueRef low_read_with(struct low *l, const char *statement, const char *nam
 	size_t n = snprintf(text, sizeof(text), statement, name);
 	/* no memory access ("memory" has value 0), so LLVM may merge and move the read */
 	static const char *const facts[] = { "memory", "nounwind", "willreturn" };
-	LLVMValueRef read = LLVMBuildCall2(l->b, type, LLVMGetInlineAsm(type, text, n, constraints, strlen(constraints), false, false,
-									LLVMInlineAsmDialectATT, false), NULL, 0, "");
+	LLVMValueRef read = LLVMBuildCall2(l->b, type,
+					   LLVMGetInlineAsm(type, text, n, constraints, strlen(constraints), false,
+							    false, LLVMInlineAsmDialectATT, false),
+					   NULL, 0, "");
 
 	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++)
-		LLVMAddCallSiteAttribute(read, LLVMAttributeFunctionIndex,
-					 LLVMCreateEnumAttribute(l->ctx, LLVMGetEnumAttributeKindForName(facts[i], strlen(facts[i])), 0));
+		LLVMAddCallSiteAttribute(
+			read, LLVMAttributeFunctionIndex,
+			LLVMCreateEnumAttribute(l->ctx, LLVMGetEnumAttributeKindForName(facts[i], strlen(facts[i])), 0));
 	return read;
 }
 

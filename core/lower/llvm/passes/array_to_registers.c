@@ -15,9 +15,9 @@
 
 struct array {
 	struct low *l;
-	LLVMValueRef at;         /* the alloca of the array */
+	LLVMValueRef at; /* the alloca of the array */
 	uint32_t words;
-	LLVMValueRef *varying;   /* accesses at variable offsets */
+	LLVMValueRef *varying; /* accesses at variable offsets */
 	uint32_t nvarying, room;
 };
 

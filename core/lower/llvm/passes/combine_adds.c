@@ -23,7 +23,7 @@ enum { ADDRESS, VALUE, OFFSET, MAP, FUNCTION, NARGS };
 struct deferred_add {
 	LLVMValueRef call;
 	const struct gpubpf_map_layout *layout;
-	uint64_t at, value;     /* at: arena offset of the word in the first copy; value: the addend */
+	uint64_t at, value; /* at: arena offset of the word in the first copy; value: the addend */
 };
 
 static LLVMValueRef get_deferred_add(struct low *l, LLVMTypeRef *type)
@@ -46,8 +46,8 @@ bool low_defer_add(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMV
 	if (!l->opts->combines_adds || l->job->checked || f->p->site->site != GPUBPF_SITE_EXIT)
 		return false;
 	facts = &f->p->prog->facts->insn[pc];
-	if (!(facts->flags & GPUBPF_FACT_SAME_ADDRESS) || facts->mem.spaces != GPUBPF_SPACE_MAP_VALUE || facts->mem.map < 0 ||
-	    f->p->prog->insns[pc].width != 8 ||
+	if (!(facts->flags & GPUBPF_FACT_SAME_ADDRESS) || facts->mem.spaces != GPUBPF_SPACE_MAP_VALUE ||
+	    facts->mem.map < 0 || f->p->prog->insns[pc].width != 8 ||
 	    !(l->job->layouts[facts->mem.map].flags & GPUBPF_LAYOUT_INTERLEAVED))
 		return false;
 	fn = get_deferred_add(l, &type);
@@ -65,8 +65,10 @@ static void build_asm(struct low *l, const char *text, const char *constraints, 
 	LLVMTypeRef params[] = { low_int(l, 8), low_int(l, 8) };
 	LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(l->ctx), params, n, false);
 
-	LLVMBuildCall2(l->b, type, LLVMGetInlineAsm(type, text, strlen(text), constraints, strlen(constraints), true, false,
-						    LLVMInlineAsmDialectATT, false), args, n, "");
+	LLVMBuildCall2(l->b, type,
+		       LLVMGetInlineAsm(type, text, strlen(text), constraints, strlen(constraints), true, false,
+					LLVMInlineAsmDialectATT, false),
+		       args, n, "");
 }
 
 /* Emits a single add. */
@@ -97,7 +99,8 @@ static void add_adjacent(struct low *l, const struct deferred_add *first, uint32
 		 "$$gpubpf_more:\nsetp.lt.u32 %%gpubpf_p, %%gpubpf_r, %u;\n"
 		 "@%%gpubpf_p red.relaxed.gpu.global.add.u64 [%%gpubpf_a], %%gpubpf_s;\n"
 		 "add.s32 %%gpubpf_r, %%gpubpf_r, %%gpubpf_n;\nmad.wide.u32 %%gpubpf_a, %%gpubpf_n, 8, %%gpubpf_a;\n"
-		 "setp.lt.u32 %%gpubpf_p, %%gpubpf_r, %u;\n@%%gpubpf_p bra $$gpubpf_more;\n}", n, n);
+		 "setp.lt.u32 %%gpubpf_p, %%gpubpf_r, %u;\n@%%gpubpf_p bra $$gpubpf_more;\n}",
+		 n, n);
 	build_asm(l, text, constraints, args, 2);
 }
 
@@ -115,8 +118,8 @@ static int compare(const void *a, const void *b)
 
 static bool is_adjacent(const struct deferred_add *a, const struct deferred_add *b)
 {
-	return a->layout && b->layout && b->at == a->at + 8 && a->value == b->value && a->layout->copies == b->layout->copies &&
-	       a->layout->copy_stride == b->layout->copy_stride;
+	return a->layout && b->layout && b->at == a->at + 8 && a->value == b->value &&
+	       a->layout->copies == b->layout->copies && a->layout->copy_stride == b->layout->copy_stride;
 }
 
 static void finish_run(struct low *l, struct deferred_add *run, uint32_t n)
@@ -168,7 +171,7 @@ static struct deferred_add describe_add(struct low *l, LLVMValueRef call)
 	if (!LLVMIsAConstantInt(off) || !LLVMIsAConstantInt(value))
 		return (struct deferred_add){ call, NULL, 0, 0 };
 	return (struct deferred_add){ call, layout, layout->data + LLVMConstIntGetZExtValue(off),
-				     LLVMConstIntGetZExtValue(value) };
+				      LLVMConstIntGetZExtValue(value) };
 }
 
 static void add_in_block(struct low *l, LLVMBasicBlockRef block, LLVMValueRef fn)

@@ -284,8 +284,7 @@ static int not_known(struct low *l, LLVMValueRef insn)
 	char *text = LLVMPrintValueToString(insn);
 
 	gpubpf_diag_set(l->diag, GPUBPF_E_COMPILE, GPUBPF_NOPC,
-			"LLVM for %s: '%s' cannot be legalized to 8, 16, 32 or 64 bits",
-			l->target->name, text);
+			"LLVM for %s: '%s' cannot be legalized to 8, 16, 32 or 64 bits", l->target->name, text);
 	LLVMDisposeMessage(text);
 	return -EINVAL;
 }
@@ -302,7 +301,9 @@ static int add_placeholders(struct widths *w, LLVMValueRef fn, LLVMValueRef *lis
 			continue;
 		if (bits_of(list[i]) > 64)
 			return not_known(w->l, list[i]);
-		w->wide[w->n++] = (struct wide){ list[i], LLVMBuildFreeze(w->l->b, LLVMGetUndef(wide_type(w->l, bits_of(list[i]))), "") };
+		w->wide[w->n++] = (struct wide){
+			list[i], LLVMBuildFreeze(w->l->b, LLVMGetUndef(wide_type(w->l, bits_of(list[i]))), "")
+		};
 	}
 	return 0;
 }

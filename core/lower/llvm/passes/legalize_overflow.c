@@ -21,12 +21,9 @@ static const struct overflow {
 	LLVMOpcode op;
 	bool is_signed;
 } overflows[] = {
-	{ "llvm.uadd.with.overflow", LLVMAdd, false },
-	{ "llvm.usub.with.overflow", LLVMSub, false },
-	{ "llvm.umul.with.overflow", LLVMMul, false },
-	{ "llvm.sadd.with.overflow", LLVMAdd, true },
-	{ "llvm.ssub.with.overflow", LLVMSub, true },
-	{ "llvm.smul.with.overflow", LLVMMul, true },
+	{ "llvm.uadd.with.overflow", LLVMAdd, false }, { "llvm.usub.with.overflow", LLVMSub, false },
+	{ "llvm.umul.with.overflow", LLVMMul, false }, { "llvm.sadd.with.overflow", LLVMAdd, true },
+	{ "llvm.ssub.with.overflow", LLVMSub, true },  { "llvm.smul.with.overflow", LLVMMul, true },
 };
 
 static const struct overflow *overflow_of(struct low *l, LLVMValueRef insn)
@@ -36,8 +33,10 @@ static const struct overflow *overflow_of(struct low *l, LLVMValueRef insn)
 
 	for (size_t i = 0; id && i < sizeof(overflows) / sizeof(overflows[0]); i++)
 		if (id == LLVMLookupIntrinsicID(overflows[i].name, strlen(overflows[i].name)))
-			return l->target->only_byte_widths || LLVMGetIntTypeWidth(LLVMTypeOf(LLVMGetOperand(insn, 0))) < 32 ?
-			       &overflows[i] : NULL;
+			return l->target->only_byte_widths ||
+					       LLVMGetIntTypeWidth(LLVMTypeOf(LLVMGetOperand(insn, 0))) < 32 ?
+				       &overflows[i] :
+				       NULL;
 	return NULL;
 }
 

@@ -27,7 +27,7 @@
 /* State of the search: the active lanes of each visited block, i32; NULL: not known. */
 struct search {
 	struct low *l;
-	LLVMValueRef entry_lanes;         /* active lanes at the function's entry, i32; NULL: not known */
+	LLVMValueRef entry_lanes; /* active lanes at the function's entry, i32; NULL: not known */
 	LLVMBasicBlockRef block[MAX_BLOCKS];
 	LLVMValueRef lanes[MAX_BLOCKS];
 	unsigned n;
@@ -63,7 +63,8 @@ static bool is_uniform(const struct low *l, LLVMValueRef v, LLVMValueRef lanes, 
 	if (!LLVMIsAInstruction(v) || steps == MAX_DEPTH)
 		return false;
 	if (LLVMIsACallInst(v))
-		return LLVMGetMetadata(v, mark(l)) || calls(v, CONSTANT) || (calls(v, VOTE) && LLVMGetOperand(v, 0) == lanes);
+		return LLVMGetMetadata(v, mark(l)) || calls(v, CONSTANT) ||
+		       (calls(v, VOTE) && LLVMGetOperand(v, 0) == lanes);
 	if (!LLVMIsACastInst(v) && !LLVMIsABinaryOperator(v) && !LLVMIsASelectInst(v) && !LLVMIsAICmpInst(v))
 		return false;
 	for (int i = 0; i < LLVMGetNumOperands(v); i++)
@@ -155,8 +156,7 @@ static LLVMBasicBlockRef single_predecessor(const struct low *l, LLVMBasicBlockR
 	LLVMUseRef use = LLVMGetFirstUse(LLVMBasicBlockAsValue(block));
 	LLVMValueRef end = use && !LLVMGetNextUse(use) ? LLVMGetUser(use) : NULL;
 
-	return end && LLVMIsATerminatorInst(end) && is_uniform_branch(l, end, NULL) ? LLVMGetInstructionParent(end) :
-	       NULL;
+	return end && LLVMIsATerminatorInst(end) && is_uniform_branch(l, end, NULL) ? LLVMGetInstructionParent(end) : NULL;
 }
 
 /*
@@ -225,7 +225,8 @@ static bool is_at_insns(const struct low *l, LLVMValueRef fn)
 	const char *name = LLVMGetValueName2(fn, &len);
 
 	return l->opts->keeps_sums && !l->job->checked && !strncmp(name, inlined, sizeof(inlined) - 1) &&
-	       gpubpf_place_kind(l->job->sites[strtoul(name + sizeof(inlined) - 1, NULL, 10)].site)->where == GPUBPF_WHERE_INSN;
+	       gpubpf_place_kind(l->job->sites[strtoul(name + sizeof(inlined) - 1, NULL, 10)].site)->where ==
+		       GPUBPF_WHERE_INSN;
 }
 
 static bool compares_full_mask(LLVMValueRef user, LLVMValueRef lanes)

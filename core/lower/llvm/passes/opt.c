@@ -52,8 +52,10 @@ int low_optimise(struct low *l, LLVMTargetMachineRef machine)
 	if (l->target->counts_bits && level > 0)
 		err = low_run_passes(l, machine, counted);
 	if (!err)
-		err = low_run_passes(l, machine, level <= 0 ? "always-inline,globaldce" : level < 3 ? inline_and_fold :
-				     "default<O3>");
+		err = low_run_passes(l, machine,
+				     level <= 0 ? "always-inline,globaldce" :
+				     level < 3  ? inline_and_fold :
+						  "default<O3>");
 	if (!err && l->target->thread_jumps && level > 0)
 		err = low_run_passes(l, NULL, past_tests);
 	if (!err)

@@ -66,7 +66,7 @@ bool low_resolve_place_consts(struct low *l)
 		call = LLVMGetUser(LLVMGetFirstUse(fn));
 		LLVMPositionBuilderBefore(l->b, call);
 		result = is_place_const(l, LLVMGetOperand(call, 0), 0) ? low_read_register(l, "%gpubpf_told", 4) :
-			 low_const32(l, 0);
+									 low_const32(l, 0);
 		if (LLVMIsACallInst(result))
 			low_mark_uniform(l, result);
 		LLVMReplaceAllUsesWith(call, result);
